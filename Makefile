@@ -1,0 +1,39 @@
+# `make demo` and `make test` work from a fresh clone with nothing but Python >= 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Work spread over processes wants one BLAS thread each.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: demo test lint bench format clean
+
+demo: $(STAMP)
+	$(BIN)/noisewise demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell src tests docs benchmarks README.md CHANGELOG.md CONTRIBUTING.md
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks --out bench.json
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "noisewise needs Python 3.11 or newer; found " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
+	@touch $(STAMP)

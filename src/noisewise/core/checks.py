@@ -1,0 +1,74 @@
+"""Checks on what people hand in: each raises one sentence that names the value and what to do."""
+
+import math
+import operator
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+
+def check_number(name: str, value: Any) -> float:
+    """Return ``value`` as a finite float."""
+    number = as_float(name, value)
+    if not math.isfinite(number):
+        raise ValueError(f"`{name}` must be a finite number; got {value!r}.")
+    return number
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return ``value`` as a finite float above 0."""
+    number = as_float(name, value)
+    if not (math.isfinite(number) and number > 0.0):
+        raise ValueError(f"`{name}` must be a finite number above 0; got {value!r}.")
+    return number
+
+
+def check_sigma(value: Any) -> float:
+    """Return a standard deviation whose weight 1/sigma² is a usable number."""
+    sigma = check_positive("sigma", value)
+    if not 1e-100 < sigma < 1e100:
+        raise ValueError(f"`sigma` must lie between 1e-100 and 1e100; got {value!r}.")
+    return sigma
+
+
+def check_probability(name: str, value: Any) -> float:
+    """Return ``value`` as a float strictly between 0 and 1."""
+    number = as_float(name, value)
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"`{name}` must lie strictly between 0 and 1; got {value!r}.")
+    return number
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return ``value`` as an integer of at least ``least``."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` must be a whole number; got {value!r}.") from None
+    if count < least:
+        raise ValueError(f"`{name}` must be at least {least}; got {count}.")
+    return count
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``choices``; suggest the nearest otherwise."""
+    if value in choices:
+        return str(value)
+    listed = ", ".join(repr(choice) for choice in choices)
+    raise ValueError(f"`{name}` must be one of {listed}; got {value!r}.{nearest(value, choices)}")
+
+
+def nearest(value: Any, choices: Sequence[str]) -> str:
+    """A sentence that proposes the nearest name, or nothing."""
+    close = get_close_matches(str(value), choices, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def as_float(name: str, value: Any) -> float:
+    """Return ``value`` as a float, refusing what is not a number."""
+    if isinstance(value, str | bytes | bool):
+        raise TypeError(f"`{name}` must be a number; got {value!r}.")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"`{name}` must be a number; got {value!r}.") from None

@@ -1,0 +1,25 @@
+"""The BLAS and LAPACK routines that NumPy does not offer, from SciPy, loaded at their first use.
+
+Importing ``scipy.linalg`` takes longer than importing all of noisewise, so nobody waits for it who
+only wants to read a file or print a help page.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Routines(NamedTuple):
+    """What each does is said by its name; arguments are those of the Fortran routine."""
+
+    solve_triangular: Callable[..., Any]  # trtrs: one right-hand side
+    solve_many: Callable[..., Any]  # trsm: many right-hand sides
+    rotate_in: Callable[..., Any]  # tpqrt: QR of a triangle with rows below it
+
+
+@functools.cache
+def routines() -> Routines:
+    """The double-precision routines."""
+    from scipy.linalg import blas, lapack
+
+    return Routines(lapack.dtrtrs, blas.dtrsm, lapack.dtpqrt)

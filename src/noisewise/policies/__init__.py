@@ -1,0 +1,26 @@
+"""Rules (one per file), the ask/tell shell around them, and the list of all rules."""
+
+from noisewise.policies.greedy import greedy
+from noisewise.policies.policy import Estimate, Policy
+from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
+from noisewise.policies.round_robin import round_robin
+from noisewise.policies.rule import Rule
+from noisewise.policies.uniform import uniform
+from noisewise.policies.vaee import vaee, vaee_as_printed
+from noisewise.policies.widest import widest
+
+__all__ = [
+    "POLICIES",
+    "Estimate",
+    "Policy",
+    "Rule",
+    "greedy",
+    "load_policy",
+    "make_policy",
+    "register",
+    "round_robin",
+    "uniform",
+    "vaee",
+    "vaee_as_printed",
+    "widest",
+]

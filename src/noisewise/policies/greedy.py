@@ -1,0 +1,30 @@
+"""Measure what looks best: the baseline that fools itself."""
+
+from dataclasses import replace
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Floats
+from noisewise.core.selection import Mask, first_largest
+from noisewise.policies.least_squares import Params, State
+from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.policy import Policy
+from noisewise.policies.widest import RULE as WIDEST
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The largest mean."""
+    return first_largest(state.model.means, allowed)
+
+
+RULE = replace(WIDEST, name="greedy", choose=choose, reference="baseline")
+
+
+@constructor
+def greedy(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+    """Always measure the action with the largest mean, and recommend it."""
+    return Policy(RULE, actions, with_defaults("greedy", shared))

@@ -1,0 +1,104 @@
+"""What rules on weighted least squares share: setting, state, learning, certificate, recommendation."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.actions import ActionSet
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Model, fold, new_model
+from noisewise.core.radius import Radius, confidence_radius, make_radius
+from noisewise.core.selection import Mask, drop_ruled_out, first_largest
+
+
+class Setting(NamedTuple):
+    """What every rule needs to know: the actions, the ridge and the radius of the certificate."""
+
+    columns: NDArray[np.floating]  # (dim, n)
+    ridge: float
+    radius: Radius
+
+
+class Params(NamedTuple):
+    """Parameters of a rule that has none of its own."""
+
+    setting: Setting
+
+
+class State(NamedTuple):
+    """The state of a rule that remembers nothing beyond the model."""
+
+    model: Model
+
+
+class HasSetting(Protocol):
+    """Parameters of any rule."""
+
+    @property
+    def setting(self) -> Setting:
+        """What every rule needs to know."""
+
+
+class HasModel(Protocol):
+    """The state of any rule."""
+
+    @property
+    def model(self) -> Model:
+        """What is known about the actions."""
+
+
+def make_setting(actions: ActionSet, options: dict[str, Any]) -> Setting:
+    """Check the options that every rule has."""
+    radius = make_radius(
+        options["radius"],
+        delta=options["delta"],
+        ridge=options["ridge"],
+        norm_bound=options["norm_bound"],
+        max_norm=actions.max_norm,
+        sigma_min=options["sigma_min"],
+        rank=actions.rank,
+    )
+    return Setting(actions.columns, radius.ridge, radius)
+
+
+def plain_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
+    """Parameters for a rule without options of its own."""
+    return Params(make_setting(actions, options))
+
+
+def plain_init(params: Params) -> State:
+    """The state before any measurement."""
+    return State(new_model(params.setting.columns, params.setting.ridge))
+
+
+@kernel
+def learn(params: HasSetting, state: HasModel, action: int, reward: float, sigma: float) -> None:
+    """Fold one measurement into the model."""
+    fold(state.model, action, reward, sigma)
+
+
+@kernel
+def imagine(params: HasSetting, state: HasModel, action: int, sigma: float) -> None:
+    """Pretend that ``action`` was measured and came out as expected: only widths change."""
+    fold(state.model, action, state.model.means[action], sigma)
+
+
+@kernel
+def present_radius(params: HasSetting, state: HasModel) -> float:
+    """The radius that goes with the measurements so far."""
+    return confidence_radius(params.setting.radius, state.model)
+
+
+@kernel
+def not_ruled_out(params: HasSetting, state: HasModel) -> Mask:
+    """The actions that the present certificate does not rule out."""
+    candidates = np.ones(state.model.means.size, np.bool_)
+    drop_ruled_out(state.model, candidates, confidence_radius(params.setting.radius, state.model))
+    return candidates
+
+
+@kernel
+def best_mean(params: HasSetting, state: HasModel) -> int:
+    """The action with the largest estimated value."""
+    return first_largest(state.model.means, np.ones(state.model.means.size, np.bool_))

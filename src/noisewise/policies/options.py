@@ -1,0 +1,63 @@
+"""The options that every rule has, and how a constructor documents and checks them."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypedDict
+
+from noisewise.core.checks import nearest
+from noisewise.policies.policy import Policy
+
+P = ParamSpec("P")
+
+
+class SharedOptions(TypedDict, total=False):
+    """Options of every rule, all with a default."""
+
+    radius: str | float
+    ridge: float
+    norm_bound: float
+    delta: float
+    sigma_min: float | None
+    seed: int
+
+
+DEFAULTS = SharedOptions(radius="mixture", ridge=1.0, norm_bound=1.0, delta=0.05, sigma_min=None, seed=0)
+
+EXPLAINED = """
+        actions: The `ActionSet`, or an array of vectors.
+        radius: ``"mixture"`` (default: the tightest of equal guarantee), ``"self-normalised"``,
+            ``"paper"`` (as printed; needs ``sigma_min``), or a number.
+        ridge: Prior knowledge worth so much precision in every direction; above 0.
+        norm_bound: A number that the norm of theta does not exceed; the certificate rests on it.
+        delta: The certificate holds at all times with probability ``1 - delta``.
+        sigma_min: The smallest sigma that will ever be told; only ``radius="paper"`` needs it.
+        seed: Seed of the rule's own random choices."""
+
+
+def with_defaults(name: str, shared: SharedOptions) -> dict[str, Any]:
+    """The shared options completed; an unknown name is refused with the nearest known one."""
+    for option in shared:
+        if option not in DEFAULTS:
+            hint = nearest(option, list(DEFAULTS))
+            raise TypeError(f"{name}() has no option {option!r}.{hint}")
+    return {**DEFAULTS, **shared}
+
+
+def constructor(function: Callable[P, Policy]) -> Callable[P, Policy]:
+    """Show the shared options in the signature and docstring of a rule's constructor."""
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    shared = [
+        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for option, default in DEFAULTS.items()
+        if option not in signature.parameters
+    ]
+    function.__signature__ = signature.replace(parameters=own + shared)  # type: ignore[attr-defined]
+    text = inspect.cleandoc(function.__doc__ or "")
+    explained = inspect.cleandoc(EXPLAINED).replace("\n", "\n    ")
+    if "Args:" in text:
+        text = text.replace("Args:", f"Args:\n    {explained}", 1)
+    else:
+        text += f"\n\nArgs:\n    {explained}"
+    function.__doc__ = text
+    return function

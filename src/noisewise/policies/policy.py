@@ -1,0 +1,259 @@
+"""The shell around a rule: ask, tell, recommend, estimate, copy, save. The same for every rule."""
+
+import json
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.checks import check_number, check_sigma
+from noisewise.core.model import Floats, log_det, theta, total_precision
+from noisewise.core.randomness import check_seed, generator
+from noisewise.core.selection import Mask, regret_bound
+from noisewise.policies.rule import Rule, make_params
+from noisewise.policies.saving import Saved, copy_state, restore_state, write_saved
+
+Pending = Iterable[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a policy believes at one moment.
+
+    ``means[k] ± radius·widths[k]`` holds for all actions and at all times with probability 1 - delta, and
+    with it: the best action is among the ``candidates``, and the recommended one is at most
+    ``regret_bound`` below the best.
+    """
+
+    theta: Floats  # (dim,)
+    means: Floats  # (n,)
+    widths: Floats  # (n,)
+    radius: float
+    candidates: Mask  # (n,)
+    recommended: int
+    regret_bound: float
+    total_precision: float
+    n_told: int
+    delta: float
+    label: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Estimate(after {self.n_told} measurements: recommends {self.label}, at most "
+            f"{self.regret_bound:.3g} below the best with {1 - self.delta:.0%} confidence; "
+            f"{int(self.candidates.sum())} of {self.candidates.size} actions may still be the best)"
+        )
+
+
+class Measurement(NamedTuple):
+    """A checked measurement."""
+
+    action: int
+    reward: float
+    sigma: float
+
+
+class Policy:
+    """A rule with its state: say what to measure, take the result, recommend.
+
+    Made by the rules' constructors, such as `noisewise.vaee`, or by `noisewise.make_policy`.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        actions: ActionSet | ArrayLike,
+        options: dict[str, Any],
+        *,
+        horizon: int | None = None,
+    ) -> None:
+        self.rule = rule
+        self.actions = actions if isinstance(actions, ActionSet) else ActionSet(actions)
+        self.options = dict(options)
+        self.seed = check_seed(self.options.get("seed", 0))
+        self.horizon = horizon
+        self._params = make_params(rule, self.actions, horizon, self.options)
+        self._state = rule.init(self._params)
+        self._sigmas = array("d")
+
+    @property
+    def name(self) -> str:
+        """The rule's name."""
+        return self.rule.name
+
+    @property
+    def n_told(self) -> int:
+        """How many measurements have been told."""
+        return len(self._sigmas)
+
+    def ask(
+        self,
+        sigma: float | None = None,
+        pending: Pending = (),
+        allowed: Sequence[Any] | Mask | None = None,
+    ) -> int:
+        """The action to measure next. Asking changes nothing; only telling does.
+
+        Args:
+            sigma: The noise of the coming measurement, if it is known beforehand.
+            pending: Measurements under way, as actions or pairs (action, sigma). A missing sigma is the
+                median told so far; before the first, as large as the action is wide.
+            allowed: The actions that can be measured this time. Default: all.
+        """
+        announced = math.nan if sigma is None else check_sigma(sigma)
+        if self.rule.sees_sigma != "before":
+            announced = math.nan
+        mask = self._allowed(allowed)
+        under_way = [self._checked_pending(item) for item in pending]
+        state = copy_state(self._state) if under_way or self.rule.plan else self._state
+        for action, pending_sigma in under_way:
+            if math.isnan(pending_sigma):
+                pending_sigma = self._typical_sigma(state, action)
+            self.rule.imagine(self._params, state, action, pending_sigma)
+        self._plan_if_wanted(state)
+        return int(self.rule.choose(self._params, state, mask, announced, self._draws(len(under_way))))
+
+    def tell(self, action: Any, reward: float, sigma: float) -> None:
+        """Learn one measurement: the action's row or label, what came out, and its sigma."""
+        told = self._checked(action, reward, sigma)
+        self._plan_if_wanted(self._state)
+        self.rule.absorb(self._params, self._state, *self._seen(told))
+        self._sigmas.append(told.sigma)
+
+    def tell_many(self, actions: Sequence[Any], rewards: ArrayLike, sigmas: ArrayLike) -> None:
+        """Learn many measurements in order; if one of them is bad, none is learnt."""
+        reward_list, sigma_list = np.asarray(rewards).tolist(), np.asarray(sigmas).tolist()
+        if not len(actions) == len(reward_list) == len(sigma_list):
+            raise ValueError(
+                "`actions`, `rewards` and `sigmas` must be equally long; "
+                f"got {len(actions)}, {len(reward_list)} and {len(sigma_list)}."
+            )
+        told = [self._checked(*item) for item in zip(actions, reward_list, sigma_list, strict=True)]
+        if told and self.rule.absorb_many is not None:
+            columns = [np.array(column) for column in zip(*map(self._seen, told), strict=True)]
+            self.rule.absorb_many(self._params, self._state, *columns)
+            self._sigmas.extend(item.sigma for item in told)
+        else:
+            for item in told:
+                self.tell(*item)
+
+    def recommend(self) -> int:
+        """The action to take if measuring stops now."""
+        return int(self.rule.recommend(self._params, self._state))
+
+    def estimate(self) -> Estimate:
+        """Everything the policy believes now, as arrays of its own."""
+        model, setting = self._state.model, self._params.setting
+        recommended = self.recommend()
+        radius = float(self.rule.radius(self._params, self._state))
+        candidates = np.array(self.rule.candidates(self._params, self._state))
+        most = 2.0 * setting.radius.norm_bound * setting.radius.max_norm
+        return Estimate(
+            theta=theta(model),
+            means=model.means.copy(),
+            widths=np.sqrt(model.squared_widths),
+            radius=radius,
+            candidates=candidates,
+            recommended=recommended,
+            regret_bound=min(most, regret_bound(model, candidates, recommended, radius)),
+            total_precision=total_precision(model),
+            n_told=self.n_told,
+            delta=setting.radius.delta,
+            label=self.actions.label(recommended),
+        )
+
+    def copy(self) -> "Policy":
+        """An independent copy, with everything told so far."""
+        twin = self.fresh()
+        twin._state = copy_state(self._state)
+        twin._sigmas = self._sigmas[:]
+        return twin
+
+    def fresh(self, actions: ActionSet | None = None, horizon: int | None = None) -> "Policy":
+        """The same rule and options before any measurement, perhaps on other actions."""
+        return Policy(self.rule, actions or self.actions, self.options, horizon=horizon or self.horizon)
+
+    def resume(self, saved: Saved) -> None:
+        """Take over the state and history of a saved policy of the same rule, options and actions."""
+        self._state = restore_state(self._state, saved)
+        self._sigmas = array("d", saved.arrays["sigmas"].tolist())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write rule, options, actions and state to one file; `noisewise.load_policy` reads it."""
+        header = {
+            "rule": self.rule.name,
+            "options": self.options,
+            "horizon": self.horizon,
+            "actions": self.actions.fingerprint(),
+        }
+        try:
+            json.dumps(header)
+        except TypeError:
+            raise TypeError(
+                f"`options` of {self.name!r} must be plain numbers and strings to be saved; "
+                f"got {self.options!r}."
+            ) from None
+        write_saved(Path(path), header, self.actions, self._state, np.array(self._sigmas))
+
+    def _checked(self, action: Any, reward: Any, sigma: Any) -> Measurement:
+        told = Measurement(self.actions.index(action), check_number("reward", reward), check_sigma(sigma))
+        least = self._params.setting.radius.sigma_min
+        if told.sigma < least:
+            raise ValueError(
+                f"`sigma` must be at least the sigma_min={least!r} this policy was made with; got {sigma!r}."
+            )
+        return told
+
+    def _seen(self, told: Measurement) -> Measurement:
+        return told._replace(sigma=math.nan) if self.rule.sees_sigma == "never" else told
+
+    def _checked_pending(self, item: Any) -> tuple[int, float]:
+        if isinstance(item, tuple | list):
+            if len(item) != 2:
+                raise ValueError(f"`pending` must hold actions or pairs (action, sigma); got {item!r}.")
+            sigma = math.nan if item[1] is None else check_sigma(item[1])
+            return self.actions.index(item[0]), sigma
+        return self.actions.index(item), math.nan
+
+    def _typical_sigma(self, state: Any, action: int) -> float:
+        if self._sigmas:
+            return float(np.median(self._sigmas))
+        return math.sqrt(state.model.squared_widths[action]) or 1.0
+
+    def _allowed(self, allowed: Sequence[Any] | Mask | None) -> Mask:
+        n = self.actions.n_actions
+        if allowed is None:
+            return np.ones(n, dtype=np.bool_)
+        if isinstance(allowed, np.ndarray) and allowed.dtype == np.bool_:
+            if allowed.shape != (n,):
+                raise ValueError(f"`allowed` must have shape ({n},); got {allowed.shape}.")
+            mask = allowed.copy()
+        else:
+            mask = np.zeros(n, dtype=np.bool_)
+            mask[[self.actions.index(action) for action in allowed]] = True
+        if not mask.any():
+            raise ValueError(f"`allowed` must contain at least one action; got {allowed!r}.")
+        return mask
+
+    def _draws(self, n_pending: int) -> Floats:
+        n_draws = self.rule.n_draws(self._params)
+        if n_draws == 0:
+            return np.empty(0)
+        return generator(self.seed, "live", self.n_told + n_pending).standard_normal(n_draws)
+
+    def _plan_if_wanted(self, state: Any) -> None:
+        if self.rule.plan and self.rule.wants_plan and self.rule.wants_plan(self._params, state):
+            self.rule.plan(self._params, state)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.name} on {self.actions!r}: {self.n_told} measurements, total precision "
+            f"{total_precision(self._state.model):.4g}, information {log_det(self._state.model) / 2:.3g} nats"
+        )

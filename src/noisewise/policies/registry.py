@@ -1,0 +1,84 @@
+"""All rules by name; rules from elsewhere join here."""
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.checks import nearest
+from noisewise.policies.greedy import RULE as GREEDY
+from noisewise.policies.greedy import greedy
+from noisewise.policies.policy import Policy
+from noisewise.policies.round_robin import RULE as ROUND_ROBIN
+from noisewise.policies.round_robin import round_robin
+from noisewise.policies.rule import Rule
+from noisewise.policies.saving import actions_of, read_saved
+from noisewise.policies.uniform import RULE as UNIFORM
+from noisewise.policies.uniform import uniform
+from noisewise.policies.vaee import AS_PRINTED, vaee, vaee_as_printed
+from noisewise.policies.vaee import RULE as VAEE
+from noisewise.policies.widest import RULE as WIDEST
+from noisewise.policies.widest import widest
+
+#: Constructors by name: ``POLICIES["vaee"](actions, **options)``.
+POLICIES: dict[str, Callable[..., Policy]] = {}
+_RULES: dict[str, Rule] = {}
+
+
+def register(rule: Rule, constructor: Callable[..., Policy]) -> None:
+    """Make a rule known by its name to `make_policy`, `load_policy` and the command line."""
+    if rule.name in POLICIES:
+        raise ValueError(f"`name` must be new; got {rule.name!r}, which is registered already.")
+    POLICIES[rule.name] = constructor
+    _RULES[rule.name] = rule
+
+
+def make_policy(name: str, actions: ActionSet | ArrayLike, **options: Any) -> Policy:
+    """The policy of this name on these actions, with the options of its constructor."""
+    _check_known(name)
+    return POLICIES[name](actions, **options)
+
+
+def rule_named(name: str) -> Rule:
+    """The rule of this name."""
+    _check_known(name)
+    return _RULES[name]
+
+
+def _check_known(name: str) -> None:
+    if name not in POLICIES:
+        listed = ", ".join(sorted(POLICIES))
+        raise KeyError(f"`name` must be one of {listed}; got {name!r}.{nearest(name, list(POLICIES))}")
+
+
+def load_policy(path: str | PathLike[str], actions: ActionSet | None = None) -> Policy:
+    """Read a policy that was saved.
+
+    Args:
+        path: The file.
+        actions: The action set, if it was not stored with the policy (a memory map is not).
+    """
+    saved = read_saved(Path(path))
+    actions = actions_of(saved, actions)
+    policy = Policy(
+        rule_named(saved.header["rule"]),
+        actions,
+        saved.header["options"],
+        horizon=saved.header["horizon"],
+    )
+    policy.resume(saved)
+    return policy
+
+
+for _rule, _constructor in (
+    (VAEE, vaee),
+    (AS_PRINTED, vaee_as_printed),
+    (WIDEST, widest),
+    (UNIFORM, uniform),
+    (ROUND_ROBIN, round_robin),
+    (GREEDY, greedy),
+):
+    register(_rule, _constructor)

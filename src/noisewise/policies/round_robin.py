@@ -1,0 +1,32 @@
+"""Measure the actions in turn: the baseline that people use."""
+
+from dataclasses import replace
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.kernels import kernel
+from noisewise.core.model import TOLD, Floats
+from noisewise.core.selection import Mask
+from noisewise.policies.least_squares import Params, State
+from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.policy import Policy
+from noisewise.policies.widest import RULE as WIDEST
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The allowed action whose turn it is."""
+    options = np.flatnonzero(allowed)
+    return int(options[int(state.model.tally[TOLD]) % options.size])
+
+
+RULE = replace(WIDEST, name="round_robin", choose=choose, pools=False, reference="baseline")
+
+
+@constructor
+def round_robin(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+    """Measure the actions in turn; recommend the largest mean."""
+    return Policy(RULE, actions, with_defaults("round_robin", shared))

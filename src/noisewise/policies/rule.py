@@ -1,0 +1,78 @@
+"""What a rule is: a handful of functions on arrays, and what it declares about itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from noisewise.actions import ActionSet
+from noisewise.core.model import Floats
+from noisewise.core.selection import Mask
+
+SeesSigma = Literal["before", "after", "never"]
+
+
+def no_draws(params: Any) -> int:
+    """A rule that makes no random choices."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An algorithm as functions on a state of arrays, which they change in place.
+
+    ``params`` and ``state`` are NamedTuples of numbers and arrays of fixed size. ``params.setting`` is a
+    `Setting`; ``state.model`` a `Model`. Functions that are kernels may be compiled; ``make_params``
+    and ``init`` are plain Python.
+    """
+
+    name: str
+    make_params: Callable[..., Any]
+    """``(actions, horizon, options) -> params``; refuses bad options."""
+    init: Callable[[Any], Any]
+    """``(params) -> state`` before any measurement."""
+    choose: Callable[[Any, Any, Mask, float, Floats], int]
+    """``(params, state, allowed, sigma, draws) -> action``; sigma is NaN unless announced. Changes nothing."""
+    absorb: Callable[[Any, Any, int, float, float], None]
+    """``(params, state, action, reward, sigma)``; sigma is NaN for a rule that never sees it."""
+    imagine: Callable[[Any, Any, int, float], None]
+    """``(params, state, action, sigma)``: as if a pending measurement came out as expected."""
+    recommend: Callable[[Any, Any], int]
+    """``(params, state) -> action``"""
+    radius: Callable[[Any, Any], float]
+    """``(params, state) -> radius`` of the certificate; NaN for a rule that has none."""
+    candidates: Callable[[Any, Any], Mask]
+    """``(params, state) -> (n,)`` mask of the actions that may still be the best."""
+    n_draws: Callable[[Any], int] = no_draws
+    """``(params) ->`` how many standard normal numbers ``choose`` wants each round."""
+    wants_plan: Callable[[Any, Any], bool] | None = None
+    """``(params, state)``: whether ``plan`` must run before the next choice."""
+    plan: Callable[[Any, Any], None] | None = None
+    """``(params, state)``: plain Python between compiled stretches, such as a design solver."""
+    absorb_many: Callable[[Any, Any, Any, Any, Any], None] | None = None
+    """``(params, state, actions, rewards, sigmas)``; default: one by one."""
+
+    compiled: bool = True
+    """Whether Numba can compile the kernels."""
+    needs_horizon: bool = False
+    sees_sigma: SeesSigma = "after"
+    order_free: bool = False
+    """Whether the order of the measurements does not matter."""
+    pools: bool = False
+    """Whether measurements of one action may be replaced by their weighted mean."""
+    reconstruction: bool = False
+    """Whether the original could not be consulted, so that this is our reading of it."""
+    reference: str = ""
+
+
+def check_horizon(rule: Rule, horizon: int | None) -> None:
+    """Refuse to start a rule that needs to know its number of rounds and was not told."""
+    if rule.needs_horizon and horizon is None:
+        raise ValueError(
+            f"`horizon` must be given for {rule.name!r}: it plans for a number of rounds; got None."
+        )
+
+
+def make_params(rule: Rule, actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Any:
+    """The rule's parameters on these actions."""
+    check_horizon(rule, horizon)
+    return rule.make_params(actions, horizon, options)

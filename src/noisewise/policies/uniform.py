@@ -1,0 +1,39 @@
+"""Measure an action at random: the baseline that knows nothing."""
+
+import math
+from dataclasses import replace
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Floats
+from noisewise.core.selection import Mask
+from noisewise.policies.least_squares import Params, State
+from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.policy import Policy
+from noisewise.policies.widest import RULE as WIDEST
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """Any allowed action, all with the same probability."""
+    share = 0.5 * math.erfc(-draws[0] / math.sqrt(2.0))  # Φ of a normal draw is uniform
+    options = np.flatnonzero(allowed)
+    return int(options[min(int(share * options.size), options.size - 1)])
+
+
+def one_draw(params: Params) -> int:
+    """One random number a round."""
+    return 1
+
+
+RULE = replace(WIDEST, name="uniform", choose=choose, n_draws=one_draw, pools=False, reference="baseline")
+
+
+@constructor
+def uniform(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+    """Measure actions uniformly at random; recommend the largest mean."""
+    return Policy(RULE, actions, with_defaults("uniform", shared))

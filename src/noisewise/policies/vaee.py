@@ -1,0 +1,133 @@
+"""VAEE (Algorithm 1): measure the widest action, and drop those that cannot be the best."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisewise.actions import ActionSet
+from noisewise.core.checks import check_choice
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Floats, Model, fold, new_model
+from noisewise.core.radius import confidence_radius
+from noisewise.core.selection import Mask, drop_ruled_out, first_largest
+from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
+from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.policy import Policy
+from noisewise.policies.rule import Rule
+
+NOTHING = -1
+
+
+class Params(NamedTuple):
+    """What does not change during a run."""
+
+    setting: Setting
+    explore_all: bool
+    recommend_last: bool
+
+
+class State(NamedTuple):
+    """The model, the survivors A_t, and the action measured last."""
+
+    model: Model
+    candidates: Mask  # (n,)
+    last: NDArray[np.int64]  # (1,)
+
+
+def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
+    """Check the options."""
+    explore = check_choice("explore", options["explore"], ("all", "candidates"))
+    advice = check_choice("recommendation", options["recommendation"], ("best", "last"))
+    if explore == "all" and advice == "last":
+        raise ValueError(
+            "`recommendation` must be 'best' with explore='all': the action measured last may be one "
+            "that was measured only to learn from it; got 'last'."
+        )
+    return Params(make_setting(actions, options), explore == "all", advice == "last")
+
+
+def init(params: Params) -> State:
+    """Line 1: all actions are candidates."""
+    model = new_model(params.setting.columns, params.setting.ridge)
+    return State(model, np.ones(model.means.size, np.bool_), np.full(1, NOTHING))
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """Line 3: the widest action, of all or of the candidates."""
+    if not params.explore_all:
+        surviving = allowed & state.candidates
+        if surviving.any():
+            return first_largest(state.model.squared_widths, surviving)
+    return first_largest(state.model.squared_widths, allowed)
+
+
+@kernel
+def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
+    """Lines 4-8: learn the measurement, then drop the actions it rules out."""
+    fold(state.model, action, reward, sigma)
+    drop_ruled_out(state.model, state.candidates, confidence_radius(params.setting.radius, state.model))
+    state.last[0] = action
+
+
+@kernel
+def recommend(params: Params, state: State) -> int:
+    """The best mean among the candidates, or the action measured last while it is one (note 5)."""
+    last = state.last[0]
+    if params.recommend_last and last != NOTHING and state.candidates[last]:
+        return int(last)
+    return first_largest(state.model.means, state.candidates)
+
+
+@kernel
+def candidates(params: Params, state: State) -> Mask:
+    """The survivors A_{t+1}."""
+    return state.candidates
+
+
+RULE = Rule(
+    name="vaee",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
+    imagine=imagine,
+    recommend=recommend,
+    radius=present_radius,
+    candidates=candidates,
+    reference="Breaking the Total Variance Barrier, Algorithm 1",
+)
+AS_PRINTED = replace(RULE, name="vaee_as_printed")
+
+
+@constructor
+def vaee(
+    actions: ActionSet | ArrayLike,
+    *,
+    explore: str = "all",
+    recommendation: str = "best",
+    **shared: Unpack[SharedOptions],
+) -> Policy:
+    """Variance-aware exploration with elimination: always measure the widest action.
+
+    Args:
+        explore: ``"all"`` (default) may measure an action that can no longer be the best, because it
+            may teach the most about those that can; ``"candidates"``, the paper's way, may not.
+        recommendation: ``"best"``: the largest mean among the candidates; ``"last"``: the action
+            measured last (only with ``explore="candidates"``).
+    """
+    options = with_defaults("vaee", shared)
+    return Policy(RULE, actions, options | {"explore": explore, "recommendation": recommendation})
+
+
+@constructor
+def vaee_as_printed(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+    """VAEE with the paper's own choices: its radius, measuring candidates only, the last as advice.
+
+    The confidence set is the one its lemma proves; Algorithm 1 misprints it (note 1 on the paper).
+    """
+    options: dict[str, Any] = {"explore": "candidates", "recommendation": "last"}
+    shared.setdefault("radius", "paper")
+    return Policy(AS_PRINTED, actions, options | with_defaults("vaee_as_printed", shared))

@@ -1,0 +1,43 @@
+"""Always the widest action, nothing eliminated: VAEE's exploration alone."""
+
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Floats
+from noisewise.core.selection import Mask, first_largest
+from noisewise.policies import least_squares
+from noisewise.policies.least_squares import Params, State
+from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.policy import Policy
+from noisewise.policies.rule import Rule
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The widest action."""
+    return first_largest(state.model.squared_widths, allowed)
+
+
+RULE = Rule(
+    name="widest",
+    make_params=least_squares.plain_params,
+    init=least_squares.plain_init,
+    choose=choose,
+    absorb=least_squares.learn,
+    imagine=least_squares.imagine,
+    recommend=least_squares.best_mean,
+    radius=least_squares.present_radius,
+    candidates=least_squares.not_ruled_out,
+    order_free=True,
+    pools=True,
+    reference="uncertainty sampling",
+)
+
+
+@constructor
+def widest(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+    """Always measure the widest action; recommend the largest mean. VAEE without elimination."""
+    return Policy(RULE, actions, with_defaults("widest", shared))

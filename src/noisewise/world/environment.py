@@ -1,0 +1,165 @@
+"""The world a simulation measures in: truth, schedule and noise, all drawn from the seed."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisewise.actions import ActionSet
+from noisewise.core.checks import check_choice, check_count
+from noisewise.core.model import Floats
+from noisewise.core.randomness import generator
+from noisewise.world.instances import Instance, shuffled
+from noisewise.world.noise import LAWS
+from noisewise.world.schedules import Schedule
+
+
+class World(NamedTuple):
+    """One replication's truth, in the order in which the policy sees the actions."""
+
+    actions: ActionSet
+    theta: Floats  # (dim,)
+    means: Floats  # (n,)
+    sigma: Floats  # (horizon,): the rounds' sigmas
+    action_sigma: Floats  # (n,): factors of arm-driven noise
+    noise: Floats  # (horizon,), unit variance
+    order: NDArray[np.int64]  # (n,): the action in the instance's order that row k stands for
+
+
+class Environment:
+    """A simulated world: ``reward = <theta, a> + sigma_t·noise``.
+
+    Args:
+        actions: The action set (or an array of vectors).
+        theta: The true parameter, ``(dim,)``.
+        schedule: The sigmas of the rounds: an array, or a function (horizon, rng) -> array.
+        noise: A law of unit variance: "gaussian", "rademacher", "uniform", "laplace".
+        announced: Whether a policy is told a round's sigma before it chooses.
+        action_sigma: Arm-driven noise: action k is measured with ``sigma_t·action_sigma[k]``.
+    """
+
+    def __init__(
+        self,
+        actions: ActionSet | ArrayLike,
+        theta: ArrayLike,
+        schedule: ArrayLike | Schedule,
+        noise: str = "gaussian",
+        announced: bool = False,
+        *,
+        action_sigma: ArrayLike | None = None,
+    ) -> None:
+        fixed = actions if isinstance(actions, ActionSet) else ActionSet(actions)
+        parameter = np.asarray(theta, dtype=np.float64)
+        if parameter.shape != (fixed.dim,) or not np.isfinite(parameter).all():
+            raise ValueError(f"`theta` must be {fixed.dim} finite numbers, one per feature; got {theta!r}.")
+        self._fixed: ActionSet | None = fixed
+        self._prepare(
+            Instance(
+                "given",
+                {},
+                lambda rng, sigma: (fixed.vectors.astype(float, copy=False), parameter),
+                same_actions=True,
+            ),
+            schedule,
+            noise,
+            announced,
+            action_sigma,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        instance: Instance,
+        schedule: ArrayLike | Schedule | None,
+        noise: str = "gaussian",
+        announced: bool = False,
+        *,
+        action_sigma: ArrayLike | None = None,
+    ) -> "Environment":
+        """A named instance under a schedule, drawn or shuffled afresh for every replication."""
+        if schedule is None:
+            raise ValueError(f"`schedule` must be given: {instance.name!r} has none of its own; got None.")
+        environment = cls.__new__(cls)
+        environment._fixed = None
+        environment._prepare(instance, schedule, noise, announced, action_sigma)
+        return environment
+
+    def _prepare(
+        self,
+        instance: Instance,
+        schedule: ArrayLike | Schedule,
+        noise: str,
+        announced: bool,
+        action_sigma: ArrayLike | None,
+    ) -> None:
+        self.instance = instance
+        self.actions = self._fixed or instance.actions
+        self.schedule = schedule if callable(schedule) else _checked_sigmas("schedule", schedule)
+        self.noise = check_choice("noise", noise, tuple(LAWS))
+        self.announced = bool(announced)
+        factors = np.ones(self.actions.n_actions) if action_sigma is None else action_sigma
+        self.action_sigma = _checked_sigmas("action_sigma", factors)
+        if self.action_sigma.shape != (self.actions.n_actions,):
+            raise ValueError(
+                f"`action_sigma` must have one number per action, {self.actions.n_actions}; "
+                f"got {self.action_sigma.size}."
+            )
+
+    def sigmas(self, horizon: int, seed: int, replication: int) -> Floats:
+        """The sigmas of one replication's rounds."""
+        check_count("horizon", horizon)
+        if not callable(self.schedule):
+            if len(self.schedule) < horizon:
+                raise ValueError(
+                    f"`schedule` must have a sigma for each of the {horizon} rounds; "
+                    f"got {len(self.schedule)}."
+                )
+            return self.schedule[:horizon]
+        drawn = self.schedule(horizon, generator(seed, "schedule", replication))
+        sigma = _checked_sigmas("schedule", drawn)
+        if sigma.shape != (horizon,):
+            raise ValueError(f"`schedule` must return {horizon} sigmas, one per round; got {sigma.size}.")
+        return sigma
+
+    def world(self, horizon: int, seed: int, replication: int) -> World:
+        """The truth of one replication: a pure function of seed and replication."""
+        sigma = self.sigmas(horizon, seed, replication)
+        rng = generator(seed, "instance", replication)
+        vectors, theta = self.instance.draw(rng, sigma)
+        noise = LAWS[self.noise](generator(seed, "noise", replication), horizon)
+        n = len(vectors)
+        if self._fixed is not None:
+            actions, order = self._fixed, np.arange(n)
+        elif self.instance.same_actions:
+            order = shuffled(n, rng)
+            actions = ActionSet(vectors[order])
+        else:
+            actions, order = ActionSet(vectors), np.arange(n)
+        return World(
+            actions,
+            theta,
+            actions.vectors @ theta,
+            sigma,
+            self.action_sigma[order],
+            noise,
+            order,
+        )
+
+    def __repr__(self) -> str:
+        return f"Environment({self.instance.name}, {self.actions!r}, noise={self.noise!r})"
+
+
+def _checked_sigmas(name: str, sigmas: Any) -> Floats:
+    try:
+        array = np.asarray(sigmas, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"`{name}` must be a list of numbers above 0; got {sigmas!r}.") from None
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"`{name}` must be one-dimensional and not empty; got shape {array.shape}.")
+    bad = ~(np.isfinite(array) & (array > 0.0))
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise ValueError(
+            f"`{name}` must be finite numbers above 0; got {array[where]!r} at position {where}."
+        )
+    return array
