@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise.core.checks import nearest
-from noisewise.core.model import row_blocks
+from noisewise.core.rows import row_blocks
 
 #: Directions whose share of the largest second moment is below this are rounding, not features.
 RANK_TOLERANCE = 1e-12
@@ -32,6 +32,7 @@ class ActionSet:
 
     def __init__(self, vectors: ArrayLike, labels: Sequence[str] | None = None) -> None:
         self.vectors = _as_rows(vectors)
+        self.is_memory_map = isinstance(vectors, np.memmap)
         self.n_actions, self.dim = self.vectors.shape
         self._moment, self.max_norm = _survey(self.vectors)
         self.labels = None if labels is None else _as_labels(labels, self.n_actions)
@@ -82,15 +83,15 @@ class ActionSet:
         if isinstance(action, str):
             return self._index_of_label(action)
         try:
-            row: int = operator.index(action)
+            row = operator.index(action)
         except TypeError:
             row = -1
-        if isinstance(action, bool | np.bool_) or not 0 <= row < self.n_actions:
+        if isinstance(action, bool) or not 0 <= row < self.n_actions:
             raise ValueError(
                 f"`action` must be a row number from 0 to {self.n_actions - 1}"
                 f"{' or a label' if self.labels else ''}; got {action!r}."
             )
-        return row
+        return int(row)
 
     def fingerprint(self) -> str:
         """A hash of the vectors: two sets with the same one are the same set."""
@@ -115,7 +116,7 @@ class ActionSet:
         return self._rows_by_label[label]
 
     def __len__(self) -> int:
-        return self.n_actions
+        return len(self.vectors)
 
     def __repr__(self) -> str:
         span = "" if self.rank == self.dim else f", rank {self.rank}"
@@ -126,7 +127,7 @@ def _as_rows(vectors: ArrayLike) -> NDArray[np.floating]:
     """The vectors as a read-only two-dimensional array of floats, copied only if it must be."""
     rows: NDArray[Any]
     if isinstance(vectors, np.memmap) and vectors.dtype == np.float32:
-        rows = vectors
+        rows = np.asarray(vectors)
     else:
         try:
             rows = np.asarray(vectors, dtype=np.float64, order="C")
@@ -147,22 +148,28 @@ def _as_rows(vectors: ArrayLike) -> NDArray[np.floating]:
 def _survey(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
     """One pass: refuse what is not finite, and gather Σ a aᵀ and the largest norm."""
     moment = np.zeros((vectors.shape[1], vectors.shape[1]))
-    largest = 0.0
+    longest = 0.0
     for rows in row_blocks(len(vectors)):
         block = vectors[rows].astype(np.float64, copy=False)
-        # The sum is finite if every entry is; only otherwise is it worth looking for the culprit.
-        if not np.isfinite(block.sum()) and not np.isfinite(block).all():
-            row, column = np.argwhere(~np.isfinite(block))[0]
-            raise ValueError(
-                f"`vectors` must be finite numbers; got {block[row, column]!r} "
-                f"in row {rows.start + row}, column {column}."
-            )
-        squares = np.einsum("ij,ij->i", block, block)
-        largest = max(largest, float(squares.max()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", block, block)
+        # A squared norm is finite if every entry is: only otherwise is it worth looking for the culprit.
+        if not np.isfinite(squares).all():
+            _refuse(block, rows.start)
+        longest = max(longest, float(squares.max()))
         moment += block.T @ block
-    if not np.isfinite(largest):
+    return moment, float(np.sqrt(longest))
+
+
+def _refuse(block: NDArray[np.float64], first_row: int) -> None:
+    bad = np.argwhere(~np.isfinite(block))
+    if not len(bad):
         raise ValueError("`vectors` must have norms below 1e150: rescale the features; got a longer one.")
-    return moment, float(np.sqrt(largest))
+    row, column = bad[0]
+    raise ValueError(
+        f"`vectors` must be finite numbers; got {float(block[row, column])} "
+        f"in row {first_row + row}, column {column}."
+    )
 
 
 def _as_labels(labels: Sequence[str], n_actions: int) -> list[str]:

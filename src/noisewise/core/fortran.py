@@ -14,7 +14,7 @@ class Routines(NamedTuple):
 
     solve_triangular: Callable[..., Any]  # trtrs: one right-hand side
     solve_many: Callable[..., Any]  # trsm: many right-hand sides
-    rotate_in: Callable[..., Any]  # tpqrt: QR of a triangle with rows below it
+    rotate: Callable[..., Any]  # rot: a plane rotation of two rows
 
 
 @functools.cache
@@ -22,4 +22,4 @@ def routines() -> Routines:
     """The double-precision routines."""
     from scipy.linalg import blas, lapack
 
-    return Routines(lapack.dtrtrs, blas.dtrsm, lapack.dtpqrt)
+    return Routines(lapack.dtrtrs, blas.dtrsm, blas.drot)

@@ -8,29 +8,41 @@ compiles from its own source unless ``@compiled_body`` gives it loops; the two a
 import inspect
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Reordering sums and fusing multiply-adds is safe for us; assuming the absence of NaN is not.
 REORDERED = frozenset({"reassoc", "contract"})
 
-_waiting: list[tuple[Callable[..., Any], Callable[..., Any], frozenset[str]]] = []
+
+class _Kernel(NamedTuple):
+    function: Callable[..., Any]
+    body: Callable[..., Any]
+    flags: frozenset[str]
+    inline: bool
+
+
+_waiting: list[_Kernel] = []
 
 
 def kernel(function: Function) -> Function:
     """Record a function that compiled code may call; in the interpreter it stays as it is."""
-    _waiting.append((function, function, frozenset()))
+    _waiting.append(_Kernel(function, function, frozenset(), inline=True))
     return function
 
 
 def compiled_body(
-    of: Callable[..., Any], flags: frozenset[str] = frozenset()
+    of: Callable[..., Any] | None = None, *, flags: frozenset[str] = frozenset(), inline: bool = True
 ) -> Callable[[Function], Function]:
-    """Record the decorated function as what the compiler uses in place of ``of``."""
+    """Record the decorated function as what the compiler uses in place of ``of`` (default: itself).
+
+    Handing a model to a function that is not inlined costs as much as ten additions per array in it, so
+    hot kernels are inlined; cold ones are not, to compile faster.
+    """
 
     def record(loops: Function) -> Function:
-        _waiting.append((of, loops, flags))
+        _waiting.append(_Kernel(of or loops, loops, flags, inline))
         return loops
 
     return record
@@ -43,8 +55,9 @@ def register_kernels() -> None:
     # The loops live apart: a live policy never loads them.
     import_module("noisewise.core.loops")
     while _waiting:
-        function, body, flags = _waiting.pop(0)
-        overload(function, strict=False, jit_options={"fastmath": set(flags)})(_typed(body))
+        entry = _waiting.pop(0)
+        options: Any = {"fastmath": set(entry.flags), "forceinline": entry.inline}
+        overload(entry.function, strict=False, jit_options=options)(_typed(entry.body))
 
 
 def _typed(body: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,9 @@ from noisewise.core.model import (
     AGE,
     CANCELLED,
     FAR,
+    RECENTRE_AFTER,
     REFRESH_AFTER,
+    TOLD,
     WORN,
     contrast_widths,
     count,
@@ -24,7 +26,10 @@ from noisewise.core.model import (
     recentre,
     theta,
 )
-from noisewise.core.selection import TIE, drop_ruled_out, first_largest, regret_bound
+from noisewise.core.selection import TIE, drop_ruled_out, first_largest, first_largest_candidate, regret_bound
+
+#: Actions whose widths are recomputed together.
+BATCH = 64
 
 
 @compiled_body(fold, flags=REORDERED)
@@ -36,9 +41,11 @@ def _fold_loops(model, action, reward, sigma):
         row[i] = model.columns[i, action] / sigma
     squared_width = _solve(model.factor, model.reciprocals, step)
     variance = sigma * sigma + squared_width
-    from_centre = reward - model.base[action]
-    gain = (from_centre - model.drift[action]) / variance
-    row[dim] = from_centre / sigma
+    gain = (reward - model.means[action]) / variance
+    predicted = 0.0
+    for i in range(dim):
+        predicted += model.columns[i, action] * model.centre[i]
+    row[dim] = (reward - predicted) / sigma
     far = _rotate(model.factor, model.reciprocals, row)
     count(model.tally, squared_width, sigma)
     scale = math.sqrt(variance)
@@ -46,14 +53,15 @@ def _fold_loops(model, action, reward, sigma):
         step[i] /= scale
     _project(model.columns, step, model.scratch)
     worn = _lower(model.squared_widths, model.floors, model.scratch)
-    _move(model.means, model.base, model.drift, model.scratch, gain * scale)
+    _move(model.means, model.scratch, gain * scale)
     refresh_all = model.tally[AGE] >= REFRESH_AFTER
     if worn > 0 or refresh_all:
         _refresh_worn(model, refresh_all)
-    if far > FAR:
+    if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
         recentre(model)
 
 
+@compiled_body(flags=REORDERED)
 def _solve(factor, reciprocals, step):
     """Replace a by V⁻¹a; return ‖a‖² in the norm of V⁻¹."""
     dim = step.size
@@ -72,6 +80,7 @@ def _solve(factor, reciprocals, step):
     return squared_width
 
 
+@compiled_body(flags=REORDERED)
 def _rotate(factor, reciprocals, row):
     """Rotate a new row into the factor; return ‖R(θ̂ - centre)‖²."""
     dim = row.size - 1
@@ -79,10 +88,10 @@ def _rotate(factor, reciprocals, row):
     for j in range(dim):
         corner, entry = factor[j, j], row[j]
         length = math.sqrt(corner * corner + entry * entry)
-        reciprocal = 1.0 / length
-        cosine, sine = corner * reciprocal, entry * reciprocal
+        # Not through 1/length: its rounding error would stretch the whole rotation, round after round.
+        cosine, sine = corner / length, entry / length
         factor[j, j] = length
-        reciprocals[j] = reciprocal
+        reciprocals[j] = 1.0 / length
         for i in range(j + 1, dim + 1):
             above, below = factor[j, i], row[i]
             factor[j, i] = cosine * above + sine * below
@@ -92,6 +101,7 @@ def _rotate(factor, reciprocals, row):
     return far
 
 
+@compiled_body(flags=REORDERED)
 def _project(columns, step, products):
     """``products_k = <step, a_k>``, four features at a time: half the time of one at a time."""
     dim, n = columns.shape
@@ -112,6 +122,7 @@ def _project(columns, step, products):
         j += 1
 
 
+@compiled_body(flags=REORDERED)
 def _lower(squared_widths, floors, products):
     """Subtract what was learnt from the squared widths; return how many are worn."""
     worn = 0
@@ -122,52 +133,62 @@ def _lower(squared_widths, floors, products):
     return worn
 
 
-def _move(means, base, drift, products, gain):
+@compiled_body(flags=REORDERED)
+def _move(means, products, gain):
     for k in range(products.size):
-        moved = drift[k] + products[k] * gain
-        drift[k] = moved
-        means[k] = base[k] + moved
+        means[k] += products[k] * gain
 
 
+@compiled_body(flags=REORDERED, inline=False)
 def _refresh_worn(model, refresh_all):
+    """Recompute worn squared widths, a batch of actions at a time."""
     dim, n = model.columns.shape
-    half = np.empty(dim)
+    batch = np.empty(BATCH, np.int64)
+    halves = np.empty((dim, BATCH))
+    size = 0
     for k in range(n):
         if refresh_all or model.squared_widths[k] < model.floors[k]:
-            for i in range(dim):
-                half[i] = model.columns[i, k]
-            exact = 0.0
-            for i in range(dim):
-                value = half[i] * model.reciprocals[i]
-                exact += value * value
-                for j in range(i + 1, dim):
-                    half[j] -= model.factor[i, j] * value
-            model.squared_widths[k] = exact
-            model.floors[k] = WORN * exact
+            batch[size] = k
+            size += 1
+        if size == BATCH or (k == n - 1 and size > 0):
+            _refresh_batch(model, batch, size, halves)
+            size = 0
     if refresh_all:
         model.tally[AGE] = 0.0
 
 
-for _loops in (_solve, _rotate, _project, _lower, _move, _refresh_worn):
-    compiled_body(_loops, flags=REORDERED)(_loops)
+@compiled_body(flags=REORDERED)
+def _refresh_batch(model, batch, size, halves):
+    """‖R⁻ᵀa‖² by forward substitution on all of the batch at once."""
+    dim = model.columns.shape[0]
+    for i in range(dim):
+        for b in range(size):
+            halves[i, b] = model.columns[i, batch[b]]
+    for b in range(size):
+        model.squared_widths[batch[b]] = 0.0
+    for i in range(dim):
+        for j in range(i):
+            entry = model.factor[j, i]
+            for b in range(BATCH):
+                halves[i, b] -= entry * halves[j, b]
+        reciprocal = model.reciprocals[i]
+        for b in range(size):
+            halves[i, b] *= reciprocal
+            model.squared_widths[batch[b]] += halves[i, b] * halves[i, b]
+    for b in range(size):
+        model.floors[batch[b]] = WORN * model.squared_widths[batch[b]]
 
 
-@compiled_body(recentre)
+@compiled_body(recentre, flags=REORDERED, inline=False)
 def _recentre_loops(model):
-    dim, n = model.columns.shape
+    dim = model.columns.shape[0]
     model.centre[:] = theta(model)
     for i in range(dim):
         model.factor[i, dim] = 0.0
-    for k in range(n):
-        mean = 0.0
-        for i in range(dim):
-            mean += model.centre[i] * model.columns[i, k]
-        model.base[k] = mean
-        model.drift[k] = 0.0
-        model.means[k] = mean
+    _project(model.columns, model.centre, model.means)
 
 
-@compiled_body(theta)
+@compiled_body(theta, inline=False)
 def _theta_loops(model):
     dim = model.columns.shape[0]
     estimate = np.empty(dim)
@@ -181,7 +202,7 @@ def _theta_loops(model):
     return estimate
 
 
-@compiled_body(covariance_with, flags=REORDERED)
+@compiled_body(covariance_with, flags=REORDERED, inline=False)
 def _covariance_loops(model, action):
     dim, n = model.columns.shape
     step = np.empty(dim)
@@ -193,7 +214,7 @@ def _covariance_loops(model, action):
     return covariance
 
 
-@compiled_body(contrast_widths)
+@compiled_body(contrast_widths, inline=False)
 def _contrast_widths_loops(model, action):
     widths = covariance_with(model, action)
     own = model.squared_widths[action]
@@ -204,7 +225,7 @@ def _contrast_widths_loops(model, action):
     return widths
 
 
-@compiled_body(distance_to)
+@compiled_body(distance_to, inline=False)
 def _distance_to_loops(model, parameter):
     dim = model.columns.shape[0]
     squared = 0.0
@@ -217,20 +238,35 @@ def _distance_to_loops(model, parameter):
 
 
 # Infinities mark what is not allowed, so only the absence of NaN may be assumed.
-@compiled_body(first_largest, flags=frozenset({"nnan", "nsz"}))
+NO_NAN = frozenset({"nnan", "nsz"})
+
+
+@compiled_body(first_largest)
 def _first_largest_loops(values, allowed):
+    return max(0, _first_largest_of_both(values, allowed, allowed))
+
+
+@compiled_body(first_largest_candidate)
+def _first_largest_candidate_loops(values, allowed, candidates):
+    action = _first_largest_of_both(values, allowed, candidates)
+    return action if action >= 0 else first_largest(values, allowed)
+
+
+@compiled_body(flags=NO_NAN)
+def _first_largest_of_both(values, one, other):
+    """The first largest where both masks are true; -1 if they never are."""
     top, bottom = -np.inf, np.inf
     for k in range(values.size):
-        top = max(top, values[k] if allowed[k] else -np.inf)
-        bottom = min(bottom, values[k] if allowed[k] else np.inf)
+        top = max(top, values[k] if one[k] & other[k] else -np.inf)
+        bottom = min(bottom, values[k] if one[k] & other[k] else np.inf)
     low = top - TIE * max(top, -bottom)
     for k in range(values.size):
-        if allowed[k] and values[k] >= low:
+        if one[k] and other[k] and values[k] >= low:
             return k
-    return 0
+    return -1
 
 
-@compiled_body(drop_ruled_out, flags=frozenset({"nnan", "nsz"}))
+@compiled_body(drop_ruled_out, flags=NO_NAN)
 def _drop_ruled_out_loops(model, candidates, radius):
     # Three simple loops vectorise; one that does everything does not.
     slack = model.scratch
@@ -243,7 +279,7 @@ def _drop_ruled_out_loops(model, candidates, radius):
         candidates[k] = candidates[k] & (model.means[k] + slack[k] >= floor)
 
 
-@compiled_body(regret_bound)
+@compiled_body(regret_bound, inline=False)
 def _regret_bound_loops(model, candidates, action, radius):
     widths = contrast_widths(model, action)
     bound = 0.0

@@ -9,15 +9,14 @@ call the verbs; how they are kept exact is this module's business alone:
   every form of inverse updating fails.
 * Squared widths fall by subtraction, ``‖a_k‖² -= cov_k²/(σ² + ‖a‖²)``, and each is recomputed from R
   once it has lost two decimal digits, or after 20,000 measurements.
-* Means are ``<centre, a_k> + drift_k`` with a fixed centre: what accumulates is only the small drift. The
-  centre moves when the estimate is 1000 standard errors away from it.
+* Means move by addition and are recomputed from θ̂ every 32 measurements. θ̂ itself is held as a centre
+  and ``R(θ̂ - centre)``, which stays small: rotating large numbers would cost digits.
 
 One unknown per feature is all there is here. A model with one unknown per action as well (a diagonal part
 with this as its border) is a second class with the same verbs; rules would not notice.
 """
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,17 +24,18 @@ from numpy.typing import NDArray
 
 from noisewise.core import fortran
 from noisewise.core.kernels import kernel
+from noisewise.core.rows import map_rows, row_blocks
 
 Floats = NDArray[np.float64]
 
-#: Rows handled at a time, so that what is computed about them stays in the cache.
-ROWS_PER_BLOCK = 8192
 #: A squared width below this share of its last exact value has lost digits and is recomputed.
 WORN = 1e-2
 #: Rounding errors of subtraction add up: everything is recomputed after so many measurements.
 REFRESH_AFTER = 20_000
 #: The centre moves when ‖R(θ̂ - centre)‖² exceeds this: rotating larger numbers costs digits.
 FAR = 1e6
+#: It also moves after so many measurements: rounding in the sums that the means are adds up.
+RECENTRE_AFTER = 32
 
 # What the tally counts.
 LOG_DET = 0
@@ -53,8 +53,6 @@ class Model(NamedTuple):
     centre: Floats  # (dim,)
     squared_widths: Floats  # (n,): ‖a‖² in the norm of V⁻¹
     means: Floats  # (n,): <θ̂, a>
-    base: Floats  # (n,): <centre, a>
-    drift: Floats  # (n,): <θ̂ - centre, a>
     floors: Floats  # (n,): WORN times the last exact squared width
     tally: Floats  # (4,): log det V/ridge^dim, total precision, measurements, since refresh
     step: Floats  # (dim,): scratch
@@ -79,8 +77,6 @@ def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
         centre=np.zeros(dim),
         squared_widths=squared_widths,
         means=np.zeros(n),
-        base=np.zeros(n),
-        drift=np.zeros(n),
         floors=WORN * squared_widths,
         tally=np.zeros(4),
         step=np.empty(dim),
@@ -94,12 +90,6 @@ def copy_model(model: Model) -> Model:
     return Model(model.columns, *(array.copy() for array in model[1:]))
 
 
-def row_blocks(n: int) -> Iterator[slice]:
-    """Consecutive slices that cover n rows."""
-    for start in range(0, n, ROWS_PER_BLOCK):
-        yield slice(start, min(start + ROWS_PER_BLOCK, n))
-
-
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
     dim, n = model.columns.shape
@@ -110,10 +100,9 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     step, _ = fortran.routines().solve_triangular(upper, half)
     squared_width = float(half @ half)
     variance = sigma * sigma + squared_width
-    from_centre = reward - float(model.base[action])
-    gain = (from_centre - float(model.drift[action])) / variance
+    gain = (reward - float(model.means[action])) / variance
 
-    row = np.append(vector, from_centre) / sigma
+    row = np.append(vector, reward - float(vector @ model.centre)) / sigma
     _rotate_in(model.factor, row)
     np.divide(1.0, model.factor.diagonal()[:dim], out=model.reciprocals)
     count(model.tally, squared_width, sigma)
@@ -122,33 +111,37 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     step /= scale
     gain *= scale
     refresh_all = model.tally[AGE] >= REFRESH_AFTER
-    for rows in row_blocks(n):
-        covariance = np.dot(step, model.columns[:, rows])
-        squared_widths, drift = model.squared_widths[rows], model.drift[rows]
-        loss = model.scratch[rows]
-        np.multiply(covariance, covariance, out=loss)
-        squared_widths -= loss
-        covariance *= gain
-        drift += covariance
-        np.add(model.base[rows], drift, out=model.means[rows])
+
+    def learn(rows: slice) -> None:
+        products = np.dot(step, model.columns[:, rows])
+        squared_widths = model.squared_widths[rows]
+        squared_widths -= products * products
+        products *= gain
+        model.means[rows] += products
         worn = squared_widths < model.floors[rows]
-        if refresh_all:
-            worn[:] = True
-        if worn.any():
-            _refresh(model, rows.start + np.flatnonzero(worn))
+        if refresh_all or worn.any():
+            _refresh(model, rows.start + np.flatnonzero(worn | refresh_all))
+
+    map_rows(learn, n)
     if refresh_all:
         model.tally[AGE] = 0.0
-    if float(model.factor[:dim, dim] @ model.factor[:dim, dim]) > FAR:
+    far = float(model.factor[:dim, dim] @ model.factor[:dim, dim])
+    if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
         recentre(model)
 
 
 def _rotate_in(factor: Floats, row: Floats) -> None:
-    """Replace the factor of V by that of V + row·rowᵀ (LAPACK's triangular-pentagonal QR)."""
-    size = factor.shape[0]
-    rotated, _, _, info = fortran.routines().rotate_in(0, min(32, size), factor, row[None, :])
-    if info != 0:  # pragma: no cover - only for malformed arguments
-        raise FloatingPointError(f"the QR update failed with LAPACK code {info}.")
-    factor[:] = np.triu(rotated)
+    """Replace the factor of V by that of V + row·rowᵀ.
+
+    One plane rotation per feature. LAPACK's blocked update of a QR factor reflects instead, and loses
+    seven digits when a row of weight 1e16 meets rows of weight 1.
+    """
+    rotate = fortran.routines().rotate
+    for j in range(row.size):
+        corner, entry = float(factor[j, j]), float(row[j])
+        length = math.sqrt(corner * corner + entry * entry)
+        if length > 0.0:
+            rotate(factor[j, j:], row[j:], corner / length, entry / length, overwrite_x=1, overwrite_y=1)
 
 
 def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
@@ -162,18 +155,20 @@ def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
 
 
 def recentre(model: Model) -> None:
-    """Move the centre to the estimate, so that the drift starts from 0 again."""
+    """Move the centre to the estimate, and recompute the means from it."""
     dim, n = model.columns.shape
     model.centre[:] = theta(model)
     model.factor[:dim, dim] = 0.0
-    model.drift[:] = 0.0
-    for rows in row_blocks(n):
-        model.base[rows] = np.dot(model.centre, model.columns[:, rows])
-    model.means[:] = model.base
+
+    def predict(rows: slice) -> None:
+        np.dot(model.centre, model.columns[:, rows], out=model.means[rows])
+
+    map_rows(predict, n)
 
 
 @kernel
 def count(tally: Floats, squared_width: float, sigma: float) -> None:
+    """Book one measurement: ``det V`` grows by the factor ``1 + ‖a‖²/σ²``."""
     weight = 1.0 / (sigma * sigma)
     tally[LOG_DET] += math.log1p(squared_width * weight)
     tally[TOTAL_PRECISION] += weight

@@ -23,6 +23,8 @@ class Radius(NamedTuple):
     max_norm: float
     sigma_min: float
     rank: int
+    doubt: float  # 2·log(1/delta)
+    bias: float  # norm_bound·√ridge: how far the ridge pulls the estimate at most
 
 
 def make_radius(
@@ -52,7 +54,16 @@ def make_radius(
             "got None. (radius='mixture' has the same guarantee and does not need it.)"
         )
     return Radius(
-        kind, fixed, float(delta), float(ridge), float(norm_bound), max_norm, sigma_min or 0.0, rank
+        kind=kind,
+        fixed=fixed,
+        delta=float(delta),
+        ridge=float(ridge),
+        norm_bound=float(norm_bound),
+        max_norm=max_norm,
+        sigma_min=sigma_min or 0.0,
+        rank=rank,
+        doubt=2.0 * math.log(1.0 / delta),
+        bias=norm_bound * math.sqrt(ridge),
     )
 
 
@@ -63,13 +74,12 @@ def confidence_radius(radius: Radius, model: Model) -> float:
     With probability at least 1 - delta, at all times, ``‖θ̂ - θ‖ <= radius`` in the norm of V, if the
     noise is sigma-sub-Gaussian given the past, the action and sigma (note 3 on the paper).
     """
-    information = model.tally[LOG_DET]
-    bias = radius.norm_bound * math.sqrt(radius.ridge)
+    information, bias = model.tally[LOG_DET] + radius.doubt, radius.bias
     if radius.kind == 0:
         # Likelihood-ratio martingale with prior N(0, I/ridge), then Ville's inequality.
-        return math.sqrt(information + 2.0 * math.log(1.0 / radius.delta) + bias * bias)
+        return math.sqrt(information + bias * bias)
     if radius.kind == 1:
-        return bias + math.sqrt(information + 2.0 * math.log(1.0 / radius.delta))
+        return bias + math.sqrt(information)
     if radius.kind == 2:
         # The paper's confidence lemma, with norm bounds other than 1 allowed.
         told = max(1.0, model.tally[TOLD])

@@ -31,7 +31,7 @@ class Rule:
     init: Callable[[Any], Any]
     """``(params) -> state`` before any measurement."""
     choose: Callable[[Any, Any, Mask, float, Floats], int]
-    """``(params, state, allowed, sigma, draws) -> action``; sigma is NaN unless announced. Changes nothing."""
+    """``(params, state, allowed, sigma, draws) -> action``; sigma is NaN unless announced."""
     absorb: Callable[[Any, Any, int, float, float], None]
     """``(params, state, action, reward, sigma)``; sigma is NaN for a rule that never sees it."""
     imagine: Callable[[Any, Any, int, float], None]

@@ -52,7 +52,7 @@ def write_saved(
 ) -> None:
     """Write the file whole or not at all."""
     arrays = flatten_state(state) | {"sigmas": sigmas}
-    if not isinstance(actions.vectors, np.memmap):
+    if not actions.is_memory_map:
         arrays["vectors"] = actions.vectors
     if actions.labels is not None:
         arrays["labels"] = np.array(actions.labels)
@@ -72,7 +72,7 @@ def read_saved(path: Path) -> Saved:
     if not path.exists():
         raise FileNotFoundError(f"`path` must be a saved policy; there is no file {str(path)!r}.")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop("header")))
         version = header["format"]

@@ -11,7 +11,7 @@ from noisewise.core.checks import check_choice
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
 from noisewise.core.radius import confidence_radius
-from noisewise.core.selection import Mask, drop_ruled_out, first_largest
+from noisewise.core.selection import Mask, drop_ruled_out, first_largest, first_largest_candidate
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
@@ -57,11 +57,9 @@ def init(params: Params) -> State:
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Line 3: the widest action, of all or of the candidates."""
-    if not params.explore_all:
-        surviving = allowed & state.candidates
-        if surviving.any():
-            return first_largest(state.model.squared_widths, surviving)
-    return first_largest(state.model.squared_widths, allowed)
+    if params.explore_all:
+        return first_largest(state.model.squared_widths, allowed)
+    return first_largest_candidate(state.model.squared_widths, allowed, state.candidates)
 
 
 @kernel

@@ -22,7 +22,8 @@ _lock = threading.Lock()
 def compiled_loop(rule: Rule) -> Loop:
     """The rule's loop as machine code; compiling takes seconds the first time, then it is cached."""
     import numba
-    from numba.core import config
+
+    config: Any = numba.core.config
 
     with _lock:
         register_kernels()

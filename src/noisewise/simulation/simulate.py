@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count
 from noisewise.core.randomness import check_seed, generator
 from noisewise.policies.policy import Policy
@@ -135,6 +136,7 @@ class _Run:
             )
         self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
         self.checkpoints = _checkpoints(horizon, checkpoints)
+        self._prepared: tuple[ActionSet, Any] | None = None
 
     def empty(self, replications: int) -> Simulation:
         """The results, still to be filled."""
@@ -156,6 +158,17 @@ class _Run:
             stopped=np.full(replications, self.horizon, dtype=np.int64),
         )
 
+    def params(self, actions: ActionSet, compiled: bool) -> Any:
+        """The rule's parameters; made once where all replications have the same actions."""
+        if self._prepared is not None and self._prepared[0] is actions:
+            return self._prepared[1]
+        params = make_params(self.policy.rule, actions, self.horizon, self.policy.options)
+        if compiled:
+            columns = np.ascontiguousarray(params.setting.columns, dtype=np.float64)
+            params = params._replace(setting=params.setting._replace(columns=columns))
+        self._prepared = actions, params
+        return params
+
     def replicate(
         self,
         chunk: range,
@@ -171,15 +184,13 @@ class _Run:
             if stop.is_set():
                 return
             world = self.env.world(self.horizon, self.seed, r)
-            params = make_params(rule, world.actions, self.horizon, self.policy.options)
-            if compiled:
-                columns = np.ascontiguousarray(params.setting.columns, dtype=np.float64)
-                params = params._replace(setting=params.setting._replace(columns=columns))
+            params = self.params(world.actions, compiled)
             least = params.setting.radius.sigma_min
-            if least > 0.0 and (world.sigma.min() * world.action_sigma.min()) < least:
+            smallest = float(world.sigma.min() * world.action_sigma.min())
+            if smallest < least:
                 raise ValueError(
-                    f"`sigma_min` must not exceed the smallest sigma of the schedule, "
-                    f"{world.sigma.min() * world.action_sigma.min()!r}; got {least!r}."
+                    f"`sigma_min` must not exceed the smallest sigma of the schedule, {smallest}; "
+                    f"got {least}."
                 )
             n_draws = rule.n_draws(params)
             draws = generator(self.seed, "rule", r).standard_normal((self.horizon, n_draws))

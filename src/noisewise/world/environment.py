@@ -160,6 +160,6 @@ def _checked_sigmas(name: str, sigmas: Any) -> Floats:
     if bad.any():
         where = int(np.argmax(bad))
         raise ValueError(
-            f"`{name}` must be finite numbers above 0; got {array[where]!r} at position {where}."
+            f"`{name}` must be finite numbers above 0; got {float(array[where])} at position {where}."
         )
     return array

@@ -1,0 +1,46 @@
+"""Run the benchmarks: ``python -m benchmarks [names] [--out bench.json]``."""
+
+import argparse
+import importlib
+import json
+import platform
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from threadpoolctl import threadpool_limits
+
+import noisewise as nw
+
+NAMES = ("starting", "rounds", "live")
+
+
+def main() -> None:
+    """Measure, print a table, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"which ones; default: {' '.join(NAMES)}")
+    parser.add_argument("--out", type=Path, help="write the figures as JSON")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in NAMES:
+            parser.error(f"`names` must be among {', '.join(NAMES)}; got {name!r}.")
+    results = {}
+    table = Table(title=f"noisewise {nw.__version__}, {platform.machine()}, one thread unless said")
+    for title in ("what", "measured", "target", "", "in detail"):
+        table.add_column(title)
+    for name in arguments.names or NAMES:
+        with threadpool_limits(1):
+            rows = importlib.import_module(f"benchmarks.{name}").rows()
+        results[name] = [asdict(row) | {"reached": row.reached} for row in rows]
+        for row in rows:
+            wanted = f"{'>=' if row.at_least else '<='} {row.target:g} {row.unit}"
+            mark = "yes" if row.reached else "NO"
+            table.add_row(row.name, f"{row.figure:.3g} {row.unit}", wanted, mark, row.detail)
+    Console(width=160).print(table)
+    if arguments.out:
+        arguments.out.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""What is known of every option: its mean and its confidence interval, and which may still be the best."""
+
+from typing import Any, Literal
+
+import altair as alt
+import polars as pl
+
+from noisewise.charts.axes import make_span, plain
+from noisewise.charts.drawing import Drawing
+from noisewise.charts.tables import (
+    check_order,
+    check_unique,
+    least_of,
+    most_of,
+    read_flags,
+    read_table,
+    to_rows,
+)
+from noisewise.charts.theme import ACCENT, BLUE, FADED, INK, WIDTH
+from noisewise.core.checks import check_choice, check_count, check_number, nearest
+
+#: Pixels per option.
+STEP = 17
+#: What an option can be, with its colour, shape, size of the point, thickness and opacity of the interval.
+_STATES = {
+    "recommended": (ACCENT, "diamond", 150, 3.4, 1.0),
+    "may still be the best": (BLUE, "circle", 60, 2.2, 1.0),
+    "ruled out": (FADED, "cross", 28, 1.2, 0.8),
+}
+
+
+def intervals_per_option(
+    frame: Any,
+    *,
+    recommended: Any,
+    bound: float | None = None,
+    most: int = 40,
+    goal: Literal["max", "min"] = "max",
+    title: str | None = None,
+) -> alt.LayerChart:
+    """A horizontal interval per option, the best mean on top.
+
+    Args:
+        frame: Columns ``option`` (names or numbers), ``mean``, ``low``, ``high`` (the ends of the
+            confidence interval) and ``candidate`` (whether it may still be the best).
+        recommended: The option recommended now.
+        bound: How far it can be from the best, if that is certified.
+        most: Options shown; with more, the best means, and always the recommended one.
+        goal: Whether large or small is good.
+        title: Default: the recommendation, and the bound if there is one.
+
+    Example:
+        >>> chart = intervals_per_option(
+        ...     {
+        ...         "option": ["A", "B"],
+        ...         "mean": [1.0, 0.2],
+        ...         "low": [0.7, -0.2],
+        ...         "high": [1.3, 0.6],
+        ...         "candidate": [True, False],
+        ...     },
+        ...     recommended="A",
+        ...     bound=0.1,
+        ... )
+        >>> chart.to_dict()["title"]["text"]
+        ['A is at most 0.1 below the best']
+    """
+    table = read_table(frame, text=("option",), numbers=("mean", "low", "high"))
+    flags = read_flags(frame, "candidate")
+    check_unique(table, "option")
+    check_order(table)
+    check_count("most", most)
+    up = check_choice("goal", goal, ("max", "min")) == "max"
+    best = _check_recommended(recommended, table["option"].to_list())
+    table = table.with_columns(
+        state=pl.when(pl.col("option") == best)
+        .then(pl.lit("recommended"))
+        .when(flags)
+        .then(pl.lit("may still be the best"))
+        .otherwise(pl.lit("ruled out"))
+    ).sort("mean", descending=up, maintain_order=True)
+    shown = table[:most]
+    if best not in shown["option"]:
+        shown = pl.concat([table[: most - 1], table.filter(pl.col("option") == best)])
+    edge = most_of(table["low"]) if up else least_of(table["high"])
+    said = [_state_in_words(table, best, bound)]
+    if len(shown) < len(table):
+        said.append(_left_out(table, shown))
+    drawing = Drawing()
+    _draw(drawing, shown, edge, up)
+    return drawing.finish(title=title or _verdict(best, bound, up), subtitle=said, height=STEP * len(shown))
+
+
+def _check_recommended(recommended: Any, options: list[str]) -> str:
+    if str(recommended) not in options:
+        raise ValueError(
+            f"`recommended` must be one of the options in `frame`; got {recommended!r}."
+            f"{nearest(recommended, options)}"
+        )
+    return str(recommended)
+
+
+def _verdict(best: str, bound: float | None, up: bool) -> str:
+    best = _name(best)
+    if bound is None:
+        return f"{best} is recommended"
+    if check_number("bound", bound) < 0.0:
+        raise ValueError(f"`bound` must be at least 0; got {bound!r}.")
+    if bound == 0.0:
+        return f"{best} is the best"
+    return f"{best} is at most {plain(bound)} {'below' if up else 'above'} the best"
+
+
+def _name(option: str) -> str:
+    return f"Option {option}" if option.isdigit() else option
+
+
+def _state_in_words(table: pl.DataFrame, best: str, bound: float | None) -> str:
+    others = int((table["state"] == "may still be the best").sum())
+    bars = "Bars are confidence intervals."
+    if bound == 0.0 and others:
+        # Comparing two options directly is sharper than comparing their intervals.
+        return f"{bars} Compared directly, no option is better, even where bars overlap."
+    if others == 0:
+        return f"{bars} All others are ruled out." if len(table) > 1 else f"{bars} There is no other option."
+    return f"{bars} Besides it, {others:,} of {len(table) - 1:,} others may still be the best."
+
+
+def _left_out(table: pl.DataFrame, shown: pl.DataFrame) -> str:
+    hidden = table.filter(~pl.col("option").is_in(shown["option"].implode()))
+    alive = int((hidden["state"] != "ruled out").sum())
+    return (
+        f"{len(hidden):,} more options with worse means are not shown; "
+        f"{alive or 'none'} of them may still be the best."
+    )
+
+
+def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
+    names = shown["option"].to_list()
+    x = make_span([*shown["low"], *shown["high"], edge], log=False, pixels=WIDTH, air=0.02)
+    present = [state for state in _STATES if state in shown["state"]]
+    looks = [_STATES[state] for state in present]
+    data = drawing.table("options", to_rows(shown))
+
+    def scale(part: int) -> alt.Scale:
+        return alt.Scale(domain=present, range=[one[part] for one in looks])
+
+    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolOpacity=1, offset=8)
+    row = alt.Y("option:N", sort=names, axis=_names(shown), scale=alt.Scale(domain=names))
+    across = x.axis("Mean and confidence interval")
+    colour = alt.Color("state:N", scale=scale(0), legend=legend)
+    opacity = alt.Opacity("state:N", scale=scale(4), legend=None)
+    tooltip = ["option:N", "state:N"] + [
+        alt.Tooltip(f"{name}:Q", format=".4~r") for name in ("mean", "low", "high")
+    ]
+    bars = data.mark_rule().encode(
+        alt.X("low:Q", scale=x.scale(), axis=across),
+        row,
+        x2="high:Q",
+        color=colour,
+        opacity=opacity,
+        strokeWidth=alt.StrokeWidth("state:N", scale=scale(3), legend=None),
+        tooltip=tooltip,
+    )
+    points = data.mark_point(filled=True).encode(
+        alt.X("mean:Q", scale=x.scale(), axis=across),
+        row,
+        color=colour,
+        opacity=opacity,
+        shape=alt.Shape("state:N", scale=scale(1), legend=legend),
+        size=alt.Size("state:N", scale=scale(2), legend=legend),
+        tooltip=tooltip,
+    )
+    text = "largest low end" if up else "smallest high end"
+    limit = drawing.table("edge", [{"edge": edge, "text": text}])
+    across_limit = alt.X("edge:Q", scale=x.scale(), axis=across)
+    line = limit.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(across_limit)
+    words = limit.mark_text(
+        align="right" if x.place(edge) > WIDTH / 2 else "left",
+        dx=-5 if x.place(edge) > WIDTH / 2 else 5,
+        dy=-3,
+        baseline="bottom",
+        fontSize=11,
+        color=INK,
+    ).encode(across_limit, y=alt.value(STEP * len(names)), text="text:N")
+    drawing.layers += [line, bars, points, words]
+
+
+def _names(shown: pl.DataFrame) -> alt.Axis:
+    bold = shown.filter(pl.col("state") == "recommended")["option"][0]
+    return alt.Axis(
+        title="Option",
+        grid=False,
+        ticks=False,
+        domain=False,
+        labelLimit=220,
+        labelPadding=8,
+        labelOverlap=False,
+        labelFontWeight=alt.condition(
+            alt.FieldEqualPredicate(field="value", equal=bold), alt.value("bold"), alt.value("normal")
+        ),
+    )

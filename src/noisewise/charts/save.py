@@ -1,0 +1,106 @@
+"""Write a chart to one file: a picture, a drawing, a page that needs no network, or its specification."""
+
+import functools
+import json
+import os
+import tempfile
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+SUFFIXES = (".png", ".svg", ".html", ".json")
+#: The version of the specification language that Altair writes, in the renderer's spelling.
+_VERSION = "v" + ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>body {{ margin: 1rem; background: white }}</style>
+</head>
+<body>
+<div id="chart" role="img" aria-label="{label}"></div>
+<script type="module">
+{library}
+vegaEmbed("#chart", {specification}, {{
+  mode: "vega-lite",
+  renderer: "svg",
+  actions: {{ export: true, source: false, compiled: false, editor: false }},
+}}).catch(console.error);
+</script>
+</body>
+</html>
+"""
+
+
+def save_chart(chart: alt.TopLevelMixin, path: str | PathLike[str]) -> Path:
+    """Write a chart; the suffix of the path says how. The file is written whole or not at all.
+
+    ``.png`` has twice the pixels of the chart, ``.html`` is one file with everything in it, ``.json`` is
+    the Vega-Lite specification. Nothing is loaded from a network, neither now nor when the page is opened.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"`path` must end in .png, .svg, .html or .json; got {str(path)!r}.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"`path` must lie in a folder that exists; got {str(path)!r}.")
+    if target.is_dir():
+        raise IsADirectoryError(f"`path` must be a file, not a folder; got {str(path)!r}.")
+    _write(target, _render(chart.to_dict(), suffix))
+    return target
+
+
+def _render(specification: dict[str, Any], suffix: str) -> bytes:
+    if suffix == ".png":
+        return vl_convert.vegalite_to_png(specification, vl_version=_VERSION, scale=2)
+    if suffix == ".svg":
+        return vl_convert.vegalite_to_svg(specification, vl_version=_VERSION).encode()
+    if suffix == ".json":
+        return (json.dumps(specification, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    description = str(specification.get("description", "chart"))
+    page = _PAGE.format(
+        title=escape(_title(specification)),
+        label=escape(description),
+        library=_library(),
+        # A name with "</script>" in it would end the script.
+        specification=json.dumps(specification, allow_nan=False).replace("<", "\\u003c"),
+    )
+    return page.encode()
+
+
+@functools.cache
+def _library() -> str:
+    """Vega, Vega-Lite and vega-embed in one script; bundling them takes seconds, once per process."""
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_VERSION)
+
+
+def _title(specification: dict[str, Any]) -> str:
+    title = specification.get("title", "Chart")
+    text = title.get("text", "Chart") if isinstance(title, dict) else title
+    return " ".join(text) if isinstance(text, list) else str(text)
+
+
+def _write(target: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

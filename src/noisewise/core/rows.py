@@ -1,0 +1,57 @@
+"""Working through many rows in blocks that stay in the cache, over as many threads as BLAS may use."""
+
+import functools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+#: Rows handled at a time.
+ROWS_PER_BLOCK = 32768
+#: Below so many rows threads cost more than they bring.
+MANY = 250_000
+
+
+def row_blocks(n: int) -> Iterator[slice]:
+    """Consecutive slices that cover n rows."""
+    for start in range(0, n, ROWS_PER_BLOCK):
+        yield slice(start, min(start + ROWS_PER_BLOCK, n))
+
+
+def map_rows(task: Callable[[slice], Result], n: int) -> list[Result]:
+    """The results of ``task`` on each block of n rows, in order.
+
+    Threads of our own work on whole blocks, each with a BLAS of one thread: a product with so few
+    columns gains little from BLAS's threads, and nothing else would gain from them at all.
+    """
+    threads = _blas().threads() if n >= MANY else 1
+    if threads == 1:
+        return [task(rows) for rows in row_blocks(n)]
+    with _blas().one_thread():
+        return list(_pool(threads).map(task, row_blocks(n)))
+
+
+class _Blas:
+    """The linear algebra library behind NumPy and how many threads it may use."""
+
+    def __init__(self) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        self._controller = ThreadpoolController().select(user_api="blas")
+
+    def threads(self) -> int:
+        return max((library.num_threads for library in self._controller.lib_controllers), default=1)
+
+    def one_thread(self) -> Any:
+        return self._controller.limit(limits=1)
+
+
+@functools.cache
+def _blas() -> _Blas:
+    return _Blas()
+
+
+@functools.cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="noisewise")

@@ -1,0 +1,109 @@
+import polars as pl
+import pytest
+
+from noisewise.charts import intervals_per_option, widths_per_option
+
+
+def words(chart):
+    title = chart.to_dict(validate=False)["title"]
+    return " ".join(title["text"]), " ".join(title["subtitle"])
+
+
+def shown(chart):
+    return [
+        row["option"]
+        for rows in chart.to_dict(validate=False)["datasets"].values()
+        for row in rows
+        if "option" in row
+    ]
+
+
+def test_the_best_means_are_on_top_and_the_rest_is_counted(options):
+    chart = intervals_per_option(options, recommended="A-49", bound=0.05, most=10)
+    assert shown(chart) == [f"A-{k}" for k in range(49, 39, -1)]
+    title, subtitle = words(chart)
+    assert title == "A-49 is at most 0.05 below the best"
+    assert "10 of 49 others may still be the best" in subtitle
+    assert "40 more options with worse means are not shown; 1 of them may still be the best." in subtitle
+
+
+def test_small_can_be_good(options):
+    flipped = options.with_columns(candidate=pl.col("low") <= 0.1)
+    chart = intervals_per_option(flipped, recommended="A-0", bound=0.05, goal="min")
+    assert shown(chart)[0] == "A-0"
+    assert words(chart)[0] == "A-0 is at most 0.05 above the best"
+
+
+def test_the_recommended_option_is_always_shown(options):
+    assert shown(intervals_per_option(options, recommended="A-3", most=5))[-2:] == ["A-46", "A-3"]
+    assert shown(intervals_per_option(options, recommended="A-3", most=1)) == ["A-3"]
+
+
+def test_options_may_be_numbers():
+    table = {
+        "option": [3, 4],
+        "mean": [1, 0],
+        "low": [0.5, -0.5],
+        "high": [2, 0.4],
+        "candidate": [True, False],
+    }
+    title, subtitle = words(intervals_per_option(table, recommended=3))
+    assert title == "Option 3 is recommended"
+    assert "All others are ruled out." in subtitle
+
+
+def test_a_bound_of_zero_does_not_contradict_overlapping_intervals(options):
+    title, subtitle = words(intervals_per_option(options, recommended="A-49", bound=0.0))
+    assert title == "A-49 is the best"
+    assert "may still be the best" not in subtitle.split("not shown")[0]
+
+
+def test_an_unknown_recommendation_is_refused_with_the_nearest_name(options):
+    with pytest.raises(
+        ValueError, match=r"`recommended` must be one of .*; got 'A-490'. Did you mean 'A-49'\?"
+    ):
+        intervals_per_option(options, recommended="A-490")
+
+
+def test_an_option_that_stands_twice_is_refused(options):
+    with pytest.raises(ValueError, match="'option' must name each row once; got 'A-7' twice"):
+        intervals_per_option(options.with_columns(option=pl.lit("A-7")), recommended="A-7")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"most": 0}, "`most` must be at least 1; got 0."),
+        ({"bound": -1.0}, "`bound` must be at least 0; got -1.0."),
+        ({"bound": float("nan")}, "`bound` must be a finite number; got nan."),
+        ({"goal": "maximum"}, "`goal` must be one of 'max', 'min'; got 'maximum'."),
+    ],
+)
+def test_bad_settings_are_refused(wrong, sentence, options):
+    with pytest.raises(ValueError, match=sentence):
+        intervals_per_option(options, recommended="A-49", **wrong)
+
+
+def test_the_candidate_column_holds_true_or_false(options):
+    with pytest.raises(ValueError, match="'candidate' must hold True or False; got 1"):
+        intervals_per_option(options.with_columns(candidate=1), recommended="A-49")
+
+
+def test_the_widest_are_on_top_and_candidates_are_never_crowded_out(options):
+    chart = widths_per_option(options.with_columns(candidate=pl.col("width") < 0.11), most=8)
+    assert shown(chart)[:3] == ["A-49", "A-48", "A-47"]
+    assert shown(chart)[-5:] == ["A-4", "A-3", "A-2", "A-1", "A-0"]
+    assert "42 more options are not shown; none of them may still be the best." in words(chart)[1]
+
+
+def test_widths_need_no_candidates(options):
+    assert shown(widths_per_option(options.drop("candidate"), most=2)) == ["A-49", "A-48"]
+
+
+def test_a_negative_width_is_refused(options):
+    with pytest.raises(ValueError, match=r"'width' must be at least 0; got -1\.0"):
+        widths_per_option(options.with_columns(width=-1.0))
+
+
+def test_widths_of_zero_can_be_drawn():
+    assert widths_per_option({"option": ["a"], "width": [0.0]}).to_dict()

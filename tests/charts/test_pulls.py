@@ -1,0 +1,79 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from noisewise.charts import who_was_measured
+from noisewise.charts.pulls import MOST, quiet_threshold
+
+
+def subtitle(chart):
+    return " ".join(chart.to_dict(validate=False)["title"]["subtitle"])
+
+
+def drawn(chart):
+    return max(chart.to_dict(validate=False)["datasets"].values(), key=len)
+
+
+def test_every_measurement_is_drawn_once_and_quiet_ones_are_marked(measurements):
+    chart = who_was_measured(measurements)
+    assert len(drawn(chart)) == 200
+    assert sum(row["quiet"] for row in drawn(chart)) == 6
+    assert "6 of 200 (sigma up to 0.01), with more than 99 % of all precision" in subtitle(chart)
+
+
+def test_many_rounds_are_drawn_in_stretches_that_lose_no_measurement():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    sigma = rng.uniform(0.5, 1.0, n)
+    chart = who_was_measured({"round": np.arange(n), "option": rng.integers(9, size=n), "sigma": sigma})
+    assert len(drawn(chart)) < 1300
+    assert sum(row["count"] for row in drawn(chart)) == n
+    assert sum(row["quiet"] for row in drawn(chart)) == n // 10
+    assert "A cell stands for 156 rounds" in subtitle(chart)
+
+
+def test_rarely_measured_options_share_a_row():
+    option = np.concatenate([np.arange(60), np.arange(45)])
+    chart = who_was_measured({"round": np.arange(105), "option": option, "sigma": np.ones(105)})
+    rows = {row["row"] for row in drawn(chart)}
+    assert len(rows) == MOST + 1
+    assert "20 others" in rows
+    assert "The 20 options measured least often share the last row." in subtitle(chart)
+
+
+def test_one_option_too_many_is_not_pooled():
+    n = MOST + 1
+    chart = who_was_measured({"round": np.arange(n), "option": np.arange(n), "sigma": np.ones(n)})
+    assert len({row["row"] for row in drawn(chart)}) == n
+    assert "others" not in subtitle(chart)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "threshold"),
+    [
+        ([1.0] * 10, 0.0),
+        ([0.1] + [1.0] * 19, 0.1),
+        ([0.1] * 3 + [1.0] * 7, 0.1),
+        ([0.1] * 8 + [1.0] * 2, 0.0),
+        ([0.1] + [1.0] * 17 + [5.0] * 2, 0.1),
+        ([k / 20 for k in range(1, 21)], 0.1),
+    ],
+)
+def test_quiet_means_the_smallest_sigmas_as_far_as_they_differ(sigma, threshold):
+    assert quiet_threshold(pl.Series("sigma", sigma), 0.1) == threshold
+
+
+def test_a_flat_schedule_has_no_quiet_rounds(measurements):
+    chart = who_was_measured(measurements.with_columns(sigma=1.0))
+    assert "No measurements stand out as quiet" in subtitle(chart)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 7])
+def test_a_share_outside_0_to_1_is_refused(share, measurements):
+    with pytest.raises(ValueError, match="`quiet_share` must lie strictly between 0 and 1; got"):
+        who_was_measured(measurements, quiet_share=share)
+
+
+def test_a_sigma_of_zero_is_refused(measurements):
+    with pytest.raises(ValueError, match=r"'sigma' must be above 0 to carry information; got 0\.0"):
+        who_was_measured(measurements.with_columns(sigma=0.0))

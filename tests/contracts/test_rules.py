@@ -1,0 +1,23 @@
+"""Every registered rule keeps every promise of the contract."""
+
+import functools
+
+import pytest
+
+import noisewise as nw
+from noisewise.testing import CHECKS
+
+#: What a rule cannot do without.
+OPTIONS = {"vaee_as_printed": {"sigma_min": 1e-3}}
+VARIANTS = {
+    **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
+    "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
+    "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
+    "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_rule_keeps_its_promise(variant, check):
+    check(VARIANTS[variant])

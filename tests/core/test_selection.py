@@ -1,0 +1,126 @@
+"""Ties are broken on purpose; dropping follows the definition; loops and arrays agree."""
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from noisewise.core import rows
+from noisewise.core.kernels import register_kernels
+from noisewise.core.model import fold, new_model
+from noisewise.core.selection import (
+    drop_ruled_out,
+    first_largest,
+    first_largest_candidate,
+    regret_bound,
+)
+
+
+def test_ties_go_to_the_lowest_index():
+    every = np.ones(3, bool)
+    assert first_largest(np.array([1.0, 1.0 + 1e-12, 1.0]), every) == 0
+    assert first_largest(np.array([1.0, 1.0 + 1e-6, 1.0]), every) == 1
+    assert first_largest(np.array([-5.0, 1e-10, 1e-10 + 1e-16]), every) == 1
+
+
+def test_only_what_is_allowed_is_chosen():
+    values = np.array([3.0, 2.0, 1.0])
+    assert first_largest(values, np.array([False, True, True])) == 1
+    assert first_largest(values, np.zeros(3, bool)) == 0
+    allowed, candidates = np.array([False, True, True]), np.array([True, False, True])
+    assert first_largest_candidate(values, allowed, candidates) == 2
+    assert first_largest_candidate(values, allowed, np.array([True, False, False])) == 1
+
+
+def some_model(seed, n=40, dim=4, rounds=30):
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((n, dim))
+    model = new_model(np.ascontiguousarray(vectors.T), 0.5)
+    for _ in range(rounds):
+        fold(model, int(rng.integers(n)), float(rng.standard_normal()), float(rng.uniform(0.05, 1.0)))
+    return model
+
+
+def test_dropping_follows_the_definition():
+    model = some_model(1)
+    candidates = np.random.default_rng(2).random(40) < 0.8
+    slack = 2.0 * np.sqrt(model.squared_widths)
+    wanted = candidates & (model.means + slack >= (model.means - slack)[candidates].max())
+    drop_ruled_out(model, candidates, 2.0)
+    assert np.array_equal(candidates, wanted)
+    assert 0 < candidates.sum() < 40
+
+
+def test_the_bound_is_the_largest_upper_contrast():
+    model = some_model(3)
+    vectors = model.columns.T
+    upper = model.factor[:4, :4]
+    covariance = np.linalg.inv(upper.T @ upper)
+    candidates = np.arange(40) % 3 > 0
+    wanted = max(
+        model.means[k]
+        - model.means[7]
+        + 2.5 * np.sqrt(max(0.0, (vectors[k] - vectors[7]) @ covariance @ (vectors[k] - vectors[7])))
+        for k in np.flatnonzero(candidates)
+    )
+    assert_allclose(regret_bound(model, candidates, 7, 2.5), wanted, rtol=1e-8)
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 1.0, -1.0, 1.0 + 1e-11, 0.3, -7.5]), min_size=1, max_size=30),
+    st.integers(0, 99),
+)
+def test_loops_and_arrays_choose_the_same(values, seed):
+    register_kernels()
+    numbers = np.array(values)
+    rng = np.random.default_rng(seed)
+    allowed, candidates = rng.random(numbers.size) < 0.7, rng.random(numbers.size) < 0.5
+    assert COMPILED["first"](numbers, allowed) == first_largest(numbers, allowed)
+    both = COMPILED["candidate"](numbers, allowed, candidates)
+    assert both == first_largest_candidate(numbers, allowed, candidates)
+
+
+def test_loops_and_arrays_drop_the_same():
+    register_kernels()
+    for seed in range(20):
+        model = some_model(seed)
+        plain = np.random.default_rng(seed).random(40) < 0.9
+        fast = plain.copy()
+        drop_ruled_out(model, plain, 1.5)
+        COMPILED["drop"](model, fast, 1.5)
+        assert np.array_equal(plain, fast)
+        want = regret_bound(model, plain, 3, 1.5)
+        assert_allclose(COMPILED["bound"](model, plain, 3, 1.5), want, rtol=1e-12)
+
+
+# Wrapped in lambdas: the kernels themselves are plain functions that compiled code may call.
+COMPILED = {
+    "first": numba.njit(lambda values, allowed: first_largest(values, allowed)),
+    "candidate": numba.njit(
+        lambda values, allowed, candidates: first_largest_candidate(values, allowed, candidates)
+    ),
+    "drop": numba.njit(lambda model, candidates, radius: drop_ruled_out(model, candidates, radius)),
+    "bound": numba.njit(
+        lambda model, candidates, action, radius: regret_bound(model, candidates, action, radius)
+    ),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_and_threads_do_not_change_the_result(threads, monkeypatch):
+    whole = some_model(4, n=300)
+    candidates = np.ones(300, bool)
+    drop_ruled_out(whole, candidates, 2.0)
+    monkeypatch.setattr(rows, "ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr(rows, "MANY", 10)
+    monkeypatch.setattr(rows._Blas, "threads", lambda self: threads)
+    blocked = some_model(4, n=300)
+    assert_allclose(blocked.squared_widths, whole.squared_widths, rtol=1e-12)
+    assert_allclose(blocked.means, whole.means, rtol=1e-10)
+    in_blocks = np.ones(300, bool)
+    drop_ruled_out(blocked, in_blocks, 2.0)
+    assert np.array_equal(candidates, in_blocks)
+    every = np.ones(300, bool)
+    assert first_largest(blocked.means, every) == int(np.argmax(whole.means))

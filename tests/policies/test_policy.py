@@ -1,0 +1,221 @@
+"""The shell: what it says, what it refuses, and that a refusal changes nothing."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import naive
+import noisewise as nw
+
+
+@pytest.fixture
+def policy():
+    return nw.vaee(np.eye(3))
+
+
+@pytest.mark.parametrize("explore", ["all", "candidates"])
+def test_vaee_measures_what_the_textbook_measures(explore):
+    """200 random problems (100 for each way to explore), sigmas from 1e-3 to 1e3, ridge not 1."""
+    eliminated = 0
+    for seed in range(100):
+        rng = np.random.default_rng([7, seed])
+        n, dim, ridge = int(rng.integers(2, 25)), int(rng.integers(1, 6)), float(rng.choice([0.3, 2.0, 7.0]))
+        vectors = rng.standard_normal((n, dim)) / math.sqrt(dim)
+        theta = rng.standard_normal(dim)
+        theta /= np.linalg.norm(theta)
+        sigmas, noise = 10 ** rng.uniform(-3, 3, 25), rng.standard_normal(25)
+        options = {"ridge": ridge, "delta": 0.1, "norm_bound": 1.5}
+        pulled, candidates, advice = naive.vaee(vectors, theta, sigmas, noise, explore=explore, **options)
+        policy = nw.vaee(vectors, explore=explore, **options)
+        for t, action in enumerate(pulled):
+            assert policy.ask() == action, (seed, t)
+            policy.tell(action, vectors[action] @ theta + sigmas[t] * noise[t], sigmas[t])
+        assert set(np.flatnonzero(policy.estimate().candidates)) == candidates
+        assert policy.recommend() == advice
+        eliminated += n - len(candidates)
+    assert eliminated > 100
+
+
+def test_the_recommendation_is_certified_in_words(policy):
+    for _ in range(30):
+        action = policy.ask()
+        policy.tell(action, float(action == 2), 0.1)
+    estimate = policy.estimate()
+    assert estimate.recommended == policy.recommend() == 2
+    assert estimate.regret_bound == 0.0
+    assert estimate.candidates.tolist() == [False, False, True]
+    assert "recommends 2" in repr(estimate)
+    assert "30 measurements" in repr(policy)
+
+
+def test_an_estimate_does_not_change_afterwards(policy):
+    before = policy.estimate()
+    policy.tell(0, 5.0, 0.1)
+    assert before.means.tolist() == [0.0, 0.0, 0.0]
+    assert before.widths.tolist() == [1.0, 1.0, 1.0]
+    assert before.candidates.all()
+
+
+def test_pending_measurements_are_not_asked_for_again(policy):
+    first = policy.ask()
+    second = policy.ask(pending=[first])
+    third = policy.ask(pending=[first, (second, 0.5)])
+    assert {first, second, third} == {0, 1, 2}
+
+
+def test_a_pending_sigma_left_out_is_the_median_told(policy):
+    for sigma in (0.1, 0.2, 5.0):
+        policy.tell(0, 1.0, sigma)
+    assert policy.ask(pending=[1]) == policy.ask(pending=[(1, 0.2)])
+    twin = policy.copy()
+    twin.tell(1, float(twin.estimate().means[1]), 0.2)
+    assert policy.ask(pending=[1]) == twin.ask()
+
+
+def test_a_copy_goes_its_own_way(policy):
+    twin = policy.copy()
+    twin.tell(0, 1.0, 0.1)
+    assert policy.n_told == 0
+    assert twin.n_told == 1
+
+
+def test_telling_many_is_telling_each_or_none(policy):
+    twin = policy.copy()
+    policy.tell_many([0, 1, 2], [1.0, 2.0, 3.0], [0.1, 0.2, 0.3])
+    for measurement in zip([0, 1, 2], [1.0, 2.0, 3.0], [0.1, 0.2, 0.3], strict=True):
+        twin.tell(*measurement)
+    assert np.array_equal(policy.estimate().means, twin.estimate().means)
+    with pytest.raises(ValueError, match="`sigma` must"):
+        policy.tell_many([0, 1], [1.0, 2.0], [0.1, -0.2])
+    with pytest.raises(ValueError, match="equally long; got 2, 1 and 2"):
+        policy.tell_many([0, 1], [1.0], [0.1, 0.2])
+    assert policy.n_told == 3
+
+
+@pytest.mark.parametrize(
+    ("measurement", "error", "message"),
+    [
+        ((3, 1.0, 1.0), ValueError, "`action` must be a row number from 0 to 2; got 3."),
+        ((-1, 1.0, 1.0), ValueError, "`action` must be a row number from 0 to 2; got -1."),
+        ((True, 1.0, 1.0), ValueError, "`action` must be a row number from 0 to 2; got True."),
+        (("a", 1.0, 1.0), ValueError, "`action` must be a row number, this set has no labels; got 'a'."),
+        ((0, math.nan, 1.0), ValueError, "`reward` must be a finite number; got nan."),
+        ((0, "high", 1.0), TypeError, "`reward` must be a number; got 'high'."),
+        ((0, 1.0, -0.3), ValueError, "`sigma` must be a finite number above 0; got -0.3."),
+        ((0, 1.0, 0), ValueError, "`sigma` must be a finite number above 0; got 0."),
+        ((0, 1.0, math.inf), ValueError, "`sigma` must be a finite number above 0; got inf."),
+        ((0, 1.0, 1e-200), ValueError, "`sigma` must lie between 1e-100 and 1e100; got 1e-200."),
+        ((0, 1.0, None), TypeError, "`sigma` must be a number; got None."),
+    ],
+)
+def test_a_bad_measurement_gets_one_sentence_and_changes_nothing(policy, measurement, error, message):
+    with pytest.raises(error) as caught:
+        policy.tell(*measurement)
+    assert str(caught.value) == message
+    assert policy.n_told == 0
+    assert policy.estimate().total_precision == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: p.ask(sigma=-1.0), "`sigma` must be a finite number above 0; got -1.0."),
+        (lambda p: p.ask(pending=[9]), "`action` must be a row number from 0 to 2; got 9."),
+        (lambda p: p.ask(pending=[(0, 1.0, 2.0)]), "`pending` must hold actions or pairs"),
+        (lambda p: p.ask(allowed=[]), "`allowed` must contain at least one action; got []."),
+        (lambda p: p.ask(allowed=np.ones(2, bool)), "`allowed` must have shape (3,); got (2,)."),
+    ],
+)
+def test_a_bad_question_gets_one_sentence(policy, call, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is compared below
+        call(policy)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"delta": 0.0}, ValueError, "`delta` must lie strictly between 0 and 1; got 0.0."),
+        ({"delta": 1.5}, ValueError, "`delta` must lie strictly between 0 and 1; got 1.5."),
+        ({"ridge": 0}, ValueError, "`ridge` must be a finite number above 0; got 0."),
+        ({"explore": "some"}, ValueError, "`explore` must be one of 'all', 'candidates'; got 'some'."),
+        ({"recommendation": "last"}, ValueError, "`recommendation` must be 'best' with explore='all'"),
+        ({"seed": -1}, ValueError, "`seed` must be a whole number of at least 0; got -1."),
+        ({"ridg": 1.0}, TypeError, "vaee() has no option 'ridg'. Did you mean 'ridge'?"),
+    ],
+)
+def test_bad_options_get_one_sentence(options, error, message):
+    with pytest.raises(error) as caught:
+        nw.vaee(np.eye(2), **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_an_unknown_rule_suggests_the_nearest():
+    with pytest.raises(KeyError, match="Did you mean 'vaee'"):
+        nw.make_policy("vae", np.eye(2))
+
+
+def test_the_printed_version_uses_the_printed_choices():
+    policy = nw.vaee_as_printed(np.eye(2), sigma_min=0.1)
+    assert policy.options["radius"] == "paper"
+    assert policy.options["explore"] == "candidates"
+    policy.tell(1, -1.0, 0.2)
+    assert policy.recommend() == 1
+    with pytest.raises(ValueError, match=r"at least the sigma_min=0\.1"):
+        policy.tell(0, 1.0, 0.05)
+    with pytest.raises(ValueError, match="`sigma_min` must be given"):
+        nw.vaee_as_printed(np.eye(2))
+
+
+def test_the_signature_shows_every_option():
+    assert "norm_bound" in str(nw.vaee.__signature__)
+    assert "norm_bound:" in nw.widest.__doc__
+    assert "explore:" in nw.vaee.__doc__
+
+
+def test_a_saved_policy_keeps_its_labels_and_refuses_other_sets(tmp_path):
+    actions = nw.ActionSet(np.eye(2), labels=["a", "b"])
+    policy = nw.vaee(actions, delta=0.1)
+    policy.tell("a", 1.0, 0.1)
+    policy.save(tmp_path / "p.npz")
+    loaded = nw.load_policy(tmp_path / "p.npz")
+    assert loaded.actions.labels == ["a", "b"]
+    assert loaded.options == policy.options
+    with pytest.raises(ValueError, match="must be the set this policy was saved with"):
+        nw.load_policy(tmp_path / "p.npz", actions=nw.ActionSet(2 * np.eye(2)))
+    assert [path.name for path in tmp_path.iterdir()] == ["p.npz"]
+
+
+def test_files_that_are_no_policies_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        nw.load_policy(tmp_path / "nothing.npz")
+    (tmp_path / "text.npz").write_text("hello")
+    np.savez(tmp_path / "other.npz", a=np.ones(2))
+    nw.vaee(np.eye(2)).save(tmp_path / "whole.npz")
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "whole.npz").read_bytes()[:-200])
+    for name in ("text", "other", "cut"):
+        with pytest.raises(ValueError, match=r"written by policy.save"):
+            nw.load_policy(tmp_path / f"{name}.npz")
+
+
+def test_a_policy_of_another_version_is_refused(tmp_path):
+    path = tmp_path / "p.npz"
+    nw.vaee(np.eye(2)).save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays["header"])) | {"format": 999}
+    np.savez(path, **arrays | {"header": np.array(json.dumps(header))})
+    with pytest.raises(ValueError, match="has format 999"):
+        nw.load_policy(path)
+
+
+def test_a_policy_on_a_memory_map_needs_its_set_again(tmp_path):
+    stored = np.memmap(tmp_path / "v.bin", dtype=np.float64, mode="w+", shape=(3, 2))
+    stored[:] = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]
+    actions = nw.ActionSet(stored)
+    nw.vaee(actions).save(tmp_path / "p.npz")
+    with pytest.raises(ValueError, match="`actions` must be given"):
+        nw.load_policy(tmp_path / "p.npz")
+    assert nw.load_policy(tmp_path / "p.npz", actions=actions).n_told == 0

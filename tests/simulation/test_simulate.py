@@ -1,0 +1,171 @@
+"""Simulations: common random numbers, the same under any threading, honest about interruptions."""
+
+import math
+import signal
+import sys
+import threading
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise.core.kernels import kernel
+from noisewise.core.model import TOLD, Model
+from noisewise.policies.least_squares import State, plain_init
+from noisewise.policies.policy import Policy
+from noisewise.policies.registry import rule_named
+from noisewise.simulation.compiling import cache_directory
+
+SPHERE = nw.instances.sphere(20, 3)
+ENV = SPHERE.environment(nw.schedules.log_uniform)
+
+
+def test_shapes_and_meanings():
+    sim = nw.simulate(nw.vaee(SPHERE.actions), ENV, horizon=50, replications=12)
+    assert sim.pulled.shape == (12, 50)
+    assert sim.advised.shape == sim.simple_regret.shape == (12, sim.checkpoints.size)
+    assert sim.checkpoints[0] == 1
+    assert sim.checkpoints[-1] == 50
+    assert (sim.simple_regret >= 0).all()
+    assert (np.diff(sim.cumulative_regret, axis=1) >= 0).all()
+    assert (np.diff(sim.total_precision, axis=1) > 0).all()
+    assert sim.stopped.tolist() == [50] * 12
+    assert "12 replications of 50 rounds" in repr(sim)
+
+
+def test_two_policies_face_the_same_world_and_noise():
+    sims = [
+        nw.simulate(nw.make_policy(name, SPHERE.actions), ENV, horizon=30, replications=4, seed=9)
+        for name in ("widest", "round_robin")
+    ]
+    assert np.array_equal(sims[0].total_precision, sims[1].total_precision)
+
+
+def test_the_seed_decides_everything():
+    one, same, other = (
+        nw.simulate(nw.uniform(SPHERE.actions), ENV, horizon=30, replications=5, seed=seed)
+        for seed in (1, 1, 2)
+    )
+    assert np.array_equal(one.pulled, same.pulled)
+    assert not np.array_equal(one.pulled, other.pulled)
+
+
+def test_the_simulated_rule_is_the_live_policy():
+    env = nw.Environment(SPHERE.actions, [0.6, 0.0, 0.8], nw.schedules.fast_decaying(40))
+    sim = nw.simulate(nw.vaee(env.actions), env, horizon=40, replications=1, checkpoints=[40])
+    world, live = env.world(40, 0, 0), nw.vaee(env.actions)
+    for t in range(40):
+        action = live.ask()
+        assert action == sim.pulled[0, t]
+        live.tell(action, world.means[action] + world.sigma[t] * world.noise[t], world.sigma[t])
+    assert live.recommend() == sim.advised[0, 0]
+    assert math.isclose(live.estimate().regret_bound, sim.bound[0, 0], rel_tol=1e-6, abs_tol=1e-12)
+
+
+def test_checkpoints_can_be_chosen():
+    sim = nw.simulate(nw.widest(SPHERE.actions), ENV, horizon=20, replications=2, checkpoints=[5, 20, 5])
+    assert sim.checkpoints.tolist() == [5, 20]
+
+
+class Planned(NamedTuple):
+    model: Model
+    planned: np.ndarray  # (1,): after how many measurements the last plan was made
+
+
+def start(params):
+    return Planned(plain_init(params).model, np.zeros(1))
+
+
+@kernel
+def every_tenth(params, state):
+    return state.model.tally[TOLD] - state.planned[0] >= 10.0
+
+
+def plan(params, state):
+    state.planned[0] = state.model.tally[TOLD]
+    plan.calls += 1
+
+
+def test_a_rule_may_stop_to_plan_and_compiled_runs_agree():
+    rule = replace(rule_named("widest"), name="planner", init=start, plan=plan, wants_plan=every_tenth)
+    sims = []
+    for compiled in (True, False):
+        policy = Policy(rule, SPHERE.actions, nw.widest(SPHERE.actions).options)
+        plan.calls = 0
+        sims.append(nw.simulate(policy, ENV, horizon=35, replications=1, compiled=compiled))
+        assert plan.calls == 3
+    assert np.array_equal(sims[0].pulled, sims[1].pulled)
+    assert np.allclose(sims[0].cumulative_regret, sims[1].cumulative_regret)
+
+
+def test_a_rule_that_is_not_compiled_runs_in_plain_numpy():
+    rule = replace(
+        rule_named("widest"), name="plain", init=lambda params: State(*plain_init(params)), compiled=False
+    )
+    policy = Policy(rule, SPHERE.actions, nw.widest(SPHERE.actions).options)
+    plain = nw.simulate(policy, ENV, horizon=20, replications=3)
+    assert np.array_equal(
+        plain.pulled, nw.simulate(nw.widest(SPHERE.actions), ENV, horizon=20, replications=3).pulled
+    )
+    with pytest.raises(ValueError, match="plain NumPy only"):
+        nw.simulate(policy, ENV, horizon=20, compiled=True)
+
+
+def test_an_interrupt_keeps_what_is_finished(monkeypatch):
+    monkeypatch.setattr(sys.modules["noisewise.simulation.simulate"], "CHUNK", 1)
+    policy = nw.vaee(SPHERE.actions)
+    nw.simulate(policy, ENV, horizon=10, replications=1)  # compiled before the clock starts
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(nw.SimulationInterrupted) as caught:
+        nw.simulate(policy, ENV, horizon=2000, replications=100_000, threads=2)
+    timer.join()
+    assert time.monotonic() - start < 30
+    finished = caught.value.finished
+    assert 0 < finished.replications < 100_000
+    again = nw.simulate(policy, ENV, horizon=2000, replications=1)
+    assert np.array_equal(finished.pulled[0], again.pulled[0])
+
+
+def test_the_cache_notices_the_sources(tmp_path, monkeypatch):
+    monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
+    ours = cache_directory(rule_named("vaee"))
+    assert ours.parent == tmp_path / "noisewise"
+    assert cache_directory(replace(rule_named("vaee"), choose=test_shapes_and_meanings)) != ours
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path / "file"))
+    assert cache_directory(rule_named("vaee")) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ({"horizon": 0}, "`horizon` must be at least 1; got 0."),
+        ({"horizon": 10, "replications": 0}, "`replications` must be at least 1; got 0."),
+        ({"horizon": 10, "threads": 0}, "`threads` must be at least 1; got 0."),
+        ({"horizon": 10, "seed": -1}, "`seed` must be a whole number"),
+        ({"horizon": 10, "checkpoints": [0]}, "`checkpoints` must be rounds from 1"),
+        ({"horizon": 10, "checkpoints": [11]}, "`checkpoints` must be rounds from 1"),
+    ],
+)
+def test_bad_numbers_are_refused(call, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is compared below
+        nw.simulate(nw.vaee(SPHERE.actions), ENV, **call)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_policy_for_other_actions_is_refused():
+    with pytest.raises(ValueError, match="`policy` must be made for the actions of `env`"):
+        nw.simulate(nw.vaee(np.eye(2)), ENV, horizon=5)
+
+
+def test_a_schedule_too_short_or_too_quiet_is_refused():
+    env = nw.Environment(np.eye(2), [1.0, 0.0], [0.1, 0.2])
+    with pytest.raises(ValueError, match="a sigma for each of the 3 rounds; got 2"):
+        nw.simulate(nw.vaee(env.actions), env, horizon=3)
+    with pytest.raises(ValueError, match=r"smallest sigma of the schedule, 0.1; got 0.15"):
+        nw.simulate(nw.vaee_as_printed(env.actions, sigma_min=0.15), env, horizon=2)
