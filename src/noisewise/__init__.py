@@ -7,16 +7,26 @@ from noisewise.policies import (
     Policy,
     Rule,
     greedy,
+    linear_thompson,
     load_policy,
     make_policy,
+    oful,
     register,
     round_robin,
     uniform,
     vaee,
     vaee_as_printed,
+    weighted_oful,
     widest,
 )
-from noisewise.simulation import Simulation, SimulationInterrupted, simulate
+from noisewise.simulation import (
+    Simulation,
+    SimulationInterrupted,
+    compare,
+    load_simulations,
+    save_simulations,
+    simulate,
+)
 from noisewise.world import Environment, Instance, instances, schedules
 
 __version__ = "0.1.0"
@@ -31,16 +41,22 @@ __all__ = [
     "Rule",
     "Simulation",
     "SimulationInterrupted",
+    "compare",
     "greedy",
     "instances",
+    "linear_thompson",
     "load_policy",
+    "load_simulations",
     "make_policy",
+    "oful",
     "register",
     "round_robin",
+    "save_simulations",
     "schedules",
     "simulate",
     "uniform",
     "vaee",
     "vaee_as_printed",
+    "weighted_oful",
     "widest",
 ]

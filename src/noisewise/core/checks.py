@@ -1,8 +1,9 @@
 """Checks on what people hand in: each raises one sentence that names the value and what to do."""
 
+import inspect
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -56,6 +57,17 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
         return str(value)
     listed = ", ".join(repr(choice) for choice in choices)
     raise ValueError(f"`{name}` must be one of {listed}; got {value!r}.{nearest(value, choices)}")
+
+
+def check_options(what: str, name: str, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Refuse options that ``function`` does not take, naming those it does."""
+    # The simulator itself provides the horizon and the generator of a schedule.
+    provided = ("horizon", "rng") if what == "schedule" else ()
+    known = [option for option in inspect.signature(function).parameters if option not in provided]
+    for option in options:
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise ValueError(f"`{what}` {name!r} has no option {option!r}; it has {listed}.")
 
 
 def nearest(value: Any, choices: Sequence[str]) -> str:

@@ -23,10 +23,18 @@ from noisewise.core.model import (
     covariance_with,
     distance_to,
     fold,
+    perturbed_means,
     recentre,
     theta,
 )
-from noisewise.core.selection import TIE, drop_ruled_out, first_largest, first_largest_candidate, regret_bound
+from noisewise.core.selection import (
+    TIE,
+    drop_ruled_out,
+    first_largest,
+    first_largest_candidate,
+    most_optimistic,
+    regret_bound,
+)
 
 #: Actions whose widths are recomputed together.
 BATCH = 64
@@ -214,6 +222,22 @@ def _covariance_loops(model, action):
     return covariance
 
 
+@compiled_body(perturbed_means, inline=False)
+def _perturbed_means_loops(model, normals, scale):
+    dim, n = model.columns.shape
+    away = np.empty(dim)
+    for i in range(dim - 1, -1, -1):
+        rest = normals[i]
+        for j in range(i + 1, dim):
+            rest -= model.factor[i, j] * away[j]
+        away[i] = rest * model.reciprocals[i]
+    values = np.empty(n)
+    _project(model.columns, away, values)
+    for k in range(n):
+        values[k] = model.means[k] + scale * values[k]
+    return values
+
+
 @compiled_body(contrast_widths, inline=False)
 def _contrast_widths_loops(model, action):
     widths = covariance_with(model, action)
@@ -264,6 +288,14 @@ def _first_largest_of_both(values, one, other):
         if one[k] and other[k] and values[k] >= low:
             return k
     return -1
+
+
+@compiled_body(most_optimistic, flags=NO_NAN)
+def _most_optimistic_loops(model, allowed, radius):
+    upper = model.scratch
+    for k in range(upper.size):
+        upper[k] = model.means[k] + radius * math.sqrt(model.squared_widths[k])
+    return first_largest(upper, allowed)
 
 
 @compiled_body(drop_ruled_out, flags=NO_NAN)

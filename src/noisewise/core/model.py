@@ -195,6 +195,16 @@ def covariance_with(model: Model, action: int) -> Floats:
     return covariance
 
 
+def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
+    """The actions' values under a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior, (n,)."""
+    dim, n = model.columns.shape
+    away, _ = fortran.routines().solve_triangular(model.factor[:dim, :dim], normals)
+    values = np.empty(n)
+    for rows in row_blocks(n):
+        values[rows] = model.means[rows] + scale * np.dot(away, model.columns[:, rows])
+    return values
+
+
 #: Differences of near-duplicates cancel to rounding error: this share of the terms bounds it from above.
 CANCELLED = 1e-12
 

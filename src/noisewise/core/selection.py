@@ -37,6 +37,11 @@ def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> 
     return first_largest(values, both if both.any() else allowed)
 
 
+def most_optimistic(model: Model, allowed: Mask, radius: float) -> int:
+    """The allowed action with the largest upper bound ``<θ̂, a> + radius·‖a‖``."""
+    return first_largest(model.means + radius * np.sqrt(model.squared_widths), allowed)
+
+
 def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
     """Drop, in place, every candidate whose upper bound is below another's lower bound."""
 

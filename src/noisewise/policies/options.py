@@ -23,6 +23,9 @@ class SharedOptions(TypedDict, total=False):
 
 DEFAULTS = SharedOptions(radius="mixture", ridge=1.0, norm_bound=1.0, delta=0.05, sigma_min=None, seed=0)
 
+#: Options that only one rule has, by its constructor's name.
+_own_options: dict[str, list[str]] = {}
+
 EXPLAINED = """
         actions: The `ActionSet`, or an array of vectors.
         radius: ``"mixture"`` (default: the tightest of equal guarantee), ``"self-normalised"``,
@@ -38,7 +41,7 @@ def with_defaults(name: str, shared: SharedOptions) -> dict[str, Any]:
     """The shared options completed; an unknown name is refused with the nearest known one."""
     for option in shared:
         if option not in DEFAULTS:
-            hint = nearest(option, list(DEFAULTS))
+            hint = nearest(option, [*DEFAULTS, *_own_options.get(name, ())])
             raise TypeError(f"{name}() has no option {option!r}.{hint}")
     return {**DEFAULTS, **shared}
 
@@ -52,6 +55,7 @@ def constructor(function: Callable[P, Policy]) -> Callable[P, Policy]:
         for option, default in DEFAULTS.items()
         if option not in signature.parameters
     ]
+    _own_options[function.__name__] = [p.name for p in own if p.kind is p.KEYWORD_ONLY]
     function.__signature__ = signature.replace(parameters=own + shared)  # type: ignore[attr-defined]
     text = inspect.cleandoc(function.__doc__ or "")
     explained = inspect.cleandoc(EXPLAINED).replace("\n", "\n    ")

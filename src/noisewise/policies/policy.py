@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_number, check_sigma
-from noisewise.core.model import Floats, log_det, theta, total_precision
+from noisewise.core.model import Floats, log_det, theta
 from noisewise.core.randomness import check_seed, generator
 from noisewise.core.selection import Mask, regret_bound
 from noisewise.policies.rule import Rule, make_params
@@ -93,6 +93,11 @@ class Policy:
         """How many measurements have been told."""
         return len(self._sigmas)
 
+    @property
+    def total_precision(self) -> float:
+        """The sum of 1/σ² over all measurements: the currency of everything."""
+        return float((np.array(self._sigmas) ** -2.0).sum())
+
     def ask(
         self,
         sigma: float | None = None,
@@ -163,7 +168,7 @@ class Policy:
             candidates=candidates,
             recommended=recommended,
             regret_bound=min(most, regret_bound(model, candidates, recommended, radius)),
-            total_precision=total_precision(model),
+            total_precision=self.total_precision,
             n_told=self.n_told,
             delta=setting.radius.delta,
             label=self.actions.label(recommended),
@@ -255,5 +260,5 @@ class Policy:
     def __repr__(self) -> str:
         return (
             f"{self.name} on {self.actions!r}: {self.n_told} measurements, total precision "
-            f"{total_precision(self._state.model):.4g}, information {log_det(self._state.model) / 2:.3g} nats"
+            f"{self.total_precision:.4g}, information {log_det(self._state.model) / 2:.3g} nats"
         )

@@ -1,6 +1,7 @@
 """All rules by name; rules from elsewhere join here."""
 
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import nearest
 from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
+from noisewise.policies.linear_thompson import RULE as LINEAR_THOMPSON
+from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.oful import RULE as OFUL
+from noisewise.policies.oful import oful
 from noisewise.policies.policy import Policy
 from noisewise.policies.round_robin import RULE as ROUND_ROBIN
 from noisewise.policies.round_robin import round_robin
@@ -20,12 +25,15 @@ from noisewise.policies.uniform import RULE as UNIFORM
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import AS_PRINTED, vaee, vaee_as_printed
 from noisewise.policies.vaee import RULE as VAEE
+from noisewise.policies.weighted_oful import RULE as WEIGHTED_OFUL
+from noisewise.policies.weighted_oful import weighted_oful
 from noisewise.policies.widest import RULE as WIDEST
 from noisewise.policies.widest import widest
 
 #: Constructors by name: ``POLICIES["vaee"](actions, **options)``.
 POLICIES: dict[str, Callable[..., Policy]] = {}
 _RULES: dict[str, Rule] = {}
+_plugins = list(entry_points(group="noisewise.rules"))
 
 
 def register(rule: Rule, constructor: Callable[..., Policy]) -> None:
@@ -48,7 +56,15 @@ def rule_named(name: str) -> Rule:
     return _RULES[name]
 
 
+def load_plugins() -> None:
+    """Let rules of installed packages register themselves (entry points of group ``noisewise.rules``)."""
+    while _plugins:
+        _plugins.pop().load()()
+
+
 def _check_known(name: str) -> None:
+    if name not in POLICIES:
+        load_plugins()
     if name not in POLICIES:
         listed = ", ".join(sorted(POLICIES))
         raise KeyError(f"`name` must be one of {listed}; got {name!r}.{nearest(name, list(POLICIES))}")
@@ -80,5 +96,8 @@ for _rule, _constructor in (
     (UNIFORM, uniform),
     (ROUND_ROBIN, round_robin),
     (GREEDY, greedy),
+    (WEIGHTED_OFUL, weighted_oful),
+    (OFUL, oful),
+    (LINEAR_THOMPSON, linear_thompson),
 ):
     register(_rule, _constructor)

@@ -74,6 +74,8 @@ def _sources_hash(rule: Rule) -> str:
 @functools.cache
 def _own_sources() -> bytes:
     digest = hashlib.sha256()
-    for path in sorted(Path(noisewise.__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+    home = Path(noisewise.__file__).parent
+    for room in ("core", "policies", "simulation"):
+        for path in sorted((home / room).glob("*.py")):
+            digest.update(path.read_bytes())
     return digest.digest()

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.kernels import kernel
-from noisewise.core.model import Floats, distance_to, total_precision
+from noisewise.core.model import Floats, distance_to
 from noisewise.core.selection import regret_bound
 from noisewise.policies.rule import Rule
+from noisewise.simulation.stopping import NEVER, Stop, should_stop
 
 
 class Truth(NamedTuple):
@@ -29,19 +30,20 @@ class Truth(NamedTuple):
 class Record(NamedTuple):
     """What is written down: every action measured, and the state of affairs at the checkpoints."""
 
-    pulled: NDArray[np.int32]  # (horizon,)
+    pulled: NDArray[np.int32]  # (horizon,): -1 after the stop
     checkpoints: NDArray[np.int64]  # (C,), ascending
+    progress: Floats  # (3,): next checkpoint, cumulative regret and precision so far
+    # In the order of results.PER_CHECKPOINT:
     advised: NDArray[np.int32]  # (C,)
-    regret: Floats  # (C,): simple regret of the advice
-    cumulative: Floats  # (C,): sum of the regrets of the actions measured
-    precision: Floats  # (C,): total precision
+    simple_regret: Floats  # (C,): regret of the advice
+    cumulative_regret: Floats  # (C,): sum of the regrets of the actions measured
+    total_precision: Floats  # (C,)
     radius: Floats  # (C,)
     distance: Floats  # (C,): ‖θ̂ - θ‖ in the norm of V; the certificate says it is below the radius
     bound: Floats  # (C,): certified regret bound
-    progress: Floats  # (2,): next checkpoint, regret so far
 
 
-Loop = Callable[[Any, Any, Truth, Record, int], int]
+Loop = Callable[[Any, Any, Truth, Record, Stop, int], tuple[int, bool]]
 
 
 @kernel
@@ -51,20 +53,25 @@ def never(params: Any, state: Any) -> bool:
 
 
 def make_loop(rule: Rule) -> Loop:
-    """The loop of one rule: runs from a round until the end, or until the rule wants to plan."""
+    """The loop of one rule: from a round until the end, a stop, or until the rule wants to plan."""
     # Plain functions in a closure: Numba's disk cache knows them by name.
     choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
     radius_now, candidates_now = rule.radius, rule.candidates
     wants_plan = rule.wants_plan or never
 
-    def loop(params: Any, state: Any, truth: Truth, record: Record, start: int) -> int:
-        horizon, best = truth.sigma.size, truth.means.max()
+    def loop(
+        params: Any, state: Any, truth: Truth, record: Record, stop: Stop, start: int
+    ) -> tuple[int, bool]:
+        best = truth.means.max()
         allowed = np.ones(truth.means.size, np.bool_)
-        checkpoint, cumulative = int(record.progress[0]), record.progress[1]
-        for t in range(start, horizon):
+        # No two actions differ by more than this, whatever was measured.
+        trivial = 2.0 * params.setting.radius.norm_bound * params.setting.radius.max_norm
+        checkpoint = int(record.progress[0])
+        cumulative, precision = record.progress[1], record.progress[2]
+        for t in range(start, truth.sigma.size):
             if wants_plan(params, state):
-                record.progress[0], record.progress[1] = checkpoint, cumulative
-                return t
+                record.progress[0], record.progress[1], record.progress[2] = checkpoint, cumulative, precision
+                return t, False
             before = truth.sigma[t] if truth.announced else math.nan
             action = choose(params, state, allowed, before, truth.draws[t])
             sigma = truth.sigma[t] * truth.action_sigma[action]
@@ -72,28 +79,44 @@ def make_loop(rule: Rule) -> Loop:
             absorb(params, state, action, reward, math.nan if truth.hidden else sigma)
             record.pulled[t] = action
             cumulative += best - truth.means[action]
-            if t + 1 == record.checkpoints[checkpoint]:
-                advised = recommend(params, state)
-                radius = radius_now(params, state)
-                record.advised[checkpoint] = advised
-                record.regret[checkpoint] = best - truth.means[advised]
-                record.cumulative[checkpoint] = cumulative
-                record.precision[checkpoint] = total_precision(state.model)
-                record.radius[checkpoint] = radius
-                record.distance[checkpoint] = distance_to(state.model, truth.theta)
-                record.bound[checkpoint] = regret_bound(
-                    state.model, candidates_now(params, state), advised, radius
-                )
-                checkpoint = min(checkpoint + 1, record.checkpoints.size - 1)
-        return horizon
+            precision += 1.0 / (sigma * sigma)
+            due = checkpoint < record.checkpoints.size and t + 1 == record.checkpoints[checkpoint]
+            if not due and stop.kind == NEVER:
+                continue
+            advised, radius = recommend(params, state), radius_now(params, state)
+            candidates = candidates_now(params, state)
+            stopped = stop.kind != NEVER and should_stop(
+                stop, state.model, candidates, advised, radius, precision
+            )
+            if due or stopped:
+                # After a stop nothing changes any more: the later checkpoints see the same.
+                last = record.checkpoints.size if stopped else checkpoint + 1
+                record.advised[checkpoint:last] = advised
+                record.simple_regret[checkpoint:last] = best - truth.means[advised]
+                record.cumulative_regret[checkpoint:last] = cumulative
+                record.total_precision[checkpoint:last] = precision
+                record.radius[checkpoint:last] = radius
+                record.distance[checkpoint:last] = distance_to(state.model, truth.theta)
+                bound = regret_bound(state.model, candidates, advised, radius)
+                record.bound[checkpoint:last] = min(bound, trivial)
+                checkpoint = last
+            if stopped:
+                record.pulled[t + 1 :] = -1
+                return t + 1, True
+        return truth.sigma.size, False
 
     return loop
 
 
-def run_replication(loop: Loop, rule: Rule, params: Any, state: Any, truth: Truth, record: Record) -> None:
-    """One replication from beginning to end, planning whenever the rule asks for it."""
-    done = 0
-    while (done := loop(params, state, truth, record, done)) < truth.sigma.size:
+def run_replication(
+    loop: Loop, rule: Rule, params: Any, state: Any, truth: Truth, record: Record, stop: Stop
+) -> tuple[int, bool]:
+    """One replication, planning whenever the rule asks for it: the rounds used, and whether it stopped."""
+    done, stopped = 0, False
+    while True:
+        done, stopped = loop(params, state, truth, record, stop, done)
+        if stopped or done == truth.sigma.size:
+            return done, stopped
         if rule.plan is None:
             raise ValueError(
                 f"{rule.name!r} wants to plan but has no `plan`: give the rule one, or drop `wants_plan`."

@@ -1,12 +1,18 @@
-"""What a simulation returns: arrays over replications and checkpoints."""
+"""What a simulation returns: arrays over replications and checkpoints, and frames made from them."""
 
+import math
 from dataclasses import dataclass, fields
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise.core.checks import check_probability
 from noisewise.core.model import Floats
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,10 +21,12 @@ class Simulation:
 
     policy: str
     options: dict[str, Any]
+    world: dict[str, Any]
+    stop: dict[str, Any]
     horizon: int
     seed: int
     checkpoints: NDArray[np.int64]  # (C,)
-    pulled: NDArray[np.int32]  # (R, T): the actions measured
+    pulled: NDArray[np.int32]  # (R, T): the actions measured; -1 after a stop
     advised: NDArray[np.int32]  # (R, C): the actions recommended
     simple_regret: Floats  # (R, C)
     cumulative_regret: Floats  # (R, C)
@@ -27,6 +35,7 @@ class Simulation:
     distance: Floats  # (R, C): ‖θ̂ - θ‖ in the norm of V
     bound: Floats  # (R, C): certified regret bound
     stopped: NDArray[np.int64]  # (R,): rounds used
+    fired: NDArray[np.bool_]  # (R,): whether the stopping rule ended it, not the horizon
 
     @property
     def replications(self) -> int:
@@ -38,13 +47,142 @@ class Simulation:
         """Whether the certificate held at every checkpoint, ``(R,)``."""
         return np.asarray((self.distance <= self.radius).all(axis=1))
 
+    def frame(self) -> "pl.DataFrame":
+        """One row per replication and checkpoint, as a polars frame.
+
+        ``measured`` lists the actions measured since the checkpoint before; that of the last checkpoint
+        also those measured after it.
+        """
+        import polars as pl
+
+        shape = self.simple_regret.shape
+        inner = self.checkpoints[:-1].tolist()
+        spans = list(zip([0, *inner], [*inner, self.horizon], strict=True))
+        stretches = [pulls[first:last] for pulls in self.pulled for first, last in spans]
+        columns: dict[str, Any] = {
+            "policy": pl.repeat(self.policy, self.simple_regret.size, eager=True),
+            "replication": np.repeat(np.arange(shape[0]), shape[1]),
+            "round": np.tile(self.checkpoints, shape[0]),
+        }
+        columns |= {name: getattr(self, name).ravel() for name in PER_CHECKPOINT}
+        columns["stopped"] = np.repeat(self.stopped, shape[1])
+        columns["fired"] = np.repeat(self.fired, shape[1])
+        # Cast: polars makes equally long stretches an Array, whatever dtype it is given.
+        columns["measured"] = pl.Series(stretches).cast(pl.List(pl.Int32))
+        return pl.DataFrame(columns)
+
+    def summary(self, confidence: float = 0.95) -> "pl.DataFrame":
+        """The mean simple regret after each checkpoint with its confidence interval."""
+        import polars as pl
+
+        low, high = mean_interval(self.simple_regret, confidence)
+        return pl.DataFrame(
+            {
+                "policy": pl.repeat(self.policy, self.checkpoints.size, eager=True),
+                "rounds": self.checkpoints,
+                "precision": self.total_precision.mean(axis=0),
+                "mean": self.simple_regret.mean(axis=0),
+                "low": low,
+                "high": high,
+                "cumulative": self.cumulative_regret.mean(axis=0),
+                "bound": self.bound.mean(axis=0),
+            }
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a Parquet file; `noisewise.load_simulations` reads it."""
+        from noisewise.simulation.files import save_simulations
+
+        save_simulations([self], path)
+
     def __repr__(self) -> str:
         final = self.simple_regret[:, -1]
-        error = final.std(ddof=1) / np.sqrt(len(final)) if len(final) > 1 else float("nan")
+        error = final.std(ddof=1) / np.sqrt(len(final)) if len(final) > 1 else math.nan
         return (
             f"Simulation({self.policy}: {self.replications} replications of {self.horizon} rounds, "
             f"simple regret {final.mean():.4g} ± {error:.2g})"
         )
+
+
+#: The arrays of shape (R, C).
+PER_CHECKPOINT = (
+    "advised",
+    "simple_regret",
+    "cumulative_regret",
+    "total_precision",
+    "radius",
+    "distance",
+    "bound",
+)
+
+
+def mean_interval(values: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """A confidence interval for the mean over the first axis (Student's t; one value has none)."""
+    from scipy.stats import t as student
+
+    check_probability("confidence", confidence)
+    n = len(values)
+    mean = values.mean(axis=0)
+    if n == 1:
+        return mean, mean
+    half = student.ppf(0.5 + confidence / 2.0, n - 1) * values.std(axis=0, ddof=1) / math.sqrt(n)
+    return mean - half, mean + half
+
+
+def compare(
+    simulations: "list[Simulation]", *, against: str | None = None, confidence: float = 0.95
+) -> "pl.DataFrame":
+    """Paired differences in final simple regret to one of the policies, on common random numbers.
+
+    Args:
+        simulations: Of the same world, seed, horizon and number of replications.
+        against: The policy to compare with; default: the first.
+        confidence: Of the intervals.
+    """
+    import polars as pl
+
+    base = _pick(simulations, against)
+    rows = []
+    for simulation in simulations:
+        for name in ("world", "seed", "horizon", "replications"):
+            if getattr(simulation, name) != getattr(base, name):
+                raise ValueError(
+                    f"`simulations` must share their {name}, or their noise is not common; "
+                    f"got {getattr(base, name)!r} and {getattr(simulation, name)!r}."
+                )
+        last, base_last = int(simulation.checkpoints[-1]), int(base.checkpoints[-1])
+        if last != base_last:
+            raise ValueError(
+                f"`simulations` must share their last checkpoint, where they are compared; "
+                f"got {base_last} and {last}."
+            )
+        mine, theirs = simulation.simple_regret[:, -1], base.simple_regret[:, -1]
+        low, high = mean_interval(mine - theirs, confidence)
+        rows.append(
+            {
+                "policy": simulation.policy,
+                "against": base.policy,
+                "mean": float(mine.mean()),
+                "difference": float((mine - theirs).mean()),
+                "low": float(low),
+                "high": float(high),
+                "better": float((mine < theirs).mean()),
+                "worse": float((mine > theirs).mean()),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def _pick(simulations: "list[Simulation]", policy: str | None) -> Simulation:
+    if not simulations:
+        raise ValueError("`simulations` must hold at least one simulation; got none.")
+    if policy is None:
+        return simulations[0]
+    for simulation in simulations:
+        if simulation.policy == policy:
+            return simulation
+    known = ", ".join(simulation.policy for simulation in simulations)
+    raise ValueError(f"`against` must be one of {known}; got {policy!r}.")
 
 
 class SimulationInterrupted(KeyboardInterrupt):

@@ -2,8 +2,9 @@
 
 import os
 import threading
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from noisewise.policies.policy import Policy
 from noisewise.policies.rule import make_params
 from noisewise.simulation.compiling import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
-from noisewise.simulation.results import Simulation, SimulationInterrupted, select
+from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
+from noisewise.simulation.stopping import make_stop
 from noisewise.world import Environment
 
 #: Checkpoints by default: about so many, evenly spread over the logarithm of the rounds.
@@ -33,8 +35,11 @@ def simulate(
     replications: int = 200,
     seed: int = 0,
     threads: int | None = None,
+    stop: str | None = None,
+    eps: float | None = None,
     checkpoints: ArrayLike | None = None,
     compiled: bool | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
     """Run a rule many times in a simulated world.
 
@@ -48,10 +53,14 @@ def simulate(
         replications: How many.
         seed: Of everything random.
         threads: How many replications run at the same time; default: as many as there are processors.
+        stop: When to stop before the horizon: "glr", "gap" (with ``eps``), or one of the heuristic
+            thresholds in `noisewise.simulation.stopping.STOPS`; default: never.
+        eps: With ``stop="gap"``: the regret bound to reach.
         checkpoints: The rounds after which the recommendation is recorded; default: about 40.
         compiled: Whether to compile the rule; default: if it can be.
+        progress: Called now and then with (finished, all) replications.
     """
-    run = _Run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints)
+    run = _Run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
     check_count("replications", replications)
     n_threads = (os.cpu_count() or 1) if threads is None else check_count("threads", threads)
     use_compiler = policy.rule.compiled if compiled is None else compiled
@@ -59,57 +68,47 @@ def simulate(
         raise ValueError(f"`compiled` must be False for {policy.name!r}: it runs in plain NumPy only.")
     results = run.empty(replications)
     loop = compiled_loop(policy.rule) if use_compiler else make_loop(policy.rule)
-    chunks = [range(start, min(start + CHUNK, replications)) for start in range(0, replications, CHUNK)]
-    # The first chunk runs alone: it compiles, and it finds what is wrong with the input.
     finished = np.zeros(replications, dtype=np.bool_)
-    stop = threading.Event()
+    interrupted = threading.Event()
+
+    def work(chunk: range) -> None:
+        for r in chunk:
+            if interrupted.is_set():
+                return
+            run.replicate(r, loop, use_compiler, results)
+            finished[r] = True
+        if progress is not None:
+            progress(int(finished.sum()), replications)
+
+    starts = range(0, replications, CHUNK)
+    chunks = (range(start, min(start + CHUNK, replications)) for start in starts)
     try:
-        run.replicate(chunks[0], loop, use_compiler, results, finished, stop)
-        with ThreadPoolExecutor(n_threads) as pool:
-            rest = iter(chunks[1:])
-            waiting: set[Future[None]] = set()
-            _refill(waiting, rest, pool, n_threads, run, loop, use_compiler, results, finished, stop)
-            try:
-                while waiting:
-                    # A time limit lets Ctrl-C through to this thread.
-                    done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        future.result()
-                    _refill(
-                        waiting,
-                        rest,
-                        pool,
-                        n_threads,
-                        run,
-                        loop,
-                        use_compiler,
-                        results,
-                        finished,
-                        stop,
-                    )
-            except BaseException:
-                stop.set()
-                raise
+        # The first replications run alone: they compile, and find what is wrong with the input.
+        work(next(chunks))
+        _spread(work, chunks, n_threads, interrupted)
     except KeyboardInterrupt:
         whole = np.flatnonzero(finished)
         raise SimulationInterrupted(select(results, whole) if whole.size else None) from None
     return results
 
 
-def _refill(
-    waiting: set[Future[None]],
-    rest: Iterator[range],
-    pool: ThreadPoolExecutor,
-    n_threads: int,
-    run: "_Run",
-    *arguments: Any,
+def _spread(
+    work: Callable[[range], None], chunks: Iterator[range], n_threads: int, interrupted: threading.Event
 ) -> None:
-    """Keep a few chunks in the queue, not all: after Ctrl-C nothing more is begun."""
-    while len(waiting) < 2 * n_threads:
-        chunk = next(rest, None)
-        if chunk is None:
-            return
-        waiting.add(pool.submit(run.replicate, chunk, *arguments))
+    """Work through the chunks on several threads; Ctrl-C and errors end it soon."""
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            # A few chunks wait in the queue, not all: after Ctrl-C nothing more is begun.
+            waiting = {pool.submit(work, chunk) for chunk in islice(chunks, 2 * n_threads)}
+            while waiting:
+                # A time limit lets Ctrl-C through to this thread.
+                done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                waiting |= {pool.submit(work, chunk) for chunk in islice(chunks, len(done))}
+        except BaseException:
+            interrupted.set()
+            raise
 
 
 class _Run:
@@ -122,6 +121,7 @@ class _Run:
         horizon: int,
         seed: int,
         checkpoints: ArrayLike | None,
+        stop: tuple[str | None, float | None],
     ) -> None:
         if policy.actions.dim != env.actions.dim or (
             policy.actions is not env.actions and policy.actions.vectors.shape != env.actions.vectors.shape
@@ -136,6 +136,8 @@ class _Run:
             )
         self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
         self.checkpoints = _checkpoints(horizon, checkpoints)
+        self.stop = make_stop(*stop, policy.options["delta"], policy.actions.max_norm)
+        self._named_stop = stop
         self._prepared: tuple[ActionSet, Any] | None = None
 
     def empty(self, replications: int) -> Simulation:
@@ -156,6 +158,9 @@ class _Run:
             distance=np.empty(shape),
             bound=np.empty(shape),
             stopped=np.full(replications, self.horizon, dtype=np.int64),
+            fired=np.zeros(replications, dtype=np.bool_),
+            world=self.env.describe(),
+            stop={"name": self._named_stop[0], "eps": self._named_stop[1]},
         )
 
     def params(self, actions: ActionSet, compiled: bool) -> Any:
@@ -169,58 +174,36 @@ class _Run:
         self._prepared = actions, params
         return params
 
-    def replicate(
-        self,
-        chunk: range,
-        loop: Loop,
-        compiled: bool,
-        results: Simulation,
-        finished: NDArray[np.bool_],
-        stop: threading.Event,
-    ) -> None:
-        """Run some replications and write their results where they belong."""
+    def replicate(self, r: int, loop: Loop, compiled: bool, results: Simulation) -> None:
+        """Run one replication and write its results where they belong."""
         rule = self.policy.rule
-        for r in chunk:
-            if stop.is_set():
-                return
-            world = self.env.world(self.horizon, self.seed, r)
-            params = self.params(world.actions, compiled)
-            least = params.setting.radius.sigma_min
-            smallest = float(world.sigma.min() * world.action_sigma.min())
-            if smallest < least:
-                raise ValueError(
-                    f"`sigma_min` must not exceed the smallest sigma of the schedule, {smallest}; "
-                    f"got {least}."
-                )
-            n_draws = rule.n_draws(params)
-            draws = generator(self.seed, "rule", r).standard_normal((self.horizon, n_draws))
-            truth = Truth(
-                world.theta,
-                world.means,
-                world.action_sigma,
-                world.sigma,
-                world.noise,
-                draws,
-                self.env.announced and rule.sees_sigma == "before",
-                rule.sees_sigma == "never",
+        world = self.env.world(self.horizon, self.seed, r)
+        params = self.params(world.actions, compiled)
+        least = params.setting.radius.sigma_min
+        smallest = float(world.sigma.min() * world.action_sigma.min())
+        if smallest < least:
+            raise ValueError(
+                f"`sigma_min` must not exceed the smallest sigma of the schedule, {smallest}; got {least}."
             )
-            record = Record(
-                results.pulled[r],
-                self.checkpoints,
-                results.advised[r],
-                results.simple_regret[r],
-                results.cumulative_regret[r],
-                results.total_precision[r],
-                results.radius[r],
-                results.distance[r],
-                results.bound[r],
-                np.zeros(2),
-            )
-            run_replication(loop, rule, params, rule.init(params), truth, record)
-            # The world shuffled the actions; people see them in the order they know.
-            results.pulled[r] = world.order[results.pulled[r]]
-            results.advised[r] = world.order[results.advised[r]]
-            finished[r] = True
+        draws = generator(self.seed, "rule", r).standard_normal((self.horizon, rule.n_draws(params)))
+        truth = Truth(
+            world.theta,
+            world.means,
+            world.action_sigma,
+            world.sigma,
+            world.noise,
+            draws,
+            self.env.announced and rule.sees_sigma == "before",
+            rule.sees_sigma == "never",
+        )
+        at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
+        record = Record(results.pulled[r], self.checkpoints, np.zeros(3), *at_checkpoints)
+        state = rule.init(params)
+        rounds, fired = run_replication(loop, rule, params, state, truth, record, self.stop)
+        results.stopped[r], results.fired[r] = rounds, fired
+        # The world shuffled the actions; people see them in the order they know.
+        results.pulled[r, :rounds] = world.order[results.pulled[r, :rounds]]
+        results.advised[r] = world.order[results.advised[r]]
 
 
 def _checkpoints(horizon: int, given: ArrayLike | None) -> NDArray[np.int64]:

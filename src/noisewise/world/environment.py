@@ -1,5 +1,7 @@
 """The world a simulation measures in: truth, schedule and noise, all drawn from the seed."""
 
+import functools
+import hashlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from noisewise.core.model import Floats
 from noisewise.core.randomness import generator
 from noisewise.world.instances import Instance, shuffled
 from noisewise.world.noise import LAWS
-from noisewise.world.schedules import Schedule
+from noisewise.world.schedules import NAMES, NamedSchedule, Schedule
 
 
 class World(NamedTuple):
@@ -53,6 +55,7 @@ class Environment:
         if parameter.shape != (fixed.dim,) or not np.isfinite(parameter).all():
             raise ValueError(f"`theta` must be {fixed.dim} finite numbers, one per feature; got {theta!r}.")
         self._fixed: ActionSet | None = fixed
+        self._theta_hash = _hash(parameter)
         self._prepare(
             Instance(
                 "given",
@@ -145,8 +148,39 @@ class Environment:
             order,
         )
 
+    def describe(self) -> dict[str, Any]:
+        """What makes this world, as plain numbers and strings; arrays that were given, as their hash."""
+        fixed = (
+            {} if self._fixed is None else {"actions": self._fixed.fingerprint(), "theta": self._theta_hash}
+        )
+        return {
+            "instance": self.instance.name,
+            "instance_options": self.instance.options | fixed,
+            "schedule": describe_schedule(self.schedule),
+            "noise": self.noise,
+            "announced": self.announced,
+            "action_sigma": None if (self.action_sigma == 1.0).all() else _hash(self.action_sigma),
+        }
+
     def __repr__(self) -> str:
         return f"Environment({self.instance.name}, {self.actions!r}, noise={self.noise!r})"
+
+
+def describe_schedule(schedule: Floats | Schedule) -> dict[str, Any]:
+    """A schedule by name and options if it has them, by hash if it is an array."""
+    if isinstance(schedule, np.ndarray):
+        return {"name": "given", "options": {"sigmas": _hash(schedule)}}
+    if isinstance(schedule, NamedSchedule):
+        return {"name": schedule.name, "options": schedule.options}
+    if isinstance(schedule, functools.partial):
+        return describe_schedule(schedule.func) | {"options": dict(schedule.keywords)}
+    names = {function: name for name, function in NAMES.items()}
+    name = names.get(schedule) or getattr(schedule, "__qualname__", type(schedule).__qualname__)
+    return {"name": name, "options": {}}
+
+
+def _hash(array: Floats) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 
 def _checked_sigmas(name: str, sigmas: Any) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
-from noisewise.core.checks import check_choice, check_count, check_positive
+from noisewise.core.checks import check_choice, check_count, check_options, check_positive
 from noisewise.core.model import Floats
 from noisewise.world.schedules import Schedule, window
 
@@ -156,7 +156,9 @@ NAMES: dict[str, Callable[..., Instance]] = {
 
 def named(name: str, **options: Any) -> Instance:
     """An instance by name."""
-    return NAMES[check_choice("instance", name, tuple(NAMES))](**options)
+    check_choice("instance", name, tuple(NAMES))
+    check_options("instance", name, NAMES[name], options)
+    return NAMES[name](**options)
 
 
 def shuffled(n: int, rng: np.random.Generator) -> NDArray[np.int64]:

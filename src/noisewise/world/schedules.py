@@ -4,14 +4,15 @@ The first four are those of the paper's Table 2, exactly as it writes them. Rand
 that each can be handed to an `Environment` and be drawn afresh for every replication.
 """
 
-import functools
+import inspect
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from noisewise.core.checks import check_choice, check_count, check_positive
+from noisewise.core.checks import check_choice, check_count, check_options, check_positive
 from noisewise.core.model import Floats
 
 Schedule = Callable[[int, np.random.Generator], Floats]
@@ -95,21 +96,30 @@ NAMES: dict[str, Callable[..., Floats]] = {
 }
 
 
-def named(name: str, **options: Any) -> Schedule:
-    """A schedule by name with its options, as a function of (horizon, rng).
+@dataclass(frozen=True)
+class NamedSchedule:
+    """A schedule by name with its options: what an environment takes, and a file can remember."""
+
+    name: str
+    options: dict[str, Any]
+
+    def __call__(self, horizon: int, rng: np.random.Generator | None) -> Floats:
+        """The sigmas of ``horizon`` rounds."""
+        function = NAMES[self.name]
+        random = {"rng": rng} if "rng" in inspect.signature(function).parameters else {}
+        return function(horizon, **random, **self.options)
+
+
+def named(name: str, **options: Any) -> NamedSchedule:
+    """A schedule by name with its options.
 
     Example:
         >>> named("flat", dim=4)(3, None).tolist()
         [0.5, 0.5, 0.5]
     """
-    function = NAMES[check_choice("schedule", name, tuple(NAMES))]
-    if function is flat:
-        return functools.partial(_flat_in_turn, options.get("dim", 1))
-    return functools.partial(function, **options)
-
-
-def _flat_in_turn(dim: int, horizon: int, rng: np.random.Generator | None) -> Floats:
-    return flat(horizon, dim)
+    check_choice("schedule", name, tuple(NAMES))
+    check_options("schedule", name, NAMES[name], options)
+    return NamedSchedule(name, options)
 
 
 def _rounds(horizon: int) -> Floats:

@@ -1,0 +1,53 @@
+"""The command ``noisewise`` and its sub-commands; each lives in a file of its own."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import noisewise
+from noisewise.cli.demo import demo
+from noisewise.cli.policies import policies
+from noisewise.cli.simulate import simulate
+
+app = typer.Typer(
+    name="noisewise",
+    help="Find the best option from noisy measurements, when every measurement has its own error bar.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"noisewise {noisewise.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Shared by all commands."""
+
+
+app.command()(demo)
+app.command()(simulate)
+app.command()(policies)
+
+
+def main() -> None:
+    """Run the command line: bad input gets one sentence and exit code 2, Ctrl-C exit code 130."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError) as problem:
+        # A KeyError shows its message in quotes.
+        message = problem.args[0] if isinstance(problem, KeyError) and problem.args else problem
+        typer.echo(f"Error: {message}", err=True)
+        sys.exit(2)

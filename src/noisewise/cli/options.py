@@ -1,0 +1,28 @@
+"""Reading ``name:option=value`` from the command line."""
+
+import json
+from typing import Any
+
+
+def parse_named(text: str, what: str) -> tuple[str, dict[str, Any]]:
+    """``"sphere:n_actions=100:dim=10"`` as a name and its options; values are JSON or plain words."""
+    name, *pairs = text.split(":")
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        option, equals, value = pair.partition("=")
+        if not equals or not option:
+            raise ValueError(f"`{what}` must look like name or name:option=value; got {text!r}.")
+        options[option.strip().replace("-", "_")] = _value(value)
+    return name.strip(), options
+
+
+def split_list(texts: list[str]) -> list[str]:
+    """A repeatable option that also takes commas."""
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

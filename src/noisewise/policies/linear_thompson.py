@@ -1,0 +1,65 @@
+"""Linear Thompson sampling: measure what is best under a draw from the variance-weighted posterior."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple, Unpack
+
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.checks import check_number
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Floats, perturbed_means
+from noisewise.core.selection import Mask, first_largest
+from noisewise.policies.least_squares import Setting, State, make_setting
+from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.policy import Policy
+from noisewise.policies.widest import RULE as WIDEST
+
+
+class Params(NamedTuple):
+    """What does not change during a run."""
+
+    setting: Setting
+    scale: float
+
+
+def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
+    """Check the options."""
+    scale = check_number("scale", options["scale"])
+    if scale < 0.0:
+        raise ValueError(f"`scale` must be at least 0; got {options['scale']!r}.")
+    return Params(make_setting(actions, options), scale)
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The best action under a draw from ``N(θ̂, scale²·V⁻¹)``."""
+    return first_largest(perturbed_means(state.model, draws, params.scale), allowed)
+
+
+def one_draw_per_feature(params: Params) -> int:
+    """A normal number for every feature."""
+    return int(params.setting.columns.shape[0])
+
+
+RULE = replace(
+    WIDEST,
+    name="linear_thompson",
+    make_params=make_params,
+    choose=choose,
+    n_draws=one_draw_per_feature,
+    pools=False,
+    reference="Thompson sampling, weighted by the variances",
+)
+
+
+@constructor
+def linear_thompson(
+    actions: ActionSet | ArrayLike, *, scale: float = 1.0, **shared: Unpack[SharedOptions]
+) -> Policy:
+    """Thompson sampling: draw a parameter from the weighted posterior, measure what is best under it.
+
+    Args:
+        scale: Multiplies the posterior's standard deviations; 0 is `greedy`, 1 the posterior itself.
+    """
+    return Policy(RULE, actions, with_defaults("linear_thompson", shared) | {"scale": scale})

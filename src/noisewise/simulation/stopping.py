@@ -1,0 +1,80 @@
+"""Stopping rules for simulations: when to stop, whatever rule chooses what to measure.
+
+Each compares the recommended action ``a`` with every other ``x`` through the likelihood ratio
+``Z = min over x of (<θ̂, a - x>)₊²/(2‖a - x‖²)``, or through the certified bound. The heuristic thresholds
+stand in most published tables; they promise nothing, and are here to compare with those tables.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.checks import check_choice, check_positive
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Model, contrast_widths
+from noisewise.core.selection import Mask, regret_bound
+
+#: By name: what must hold to stop.
+STOPS = {
+    "glr": "Z exceeds radius²/2: the best action is known, with the certificate's confidence",
+    "gap": "the certified regret bound is at most eps",
+    "glr-log-log": "Z exceeds log((1 + log P)/delta), P the total precision in units of the longest vector "
+    "(a heuristic: Garivier and Kaufmann's usual choice)",
+    "glr-log": "Z exceeds log((1 + P)/delta) (a heuristic)",
+}
+NEVER, GLR, GAP, LOG_LOG, LOG = range(5)
+
+
+class Stop(NamedTuple):
+    """A stopping rule with its numbers."""
+
+    kind: int
+    eps: float
+    delta: float
+    longest: float  # squared norm of the longest vector: makes precision free of units
+
+
+def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float) -> Stop:
+    """Check the options of a stopping rule."""
+    if name is None:
+        if eps is not None:
+            raise ValueError(f"`eps` must go with stop='gap'; got {eps!r} without it.")
+        return Stop(NEVER, 0.0, delta, 1.0)
+    kind = 1 + list(STOPS).index(check_choice("stop", name, tuple(STOPS)))
+    if kind == GAP:
+        if eps is None:
+            raise ValueError("`eps` must be given with stop='gap': the bound to reach; got None.")
+        return Stop(kind, check_positive("eps", eps), delta, max_norm**2)
+    if eps is not None:
+        raise ValueError(f"`eps` must go with stop='gap'; got {eps!r} with stop={name!r}.")
+    return Stop(kind, 0.0, delta, max_norm**2)
+
+
+@kernel
+def should_stop(
+    stop: Stop, model: Model, candidates: Mask, action: int, radius: float, precision: float
+) -> bool:
+    """Whether to stop now and recommend ``action``."""
+    if stop.kind == GAP:
+        return regret_bound(model, candidates, action, radius) <= stop.eps
+    if stop.kind == GLR:
+        threshold = radius * radius / 2.0
+    elif stop.kind == LOG_LOG:
+        # log P is at least 0, also while the precision is small.
+        threshold = math.log((1.0 + math.log(max(1.0, precision * stop.longest))) / stop.delta)
+    else:
+        threshold = math.log((1.0 + precision * stop.longest) / stop.delta)
+    return likelihood_ratio(model, action) > threshold
+
+
+@kernel
+def likelihood_ratio(model: Model, action: int) -> float:
+    """Z: how strongly the measurements speak for ``action`` against the best of the others."""
+    widths = contrast_widths(model, action)
+    ratio = np.inf
+    for k in range(widths.size):
+        if k != action and widths[k] > 0.0:
+            lead = max(0.0, model.means[action] - model.means[k])
+            ratio = min(ratio, lead * lead / (2.0 * widths[k] * widths[k]))
+    return ratio

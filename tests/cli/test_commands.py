@@ -1,0 +1,154 @@
+"""The command line as people and scripts use it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import noisewise as nw
+from noisewise.cli import app, main
+from noisewise.cli.reference import reference
+
+SMALL = [
+    "simulate",
+    "-p",
+    "vaee,round_robin",
+    "--instance",
+    "soare:dim=3",
+    "--horizon",
+    "30",
+    "--replications",
+    "5",
+]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+def fail(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["noisewise", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    return left.value.code, capsys.readouterr().err.strip()
+
+
+def test_the_version_is_the_packages():
+    assert run("--version").stdout == f"noisewise {nw.__version__}\n"
+
+
+def test_policies_lists_every_rule():
+    listed = json.loads(run("policies", "--json").stdout)
+    assert listed["schema"] == "noisewise.policies/1"
+    assert {row["name"] for row in listed["policies"]} == set(nw.POLICIES)
+    assert all(row["what"].endswith(".") for row in listed["policies"])
+    table = run("policies").stdout
+    assert all(name in table for name in nw.POLICIES)
+
+
+def test_simulate_prints_a_table_and_writes_files(tmp_path):
+    result = run(*SMALL, "--out", tmp_path / "runs.parquet", "--chart", tmp_path / "race.svg")
+    assert result.exit_code == 0
+    assert "round_robin" in result.stdout
+    assert (tmp_path / "race.svg").read_text().startswith("<svg")
+    runs = nw.load_simulations(tmp_path / "runs.parquet")
+    assert [r.policy for r in runs] == ["vaee", "round_robin"]
+    assert len(pl.read_parquet(tmp_path / "runs.parquet")) == 2 * 5 * runs[0].checkpoints.size
+
+
+def test_simulate_prints_json_and_nothing_else():
+    content = json.loads(run(*SMALL, "--json").stdout)
+    assert content["schema"] == "noisewise.simulate/1"
+    assert content["world"]["instance_options"]["dim"] == 3
+    assert {row["policy"] for row in content["runs"]} == {"vaee", "round_robin"}
+    assert all(row["replications"] == 5 for row in content["runs"])
+
+
+def test_the_same_seed_gives_the_same_file_whatever_the_jobs(tmp_path):
+    for jobs in (1, 3):
+        run(*SMALL, "--replications", 40, "--jobs", jobs, "--out", tmp_path / f"{jobs}.parquet")
+    assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "3.parquet").read_bytes()
+
+
+def test_options_of_rules_and_worlds_are_read():
+    arguments = ["simulate", "-p", "weighted_oful:noise=sub-gaussian", "--schedule", "log-uniform:low=0.1"]
+    content = json.loads(run(*arguments, "--horizon", 10, "--replications", 2, "--json").stdout)
+    assert content["runs"][0]["policy"] == "weighted_oful(noise=sub-gaussian)"
+    assert content["world"]["schedule"] == {"name": "log-uniform", "options": {"low": 0.1}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-p", "vae"], "Did you mean 'vaee'?"),
+        (["-p", "vaee:delta=2"], "`delta` must lie strictly between 0 and 1; got 2."),
+        (["-p", "vaee:delta"], "`policies` must look like name or name:option=value; got 'vaee:delta'."),
+        (["-p", "vaee:detla=0.1"], "vaee() has no option 'detla'. Did you mean 'delta'?"),
+        (["--instance", "spere"], "Did you mean 'sphere'?"),
+        (
+            ["--instance", "sphere:n=3"],
+            "`instance` 'sphere' has no option 'n'; it has n_actions, dim, length.",
+        ),
+        (["--schedule", "flatt"], "Did you mean 'flat'?"),
+        (["--horizon", "0"], "`horizon` must be at least 1; got 0."),
+        (["--stop", "gap"], "`eps` must be given with stop='gap': the bound to reach; got None."),
+        (["--out", "no/such/folder.parquet"], "must be in a folder that exists"),
+        (["--chart", "race.gif", "--horizon", "3", "--replications", "2"], "`path` must end in"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(arguments, sentence, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    code, message = fail(monkeypatch, capsys, "simulate", *arguments)
+    assert code == 2
+    assert message.startswith("Error: ")
+    assert sentence in message
+    assert "\n" not in message
+
+
+def test_an_interrupt_keeps_the_finished_rules(monkeypatch, tmp_path):
+    real, calls = nw.simulate, []
+
+    def second_is_interrupted(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 2:
+            raise nw.SimulationInterrupted(None)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(nw, "simulate", second_is_interrupted)
+    result = run(*SMALL, "--out", tmp_path / "runs.parquet")
+    assert result.exit_code == 130
+    assert "1 of 2 rules are complete" in result.stderr
+    assert [r.policy for r in nw.load_simulations(tmp_path / "runs.parquet")] == ["vaee"]
+
+
+def test_the_demo_draws_its_chart_and_says_what_was_seen(tmp_path):
+    result = run("demo", "--out", tmp_path / "demo")
+    assert result.exit_code == 0
+    assert "vaee won" in result.stdout
+    assert "harmonic mean of the variances" in result.stdout
+    assert (tmp_path / "demo" / "race.html").stat().st_size > 100_000
+    content = json.loads(run("demo", "--out", tmp_path / "demo", "--json").stdout)
+    assert content["runs"][0]["policy"] == "vaee"
+
+
+def test_the_reference_page_is_fresh():
+    page = Path(__file__).parents[2] / "docs" / "cli.md"
+    assert page.read_text() == reference(), "run: python -m noisewise.cli.reference > docs/cli.md"
+
+
+def test_importing_loads_neither_numba_nor_scipy_nor_charts():
+    heavy = ("numba", "scipy", "altair", "polars", "rich", "typer")
+    script = f"import sys, noisewise; print([m for m in {heavy!r} if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def test_a_live_policy_never_loads_the_compiler():
+    script = (
+        "import sys, numpy, noisewise as nw; p = nw.vaee(numpy.eye(3)); p.tell(p.ask(), 1.0, 0.1); "
+        "p.estimate(); print('numba' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "False"
