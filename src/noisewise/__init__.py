@@ -1,6 +1,9 @@
 """Find the best option from noisy measurements, when every measurement has its own error bar."""
 
+from typing import TYPE_CHECKING
+
 from noisewise.actions import ActionSet
+from noisewise.core.lazy import lazy_names
 from noisewise.policies import (
     POLICIES,
     Estimate,
@@ -13,9 +16,11 @@ from noisewise.policies import (
     oful,
     register,
     round_robin,
+    static_design,
     uniform,
     vaee,
     vaee_as_printed,
+    vagd,
     weighted_oful,
     widest,
 )
@@ -29,11 +34,16 @@ from noisewise.simulation import (
 )
 from noisewise.world import Environment, Instance, instances, schedules
 
+if TYPE_CHECKING:
+    from noisewise.design import Design as Design
+    from noisewise.design import optimal_design as optimal_design
+
 __version__ = "0.1.0"
 
 __all__ = [
     "POLICIES",
     "ActionSet",
+    "Design",
     "Environment",
     "Estimate",
     "Instance",
@@ -49,14 +59,19 @@ __all__ = [
     "load_simulations",
     "make_policy",
     "oful",
+    "optimal_design",
     "register",
     "round_robin",
     "save_simulations",
     "schedules",
     "simulate",
+    "static_design",
     "uniform",
     "vaee",
     "vaee_as_printed",
+    "vagd",
     "weighted_oful",
     "widest",
 ]
+
+__getattr__ = lazy_names(__name__, {"Design": "noisewise.design", "optimal_design": "noisewise.design"})

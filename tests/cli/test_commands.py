@@ -152,3 +152,45 @@ def test_a_live_policy_never_loads_the_compiler():
         "p.estimate(); print('numba' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "False"
+
+
+@pytest.fixture
+def options(tmp_path):
+    path = tmp_path / "options.csv"
+    path.write_text("name,a,b,note\nsteel,1,0,x\nbrass,0,1,y\ntin,0.1,0.1,z\n")
+    return path
+
+
+def test_design_prints_shares_and_a_certificate(options, tmp_path):
+    result = run("design", options, "-f", "a,b", "--id", "name", "--chart", tmp_path / "d.svg")
+    assert result.exit_code == 0
+    assert "steel" in result.stdout
+    assert "50.00%" in result.stdout
+    assert "2 of 3 options" in result.stdout
+    assert (tmp_path / "d.svg").exists()
+    content = json.loads(run("design", options, "-f", "a,b", "--id", "name", "--json").stdout)
+    assert content["schema"] == "noisewise.design/1"
+    assert [row["id"] for row in content["options"]] == ["steel", "brass"]
+    assert content["rank"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-f", "a,c"], "must be columns of the table (name, a, b, note); got 'c'"),
+        (["-f", "note"], "`features` must be numbers; column 'note' holds String values."),
+        (["-f", "a,b", "--max-support", "1"], "`max_support` must be at least the rank"),
+        (["-f", "a", "--gap", "0"], "`gap` must be a finite number"),
+    ],
+)
+def test_a_bad_table_gets_one_sentence(arguments, sentence, options, monkeypatch, capsys):
+    code, message = fail(monkeypatch, capsys, "design", options, *arguments)
+    assert code == 2
+    assert sentence in message
+
+
+def test_a_missing_feature_is_named_by_its_option(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "options.csv"
+    path.write_text("name,a\nsteel,1\nbrass,\n")
+    _, message = fail(monkeypatch, capsys, "design", path, "-f", "a", "--id", "name")
+    assert "column 'a' is empty for option 'brass'" in message

@@ -84,7 +84,7 @@ def test_every_stopping_rule_is_compared_with_the_textbook():
 def stopped():
     env = ENVIRONMENTS["given"]
     policy = nw.round_robin(env.actions, **OPTIONS)
-    return [nw.simulate(policy, env, horizon=60, replications=20, stop=stop) for stop in ("glr", None)]
+    return [nw.simulate(policy, env, horizon=25, replications=20, stop=stop) for stop in ("glr", None)]
 
 
 def test_after_a_stop_the_later_checkpoints_repeat_and_nothing_is_measured(stopped):
@@ -99,13 +99,13 @@ def test_after_a_stop_the_later_checkpoints_repeat_and_nothing_is_measured(stopp
             values = getattr(sim, name)[r]
             assert np.array_equal(values[~later], getattr(endless, name)[r][~later])
             assert (values[later] == values[-1]).all()
-        precision = (ENVIRONMENTS["given"].sigmas(60, 0, r)[:rounds] ** -2.0).sum()
+        precision = (ENVIRONMENTS["given"].sigmas(25, 0, r)[:rounds] ** -2.0).sum()
         assert sim.total_precision[r, -1] == pytest.approx(precision, rel=1e-12)
 
 
 def test_without_a_stopping_rule_a_run_ends_at_the_horizon(stopped):
     endless = stopped[1]
-    assert (endless.stopped == 60).all()
+    assert (endless.stopped == 25).all()
     assert not endless.fired.any()
     assert (endless.pulled >= 0).all()
     assert endless.stop == {"name": None, "eps": None}
@@ -116,7 +116,7 @@ def test_checkpoints_before_the_stop_keep_what_was_known_then(stopped):
     whole, env = stopped[0], ENVIRONMENTS["given"]
     first = int(whole.checkpoints[2])
     policy = nw.round_robin(env.actions, **OPTIONS)
-    sim = nw.simulate(policy, env, horizon=60, replications=20, stop="glr", checkpoints=[first])
+    sim = nw.simulate(policy, env, horizon=25, replications=20, stop="glr", checkpoints=[first])
     assert (sim.stopped > first).any()
     assert np.array_equal(sim.stopped, whole.stopped)
     assert np.array_equal(sim.total_precision[:, 0], whole.total_precision[:, 2])

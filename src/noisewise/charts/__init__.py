@@ -1,7 +1,8 @@
 """Charts: data in, chart specification out; the drawing libraries are loaded at the first chart."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from noisewise.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
@@ -9,18 +10,11 @@ if TYPE_CHECKING:
     from noisewise.charts.regret import regret_over_precision as regret_over_precision
     from noisewise.charts.regret import regret_over_rounds as regret_over_rounds
     from noisewise.charts.save import save_chart as save_chart
+    from noisewise.charts.weights import design_weights as design_weights
     from noisewise.charts.widths import widths_per_option as widths_per_option
 
-_HOMES = {
-    "intervals_per_option": "intervals",
-    "regret_over_precision": "regret",
-    "regret_over_rounds": "regret",
-    "save_chart": "save",
-    "who_was_measured": "pulls",
-    "widths_per_option": "widths",
-}
-
 __all__ = [
+    "design_weights",
     "intervals_per_option",
     "regret_over_precision",
     "regret_over_rounds",
@@ -29,23 +23,19 @@ __all__ = [
     "widths_per_option",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a chart function when it is first used, so that importing noisewise stays fast."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'noisewise.charts' has no attribute {name!r}")
-    try:
-        function = getattr(importlib.import_module(f"noisewise.charts.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith("noisewise"):
-            raise
-        raise ModuleNotFoundError(
-            f"Charts need the package {missing.name!r}: install noisewise with its extra, "
-            "pip install 'noisewise[charts]'.",
-            name=missing.name,
-        ) from missing
-    globals()[name] = function
-    return function
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "design_weights": "noisewise.charts.weights",
+        "intervals_per_option": "noisewise.charts.intervals",
+        "regret_over_precision": "noisewise.charts.regret",
+        "regret_over_rounds": "noisewise.charts.regret",
+        "save_chart": "noisewise.charts.save",
+        "who_was_measured": "noisewise.charts.pulls",
+        "widths_per_option": "noisewise.charts.widths",
+    },
+    extra="charts",
+)
 
 
 def __dir__() -> list[str]:

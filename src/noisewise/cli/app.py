@@ -7,6 +7,7 @@ import typer
 
 import noisewise
 from noisewise.cli.demo import demo
+from noisewise.cli.design import design
 from noisewise.cli.policies import policies
 from noisewise.cli.simulate import simulate
 
@@ -37,6 +38,7 @@ def _common(
 app.command()(demo)
 app.command()(simulate)
 app.command()(policies)
+app.command()(design)
 
 
 def main() -> None:

@@ -28,11 +28,12 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | schema | fields |
 |---|---|
 | `noisewise.policies/1` | `policies`, a list: see below |
-| `noisewise.simulate/1` | `world` (instance, schedule, noise …), `runs`, a list: see below, `written`: paths |
+| `noisewise.simulate/1` | `world` (instance, schedule, noise …), `runs` (a list: see below), `written` |
+| `noisewise.design/1` | `options` (a list of `row`, `id`, `weight`), `g_value`, `gap`, `rank`, … |
 | `noisewise.demo/1` | `runs` and `written`, as above |
 
-- A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, after, never), `needs_horizon`,
-  `compiled`, `order_free`, `pools`, `reconstruction`, `reference`.
+- A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, after, never),
+  `needs_horizon`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`.
 - A run has `policy`, `options`, `replications`, `simple_regret`, `standard_error`, `best_found`,
   `cumulative_regret`, `total_precision`, `regret_bound`, `covered`, `rounds`, `stopped_early`: means over the
   replications at the end; `best_found`, `covered` and `stopped_early` are shares.

@@ -15,7 +15,10 @@ def simulate(
     policies: Annotated[
         list[str],
         typer.Option(
-            "--policies", "-p", help="Rules, with commas or repeatedly; options as name:option=value."
+            "--policies",
+            "-p",
+            metavar="RULES",
+            help="Rules, with commas or repeatedly; options as name:option=value.",
         ),
     ] = ["vaee", "widest", "round_robin", "uniform"],  # noqa: B006 - typer reads it, nobody changes it
     instance: Annotated[str, typer.Option(help="The problem, as name:option=value.")] = "sphere",
@@ -96,7 +99,7 @@ def regret_table(results: list[Any], title: str) -> Any:
 
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
     table.add_column("rule")
-    for head in ("simple regret", "± se", "best found", "bound", "rounds", "against the first"):
+    for head in ("simple regret", "± se", "best found", "bound", "rounds", "against the first, 95 %"):
         table.add_column(head, justify="right")
     first = results[0].simple_regret[:, -1]
     for row, simulation in sorted(
@@ -119,8 +122,8 @@ def regret_table(results: list[Any], title: str) -> Any:
 def _paired(difference: Any) -> str:
     from noisewise.simulation.results import mean_interval
 
-    low, high = mean_interval(difference, 0.95)
-    return f"{difference.mean():+.2g} [{low:+.2g}, {high:+.2g}]"
+    _, high = mean_interval(difference, 0.95)
+    return f"{difference.mean():+.2g} ± {high - difference.mean():.1g}"
 
 
 def _report(results: list[Any], written: list[Path], json: bool) -> None:

@@ -9,6 +9,7 @@ from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import vaee, vaee_as_printed
+from noisewise.policies.vagd import static_design, vagd
 from noisewise.policies.weighted_oful import weighted_oful
 from noisewise.policies.widest import widest
 
@@ -24,9 +25,11 @@ __all__ = [
     "oful",
     "register",
     "round_robin",
+    "static_design",
     "uniform",
     "vaee",
     "vaee_as_printed",
+    "vagd",
     "weighted_oful",
     "widest",
 ]

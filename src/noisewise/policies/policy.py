@@ -17,7 +17,7 @@ from noisewise.core.checks import check_number, check_sigma
 from noisewise.core.model import Floats, log_det, theta
 from noisewise.core.randomness import check_seed, generator
 from noisewise.core.selection import Mask, regret_bound
-from noisewise.policies.rule import Rule, make_params
+from noisewise.policies.rule import ANYTIME, Rule, make_params
 from noisewise.policies.saving import Saved, copy_state, restore_state, write_saved
 
 Pending = Iterable[Any]
@@ -29,7 +29,7 @@ class Estimate:
 
     ``means[k] ± radius·widths[k]`` holds for all actions and at all times with probability 1 - delta, and
     with it: the best action is among the ``candidates``, and the recommended one is at most
-    ``regret_bound`` below the best.
+    ``regret_bound`` below the best. ``certificate`` says if "at all times" is restricted.
     """
 
     theta: Floats  # (dim,)
@@ -43,11 +43,13 @@ class Estimate:
     n_told: int
     delta: float
     label: str
+    certificate: str
 
     def __repr__(self) -> str:
         return (
             f"Estimate(after {self.n_told} measurements: recommends {self.label}, at most "
-            f"{self.regret_bound:.3g} below the best with {1 - self.delta:.0%} confidence; "
+            f"{self.regret_bound:.3g} below the best with {1 - self.delta:.0%} confidence"
+            f"{'' if self.certificate == ANYTIME else ' (' + self.certificate + ')'}; "
             f"{int(self.candidates.sum())} of {self.candidates.size} actions may still be the best)"
         )
 
@@ -172,6 +174,7 @@ class Policy:
             n_told=self.n_told,
             delta=setting.radius.delta,
             label=self.actions.label(recommended),
+            certificate=self.rule.certificate(self._params, self._state),
         )
 
     def copy(self) -> "Policy":

@@ -25,6 +25,8 @@ from noisewise.policies.uniform import RULE as UNIFORM
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import AS_PRINTED, vaee, vaee_as_printed
 from noisewise.policies.vaee import RULE as VAEE
+from noisewise.policies.vagd import RULE as VAGD
+from noisewise.policies.vagd import STATIC, static_design, vagd
 from noisewise.policies.weighted_oful import RULE as WEIGHTED_OFUL
 from noisewise.policies.weighted_oful import weighted_oful
 from noisewise.policies.widest import RULE as WIDEST
@@ -92,6 +94,8 @@ def load_policy(path: str | PathLike[str], actions: ActionSet | None = None) -> 
 for _rule, _constructor in (
     (VAEE, vaee),
     (AS_PRINTED, vaee_as_printed),
+    (VAGD, vagd),
+    (STATIC, static_design),
     (WIDEST, widest),
     (UNIFORM, uniform),
     (ROUND_ROBIN, round_robin),

@@ -11,9 +11,17 @@ from noisewise.core.selection import Mask
 SeesSigma = Literal["before", "after", "never"]
 
 
+ANYTIME = "anytime"
+
+
 def no_draws(params: Any) -> int:
     """A rule that makes no random choices."""
     return 0
+
+
+def always_anytime(params: Any, state: Any) -> str:
+    """The certificate of most rules: true at every moment at once."""
+    return ANYTIME
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,8 @@ class Rule:
     """``(params, state) -> radius`` of the certificate; NaN for a rule that has none."""
     candidates: Callable[[Any, Any], Mask]
     """``(params, state) -> (n,)`` mask of the actions that may still be the best."""
+    certificate: Callable[[Any, Any], str] = always_anytime
+    """``(params, state)``: what kind of certificate the radius gives; plain Python."""
     n_draws: Callable[[Any], int] = no_draws
     """``(params) ->`` how many standard normal numbers ``choose`` wants each round."""
     wants_plan: Callable[[Any, Any], bool] | None = None

@@ -6,7 +6,7 @@ declares must hold; one that it does not declare must fail somewhere, or it shou
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ AGREEMENT = 1e-6
 SURPRISE = 30.0
 #: Histories tried to find one where an undeclared property fails.
 TRIES = 20
+#: Seeds tried on each of them if the rule makes random choices.
+SEEDS = 10
 
 
 class History(NamedTuple):
@@ -261,8 +263,15 @@ def _agree(one: Policy, two: Policy) -> bool:
         close
         and np.array_equal(first.candidates, second.candidates)
         and first.recommended == second.recommended
-        and one.ask(announced) == two.ask(announced)
+        and all(one.ask(announced) == two.ask(announced) for _ in _each_seed(one, two))
     )
+
+
+def _each_seed(one: Policy, two: Policy) -> Iterator[int]:
+    """Give both policies the same seed, several times over if the rule makes random choices."""
+    for seed in range(SEEDS if one.rule.n_draws(one._params) else 1):
+        one.seed = two.seed = seed
+        yield seed
 
 
 def _judge(make_policy: MakePolicy, name: str, holds: bool) -> None:

@@ -1,0 +1,34 @@
+"""Names of a package that load their module at first use, so that importing noisewise stays fast."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, homes: Mapping[str, str], extra: str | None = None) -> Callable[[str], Any]:
+    """A module-level ``__getattr__`` that finds each name in its home module.
+
+    Args:
+        package: The package whose attribute is asked for.
+        homes: The module in which each name lives.
+        extra: The optional dependency that a missing import belongs to.
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            found = getattr(importlib.import_module(homes[name]), name)
+        except ModuleNotFoundError as missing:
+            if extra is None or (missing.name or "").startswith("noisewise"):
+                raise
+            raise ModuleNotFoundError(
+                f"`{name}` needs the package {missing.name!r}: install noisewise with its extra, "
+                f"pip install 'noisewise[{extra}]'.",
+                name=missing.name,
+            ) from missing
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return find

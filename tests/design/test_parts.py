@@ -1,0 +1,116 @@
+"""The parts of the solver, each against its definition."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.design import twins
+
+from noisewise.design import growth, optimal_design
+from noisewise.design.algebra import weighted_moment
+from noisewise.design.frame import exact_product, whitener
+from noisewise.design.gradients import minimise_large
+from noisewise.design.pricing import Pricing
+from noisewise.design.quadratic import block_pivoting, least_squares
+from noisewise.design.reduction import reduce_support
+from noisewise.design.rows import Rows
+from noisewise.design.selection import balance, frank_wolfe
+from noisewise.design.start import begin
+
+
+def model_value(coordinates, weights):
+    rank = coordinates.shape[1]
+    moment = coordinates.T @ (weights[:, None] * coordinates)
+    return 0.5 * np.sum((moment - 2 * np.eye(rank)) ** 2) + 0.5 * rank * weights.sum() ** 2
+
+
+def test_three_ways_to_minimise_the_model_agree():
+    vectors = twins.instance("gaussian", 150, 18)
+    weights = np.full(150, 1 / 150)
+    white = vectors @ whitener(vectors, weights)
+    values = [
+        model_value(white, found)
+        for found in (
+            least_squares(white),
+            block_pivoting(white, weights),
+            minimise_large(white, weights),
+        )
+    ]
+    assert values[1] == pytest.approx(values[0], rel=1e-5)
+    assert values[2] <= values[0] + 0.05 * (model_value(white, weights) - values[0])
+
+
+def test_the_exact_product_is_exact_where_everything_cancels():
+    rng = np.random.default_rng(0)
+    block = rng.standard_normal((4, 6)) * 10.0 ** rng.integers(-3, 4, 6)
+    root = rng.standard_normal((6, 3)) * 1e12
+    root[0] = -(block[:, 1:] @ root[1:])[0] / block[0, 0]
+    exact = [
+        [
+            float(sum(Fraction(float(x)) * Fraction(float(y)) for x, y in zip(row, column, strict=True)))
+            for column in root.T
+        ]
+        for row in block
+    ]
+    assert np.abs(exact[0]).max() < 1e3
+    assert exact_product(block, root) == pytest.approx(np.array(exact), rel=1e-9)
+
+
+def test_a_window_does_not_change_what_is_chosen(monkeypatch):
+    vectors = twins.instance("gaussian", 2000, 12)
+    chosen = []
+    for window in (50, 10_000):
+        monkeypatch.setattr(growth, "WINDOW", window)
+        chosen.append(growth.choose_diverse(vectors, 200, level=8.0, mass=0.01).tolist())
+    assert chosen[0] == chosen[1]
+    assert len(set(chosen[0])) == len(chosen[0])
+
+
+def test_near_copies_are_not_all_chosen():
+    rng = np.random.default_rng(0)
+    vectors = np.repeat(3 * np.eye(5), 40, axis=0) + 1e-6 * rng.standard_normal((200, 5))
+    chosen = growth.choose_diverse(vectors, 5, level=0.0, mass=0.1)
+    assert sorted(chosen // 40) == [0, 1, 2, 3, 4]
+
+
+def test_the_reduction_keeps_the_moment_up_to_its_scale():
+    vectors = twins.instance("sphere", 200, 6)
+    weights = np.random.default_rng(0).dirichlet(np.ones(200))
+    reduced = reduce_support(vectors, weights)
+    before, after = weighted_moment(vectors, weights), weighted_moment(vectors, reduced)
+    assert np.count_nonzero(reduced) <= 21
+    assert after == pytest.approx(before * after[0, 0] / before[0, 0], abs=1e-12)
+    assert after[0, 0] >= before[0, 0] * (1 - 1e-12)
+
+
+def test_frank_wolfe_updates_agree_with_fresh_ones():
+    vectors = twins.instance("gaussian", 400, 7)
+    weights = frank_wolfe(vectors, None, aim=8.0)
+    fresh = np.sum((vectors @ whitener(vectors, weights)) ** 2, axis=1)
+    assert weights.sum() == pytest.approx(1.0)
+    assert fresh.max() <= 8.0 * (1 + 1e-9)
+
+
+def test_balancing_never_raises_the_largest_g():
+    vectors = twins.instance("gaussian", 400, 7)
+    weights = frank_wolfe(vectors, None, n_actions=9)
+    before = np.sum((vectors @ whitener(vectors, weights)) ** 2, axis=1).max()
+    balanced, largest = balance(vectors, weights)
+    assert largest <= before * (1 + 1e-12)
+    assert set(np.flatnonzero(balanced)) == set(np.flatnonzero(weights))
+
+
+def test_a_contradiction_is_never_returned():
+    rows = Rows(twins.instance("gaussian", 300, 4))
+    working = begin(rows, np.random.default_rng(0))
+    broken = replace(working, weights=working.weights * 1.001)
+    with pytest.raises(ArithmeticError, match="instead of the rank 4"):
+        Pricing(rows).price(broken)
+
+
+def test_float32_monomials_keep_their_rank():
+    vectors = (np.linspace(0, 1, 4000)[:, None] ** np.arange(6)).astype(np.float32)
+    design = optimal_design(vectors, gap=1e-6)
+    assert design.rank == 6
+    assert abs(design.gap - twins.exact_g(vectors, design, digits=30)[1]) <= 1e-8

@@ -1,0 +1,80 @@
+"""Memory maps, float32, whole numbers and other layouts give the same answers."""
+
+import os
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from tests.design import twins
+
+from noisewise.design import optimal_design
+
+
+class SomeSet:
+    """Anything with `.vectors` will do."""
+
+    def __init__(self, vectors):
+        self.vectors = vectors
+
+
+def test_an_object_with_vectors_is_taken_for_them():
+    vectors = twins.instance("gaussian", 300, 4)
+    wrapped, plain = optimal_design(SomeSet(vectors)), optimal_design(vectors)
+    assert np.array_equal(wrapped.weights, plain.weights)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64])
+def test_other_number_types_are_certified_as_stored(dtype):
+    vectors = (twins.instance("gaussian", 9000, 6) * 50).astype(dtype)
+    design = optimal_design(vectors, gap=1e-5)
+    assert abs(design.gap - twins.textbook_gap(vectors, design)) <= 1e-8 + 1e-3 * design.gap
+
+
+@pytest.mark.parametrize("kind", twins.KINDS)
+def test_float32_storage_is_certified_in_float64(kind):
+    vectors = twins.instance(kind, 30_000, 10).astype(np.float32)
+    design = optimal_design(vectors, gap=1e-6)
+    assert design.gap <= 1e-6
+    assert abs(design.gap - twins.textbook_gap(vectors, design)) <= 1e-8 + 1e-3 * design.gap
+
+
+def test_rounding_to_float32_does_not_add_to_the_rank():
+    rng = np.random.default_rng(0)
+    vectors = (rng.standard_normal((4000, 5)) @ rng.standard_normal((5, 8))).astype(np.float32)
+    assert optimal_design(vectors).rank == 5
+
+
+@pytest.mark.parametrize("layout", ["fortran", "strided", "reversed"])
+def test_the_layout_in_memory_does_not_matter(layout):
+    vectors = twins.instance("heavy", 6000, 7)
+    other = {
+        "fortran": np.asfortranarray(vectors),
+        "strided": np.repeat(vectors, 2, axis=1)[:, ::2],
+        "reversed": vectors[::-1].copy()[::-1],
+    }[layout]
+    one, two = optimal_design(vectors, gap=1e-6), optimal_design(other, gap=1e-6)
+    assert np.allclose(one.dense(), two.dense(), atol=1e-6)
+
+
+def test_a_memory_map_is_never_copied(tmp_path):
+    path = tmp_path / "vectors.f32"
+    twins.instance("gaussian", 200_000, 16).astype(np.float32).tofile(path)
+    vectors = np.memmap(path, dtype=np.float32, mode="r", shape=(200_000, 16))
+    optimal_design(vectors[:2000])
+    tracemalloc.start()
+    design = optimal_design(vectors, gap=1e-2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The matrix has 12.8 MB in float32; g and masks have 9 bytes a row, 1.8 MB.
+    assert peak < 10e6
+    assert design.gap <= 1e-2
+    assert design.reads <= 4
+
+
+def test_importing_the_room_does_not_import_numba():
+    code = "import noisewise.design, sys; sys.exit('numba' in sys.modules)"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], check=False, env=environment)
+    assert done.returncode == 0

@@ -1,0 +1,177 @@
+"""The documentation is true: its code runs, and it mentions every public name."""
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+import noisewise.charts
+import noisewise.testing
+from noisewise.policies import registry
+
+ROOT = Path(__file__).parents[1]
+PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
+BLOCK = re.compile(r"^```python[ \t]*(?P<info>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+#: Blocks that are not run, on all pages together. The fewer the better.
+MOST_EXEMPT = 2
+
+
+def blocks(page):
+    """The page's Python blocks that are to be run, with the lines they begin at."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, match.start("code")), match["code"])
+        for match in BLOCK.finditer(text)
+        if match["info"].strip() != "no-run"
+    ]
+
+
+def run_blocks(page, some=slice(None)):
+    """Run blocks of a page one after the other, in a module of their own."""
+    module = types.ModuleType("page_" + re.sub(r"\W", "_", page.stem))
+    # A module with a file: compiled rules are cached for as long as the page does not change.
+    module.__file__ = str(page)
+    sys.modules[module.__name__] = module
+    for line, code in blocks(page)[some]:
+        exec(compile("\n" * line + code, str(page), "exec"), module.__dict__)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind(tmp_path, monkeypatch):
+    """Files go to a temporary folder; rules that a page registers, and its module, are forgotten."""
+    monkeypatch.chdir(tmp_path)
+    known, rules, modules = dict(registry.POLICIES), dict(registry._RULES), set(sys.modules)
+    yield
+    for table, before in ((registry.POLICIES, known), (registry._RULES, rules)):
+        table.clear()
+        table.update(before)
+    for name in set(sys.modules) - modules:
+        if name.startswith("page_"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_on_the_page_runs(page):
+    run_blocks(page)
+
+
+def test_what_the_quick_start_shows_is_what_it_prints(capsys):
+    page = ROOT / "docs" / "quickstart.md"
+    run_blocks(page, slice(6))
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert capsys.readouterr().out.endswith(shown)
+
+
+def test_few_blocks_are_exempt():
+    infos = [match["info"].strip() for page in PAGES for match in BLOCK.finditer(page.read_text("utf-8"))]
+    assert set(infos) <= {"", "no-run"}
+    assert infos.count("no-run") <= MOST_EXEMPT
+
+
+def test_the_pages_exist_and_have_code():
+    with_code = {page.name for page in PAGES if blocks(page)}
+    assert with_code >= {"quickstart.md", "adding-a-rule.md", "charts.md"}
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+PUBLIC = [(module, name) for module in (nw, noisewise.charts, noisewise.testing) for name in module.__all__]
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC, ids=lambda part: getattr(part, "__name__", part))
+def test_every_public_name_is_documented(module, name):
+    value = getattr(module, name)
+    if name not in ("POLICIES", "CHECKS"):  # tables: their docstring would be that of dict or tuple
+        assert (value.__doc__ or "").strip(), f"{name} has no docstring."
+        assert len(value.__doc__) < 10_000
+    word = re.compile(rf"\b{name}\b")
+    assert any(word.search(page.read_text("utf-8")) for page in PAGES), f"no page mentions {name}."
+
+
+@pytest.mark.parametrize("name", nw.__all__)
+def test_the_reference_lists_every_name(name):
+    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    assert re.search(rf"^\| `nw\.{name}\b", text, re.MULTILINE)
+
+
+def test_the_reference_lists_only_what_there_is():
+    """Names, attributes of the three classes, instances and schedules."""
+    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    for name in re.findall(r"`nw\.(\w+)", text):
+        assert hasattr(nw, name)
+    env, policy = nw.Environment(np.eye(2), [1, 0], [1.0]), nw.vaee(np.eye(2))
+    sim = nw.simulate(policy, env, horizon=1, replications=1, compiled=False)
+    for title, thing in (("on a policy", policy), ("of an estimate", policy.estimate()), ("of a sim", sim)):
+        table = text[text.index(f"| {title}") :].split("\n\n")[0]
+        listed = re.findall(r"`\.(\w+)", table)
+        assert len(listed) > 5
+        for name in listed:
+            assert hasattr(thing, name), name
+    for room in ("instances", "schedules"):
+        line = next(line for line in text.splitlines() if line.startswith(f"| `nw.{room}`"))
+        for function in getattr(nw, room).NAMES.values():
+            assert f"`{function.__name__}`" in line
+
+
+def test_every_policy_is_a_name_of_the_package():
+    for name in registry.POLICIES:
+        assert getattr(nw, name) is registry.POLICIES[name]
+
+
+PAGE = ROOT / "docs" / "adding-a-rule.md"
+
+
+def test_the_skeleton_is_short_and_a_rule_that_keeps_its_promises():
+    _, code = blocks(PAGE)[0]
+    assert sum(bool(line.strip()) for line in code.splitlines()) <= 40
+    module = run_blocks(PAGE, slice(1))
+    noisewise.testing.check_rule(module.epsilon_greedy)
+    assert "norm_bound:" in module.epsilon_greedy.__doc__
+    with pytest.raises(ValueError, match="`epsilon` must lie strictly between 0 and 1; got 2"):
+        module.epsilon_greedy(np.eye(2), epsilon=2)
+    with pytest.raises(TypeError, match=r"has no option 'epsilom'. Did you mean 'epsilon'\?"):
+        module.epsilon_greedy(np.eye(2), epsilom=0.2)
+
+
+class EntryPoint:
+    """What an installed package declares."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def load(self):
+        return self.function
+
+
+def test_a_rule_of_another_package_joins_by_entry_point(monkeypatch, tmp_path):
+    module = run_blocks(PAGE, slice(1))
+    registry.POLICIES.pop("epsilon_greedy")  # as before it is installed
+    registry._RULES.pop("epsilon_greedy")
+    calls = []
+
+    def join():
+        calls.append("join")
+        nw.register(module.RULE, module.epsilon_greedy)
+
+    monkeypatch.setattr(registry, "_plugins", [EntryPoint(join)])
+    nw.make_policy("vaee", np.eye(2))
+    assert calls == []  # a known name loads nothing
+    with pytest.raises(KeyError, match="Did you mean 'epsilon_greedy'"):
+        nw.make_policy("epsilon_gredy", np.eye(2))
+    policy = nw.make_policy("epsilon_greedy", np.eye(2), epsilon=0.4)
+    policy.tell(0, 1.0, 0.1)
+    assert calls == ["join"]
+    assert "epsilon_greedy" in nw.POLICIES
+    policy.save(tmp_path / "p.npz")
+    assert nw.load_policy(tmp_path / "p.npz").options["epsilon"] == 0.4
+    with pytest.raises(ValueError, match="`name` must be new; got 'epsilon_greedy'"):
+        nw.register(module.RULE, module.epsilon_greedy)
