@@ -102,3 +102,11 @@ def test_the_efficiency_bounds_the_determinant():
     ]
     assert loose.efficiency <= (determinants[0] / determinants[1]) ** (1 / 5) <= 1.0 + 1e-7
     assert isinstance(tight, Design)
+
+
+def test_a_design_draws_itself():
+    design = optimal_design(np.eye(3))
+    chart = design.chart(labels=["steel", "brass", "tin"]).to_dict()
+    assert "steel" in str(chart["datasets"])
+    with pytest.raises(ValueError, match="`labels` must name all 3 actions; got 1 labels"):
+        design.chart(labels=["steel"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +49,16 @@ class Design:
         weights = np.zeros(self.n_actions)
         weights[self.indices] = self.weights
         return weights
+
+    def chart(self, labels: Sequence[str] | None = None) -> Any:
+        """A bar per action of the design as long as its share; ``labels`` name all actions."""
+        from noisewise import charts
+
+        if labels is not None and len(labels) != self.n_actions:
+            raise ValueError(f"`labels` must name all {self.n_actions} actions; got {len(labels)} labels.")
+        names = [str(i if labels is None else labels[i]) for i in self.indices.tolist()]
+        frame = {"option": names, "weight": self.weights}
+        return charts.design_weights(frame, g_value=self.g_value, rank=self.rank)
 
     def __repr__(self) -> str:
         span = f"dim {self.dim}"
