@@ -95,7 +95,7 @@ def test_importing_the_room_loads_no_drawing_library():
 def test_a_missing_drawing_library_is_named_with_the_extra_to_install():
     code = "import sys; sys.modules['altair'] = None; from noisewise.charts import save_chart"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "Charts need the package 'altair'" in answer.stderr
+    assert "needs the package 'altair'" in answer.stderr
     assert "pip install 'noisewise[charts]'" in answer.stderr
 
 
