@@ -34,6 +34,7 @@ from noisewise.core.selection import (
     first_largest_candidate,
     most_optimistic,
     regret_bound,
+    widest,
 )
 
 #: Actions whose widths are recomputed together.
@@ -268,6 +269,11 @@ NO_NAN = frozenset({"nnan", "nsz"})
 @compiled_body(first_largest)
 def _first_largest_loops(values, allowed):
     return max(0, _first_largest_of_both(values, allowed, allowed))
+
+
+@compiled_body(widest)
+def _widest_loops(model, allowed):
+    return first_largest(model.squared_widths, allowed)
 
 
 @compiled_body(first_largest_candidate)

@@ -24,18 +24,21 @@ from numpy.typing import NDArray
 
 from noisewise.core import fortran
 from noisewise.core.kernels import kernel
-from noisewise.core.rows import map_rows, row_blocks
-
-Floats = NDArray[np.float64]
+from noisewise.core.rows import Floats as Floats
+from noisewise.core.rows import map_rows, row_blocks, workspace
 
 #: A squared width below this share of its last exact value has lost digits and is recomputed.
 WORN = 1e-2
+#: Right-hand sides of one triangular solve: as many as stay in the cache.
+SOLVED_TOGETHER = 4096
 #: Rounding errors of subtraction add up: everything is recomputed after so many measurements.
 REFRESH_AFTER = 20_000
 #: The centre moves when ‖R(θ̂ - centre)‖² exceeds this: rotating larger numbers costs digits.
 FAR = 1e6
 #: It also moves after so many measurements: rounding in the sums that the means are adds up.
 RECENTRE_AFTER = 32
+
+NOBODY = np.empty(0, dtype=np.intp)
 
 # What the tally counts.
 LOG_DET = 0
@@ -112,22 +115,35 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     gain *= scale
     refresh_all = model.tally[AGE] >= REFRESH_AFTER
 
-    def learn(rows: slice) -> None:
-        products = np.dot(step, model.columns[:, rows])
+    def learn(rows: slice) -> NDArray[np.intp]:
+        """Update a block of actions; return those whose width must be recomputed."""
+        products, lost = workspace(rows)
+        project(model, step, rows, products)
         squared_widths = model.squared_widths[rows]
-        squared_widths -= products * products
+        np.multiply(products, products, out=lost)
+        squared_widths -= lost
         products *= gain
         model.means[rows] += products
         worn = squared_widths < model.floors[rows]
-        if refresh_all or worn.any():
-            _refresh(model, rows.start + np.flatnonzero(worn | refresh_all))
+        return rows.start + np.flatnonzero(worn) if worn.any() else NOBODY
 
-    map_rows(learn, n)
+    worn = np.concatenate(map_rows(learn, n))
+    if refresh_all or worn.size:
+        _refresh(model, np.arange(n) if refresh_all else worn)
     if refresh_all:
         model.tally[AGE] = 0.0
     far = float(model.factor[:dim, dim] @ model.factor[:dim, dim])
     if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
         recentre(model)
+
+
+def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
+    """``<direction, a_k>`` for a block of actions; float32 storage is multiplied in float64."""
+    block = model.columns[:, rows]
+    if block.dtype == np.float64:
+        np.dot(direction, block, out=out)
+    else:
+        np.dot(direction, block.astype(np.float64), out=out)
 
 
 def _rotate_in(factor: Floats, row: Floats) -> None:
@@ -147,11 +163,14 @@ def _rotate_in(factor: Floats, row: Floats) -> None:
 def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
     """Recompute the squared widths of some actions: ‖R⁻ᵀa‖²."""
     dim = model.columns.shape[0]
-    vectors = model.columns.T[stale].astype(np.float64, copy=False)
-    halves = fortran.routines().solve_many(1.0, model.factor[:dim, :dim], vectors.T, trans_a=1)
-    exact = np.einsum("ij,ij->j", halves, halves)
-    model.squared_widths[stale] = exact
-    model.floors[stale] = WORN * exact
+    upper = np.asfortranarray(model.factor[:dim, :dim])
+    for start in range(0, stale.size, SOLVED_TOGETHER):
+        batch = stale[start : start + SOLVED_TOGETHER]
+        vectors = model.columns.T[batch].astype(np.float64, copy=False)
+        halves = fortran.routines().solve_many(1.0, upper, vectors.T, trans_a=1, overwrite_b=1).T
+        exact = np.einsum("ij,ij->i", halves, halves)
+        model.squared_widths[batch] = exact
+        model.floors[batch] = WORN * exact
 
 
 def recentre(model: Model) -> None:
@@ -161,7 +180,7 @@ def recentre(model: Model) -> None:
     model.factor[:dim, dim] = 0.0
 
     def predict(rows: slice) -> None:
-        np.dot(model.centre, model.columns[:, rows], out=model.means[rows])
+        project(model, model.centre, rows, model.means[rows])
 
     map_rows(predict, n)
 
@@ -191,7 +210,7 @@ def covariance_with(model: Model, action: int) -> Floats:
     step, _ = fortran.routines().solve_triangular(upper, half)
     covariance = np.empty(n)
     for rows in row_blocks(n):
-        covariance[rows] = np.dot(step, model.columns[:, rows])
+        project(model, step, rows, covariance[rows])
     return covariance
 
 
@@ -201,7 +220,8 @@ def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
     away, _ = fortran.routines().solve_triangular(model.factor[:dim, :dim], normals)
     values = np.empty(n)
     for rows in row_blocks(n):
-        values[rows] = model.means[rows] + scale * np.dot(away, model.columns[:, rows])
+        project(model, scale * away, rows, values[rows])
+    values += model.means
     return values
 
 

@@ -1,10 +1,16 @@
 """Working through many rows in blocks that stay in the cache, over as many threads as BLAS may use."""
 
 import functools
+import itertools
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 #: Rows handled at a time.
@@ -28,8 +34,32 @@ def map_rows(task: Callable[[slice], Result], n: int) -> list[Result]:
     threads = _blas().threads() if n >= MANY else 1
     if threads == 1:
         return [task(rows) for rows in row_blocks(n)]
+
+    # Every thread takes a run of blocks: fewer hand-overs of the interpreter's lock.
+    def work(blocks: list[slice]) -> list[Result]:
+        return [task(rows) for rows in blocks]
+
+    blocks = list(row_blocks(n))
+    cuts = [len(blocks) * i // threads for i in range(threads + 1)]
+    runs = [blocks[first:last] for first, last in itertools.pairwise(cuts)]
     with _blas().one_thread():
-        return list(_pool(threads).map(task, row_blocks(n)))
+        return [result for results in _pool(threads).map(work, runs) for result in results]
+
+
+_own = threading.local()
+
+
+def workspace(rows: slice) -> tuple[Floats, Floats]:
+    """Two arrays as long as the block, the same every time in one thread.
+
+    Fresh ones would be taken from the system and given back for every block, which costs more than
+    the arithmetic on them.
+    """
+    size = rows.stop - rows.start
+    if getattr(_own, "size", 0) < size:
+        _own.size, _own.arrays = size, (np.empty(size), np.empty(size))
+    one, other = _own.arrays
+    return one[:size], other[:size]
 
 
 class _Blas:

@@ -4,13 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model import Floats, Model, contrast_widths
-from noisewise.core.rows import map_rows, row_blocks
+from noisewise.core.rows import map_rows, row_blocks, workspace
 
 Mask = NDArray[np.bool_]
 
 #: Values within this share of the largest magnitude count as equal; the lowest index wins. Without it
 #: round-off decides (unit vectors all tie in round one), and differently on every machine.
 TIE = 1e-9
+#: Below this share of a block its candidates are picked out before anything is computed.
+FEW = 0.25
 
 
 def first_largest(values: Floats, allowed: Mask) -> int:
@@ -23,9 +25,27 @@ def first_largest(values: Floats, allowed: Mask) -> int:
         return float(np.where(mask, block, -np.inf).max()), float(np.where(mask, block, np.inf).min())
 
     found = map_rows(extremes, values.size)
-    largest = max(top for top, _ in found)
-    low = largest - TIE * max(largest, -min(bottom for _, bottom in found))
-    for (top, _), rows in zip(found, row_blocks(values.size), strict=True):
+    tops = [top for top, _ in found]
+    scale = max(max(tops), -min(bottom for _, bottom in found))
+    return _first_within(values, allowed, tops, TIE * scale)
+
+
+def widest(model: Model, allowed: Mask) -> int:
+    """The widest allowed action; ties go to the lowest index."""
+    values = model.squared_widths
+
+    def largest(rows: slice) -> float:
+        block, mask = values[rows], allowed[rows]
+        return float((block if mask.all() else np.where(mask, block, -np.inf)).max())
+
+    tops = map_rows(largest, values.size)
+    return _first_within(values, allowed, tops, TIE * max(tops))
+
+
+def _first_within(values: Floats, allowed: Mask, tops: list[float], tolerance: float) -> int:
+    """The first allowed index within the tolerance of the largest, given the largest of each block."""
+    low = max(tops) - tolerance
+    for top, rows in zip(tops, row_blocks(values.size), strict=True):
         if top >= low > -np.inf:
             return int(rows.start + np.argmax(allowed[rows] & (values[rows] >= low)))
     return 0
@@ -44,25 +64,32 @@ def most_optimistic(model: Model, allowed: Mask, radius: float) -> int:
 
 def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
     """Drop, in place, every candidate whose upper bound is below another's lower bound."""
+    upper = model.scratch
 
-    def bounds(rows: slice) -> tuple[float, float]:
-        """The largest lower bound of a candidate, and the smallest upper bound."""
-        means, alive = model.means[rows], candidates[rows]
-        if not alive.any():
-            return -np.inf, np.inf
-        slack = radius * np.sqrt(model.squared_widths[rows])
-        smallest_upper = float((means + slack).min())
-        np.subtract(means, slack, out=slack)
-        if not alive.all():
-            slack[~alive] = -np.inf
-        return float(slack.max()), smallest_upper
+    def largest_lower(rows: slice) -> float:
+        alive = candidates[rows]
+        n_alive = np.count_nonzero(alive)
+        if n_alive == 0:
+            return -np.inf
+        means, squared_widths = model.means[rows], model.squared_widths[rows]
+        if n_alive < FEW * alive.size:
+            slack = radius * np.sqrt(squared_widths[alive])
+            upper[rows][alive] = means[alive] + slack
+            return float((means[alive] - slack).max())
+        slack, lower = workspace(rows)
+        np.sqrt(squared_widths, out=slack)
+        slack *= radius
+        np.add(means, slack, out=upper[rows])
+        np.subtract(means, slack, out=lower)
+        return float((lower if n_alive == alive.size else np.where(alive, lower, -np.inf)).max())
 
-    found = map_rows(bounds, candidates.size)
-    floor = max(lower for lower, _ in found)
-    for (_, smallest_upper), rows in zip(found, row_blocks(candidates.size), strict=True):
-        if smallest_upper < floor:
-            slack = radius * np.sqrt(model.squared_widths[rows])
-            candidates[rows] &= model.means[rows] + slack >= floor
+    floor = max(map_rows(largest_lower, candidates.size))
+
+    def drop(rows: slice) -> None:
+        # What is dropped already stays so, whatever its old upper bound was.
+        candidates[rows] &= upper[rows] >= floor
+
+    map_rows(drop, candidates.size)
 
 
 def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> float:

@@ -11,7 +11,7 @@ from noisewise.core.checks import check_choice
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
 from noisewise.core.radius import confidence_radius
-from noisewise.core.selection import Mask, drop_ruled_out, first_largest, first_largest_candidate
+from noisewise.core.selection import Mask, drop_ruled_out, first_largest, first_largest_candidate, widest
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
@@ -58,7 +58,7 @@ def init(params: Params) -> State:
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Line 3: the widest action, of all or of the candidates."""
     if params.explore_all:
-        return first_largest(state.model.squared_widths, allowed)
+        return widest(state.model, allowed)
     return first_largest_candidate(state.model.squared_widths, allowed, state.candidates)
 
 

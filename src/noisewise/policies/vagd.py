@@ -12,7 +12,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
 from noisewise.core.radius import confidence_radius
-from noisewise.core.selection import Mask, drop_ruled_out, first_largest
+from noisewise.core.selection import Mask, drop_ruled_out, first_largest, widest
 from noisewise.policies.least_squares import Setting, best_mean, make_setting
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
@@ -68,7 +68,7 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     """Line 4: the action of the design that lags most, the least ``Σ 1/σ² / π(a)``."""
     on_design = allowed & (params.shares > 0.0)
     if not on_design.any():
-        return first_largest(state.model.squared_widths, allowed)
+        return widest(state.model, allowed)
     # Off the design the ratio is 0/0 in the paper (note 17): only the support takes part.
     return first_largest(-state.given / np.maximum(params.shares, 1e-300), on_design)
 

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import Mask
+from noisewise.core.selection import widest as widest_of
 from noisewise.policies import least_squares
 from noisewise.policies.least_squares import Params, State
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
@@ -18,7 +19,7 @@ from noisewise.policies.rule import Rule
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The widest action."""
-    return first_largest(state.model.squared_widths, allowed)
+    return widest_of(state.model, allowed)
 
 
 RULE = Rule(
