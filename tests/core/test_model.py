@@ -14,6 +14,7 @@ from noisewise import schedules
 from noisewise.core.kernels import register_kernels
 from noisewise.core.model import (
     REFRESH_AFTER,
+    RESIDUAL,
     contrast_widths,
     copy_model,
     covariance_with,
@@ -95,9 +96,9 @@ def test_the_verbs_match_the_textbook():
     assert_allclose(contrast_widths(model, 5), np.sqrt(np.maximum(gaps, 0)), rtol=1e-8, atol=1e-12)
     wanted = math.sqrt((estimate - 1.0) @ precision @ (estimate - 1.0))
     assert_allclose(distance_to(model, np.ones(4)), wanted, rtol=1e-10)
-    # The last entry of the factor is the smallest weighted residual, ridge included.
+    # The residual's weighted sum of squares, ridge included, comes for free.
     residual = sum(((r - vectors[a] @ estimate) / s) ** 2 for a, r, s in history) + 0.7 * estimate @ estimate
-    assert_allclose(model.factor[-1, -1], math.sqrt(residual), rtol=1e-10)
+    assert_allclose(model.tally[RESIDUAL], residual, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["fast-decaying", "flat", "moderate-spikes", "front-loaded"])

@@ -56,8 +56,8 @@ def test_dropping_follows_the_definition():
 def test_the_bound_is_the_largest_upper_contrast():
     model = some_model(3)
     vectors = model.columns.T
-    upper = model.factor[:4, :4]
-    covariance = np.linalg.inv(upper.T @ upper)
+    upper = np.eye(4) + np.triu(model.factor[:, :4], 1)
+    covariance = np.linalg.inv(upper.T @ np.diag(model.pivots) @ upper)
     candidates = np.arange(40) % 3 > 0
     wanted = max(
         model.means[k]

@@ -1,5 +1,6 @@
 """The shell: what it says, what it refuses, and that a refusal changes nothing."""
 
+import inspect
 import json
 import math
 
@@ -219,3 +220,33 @@ def test_a_policy_on_a_memory_map_needs_its_set_again(tmp_path):
     with pytest.raises(ValueError, match="`actions` must be given"):
         nw.load_policy(tmp_path / "p.npz")
     assert nw.load_policy(tmp_path / "p.npz", actions=actions).n_told == 0
+
+
+def test_a_reward_that_would_overflow_is_refused_and_changes_nothing():
+    policy = nw.vaee(np.eye(3))
+    before = policy._state.model.factor.copy()
+    with pytest.raises(ValueError, match=r"^`reward` must be within 1e\+150 sigmas of 0; got 1e\+300\.$"):
+        policy.tell(0, 1e300, 1e-99)
+    assert np.array_equal(policy._state.model.factor, before)
+
+
+def test_options_may_be_numbers_of_numpy(tmp_path):
+    policy = nw.vaee(np.eye(3), seed=np.int64(3), delta=np.float32(0.1))
+    policy.save(tmp_path / "p.npz")
+    assert nw.load_policy(tmp_path / "p.npz", np.eye(3)).options == policy.options
+
+
+@pytest.mark.parametrize("odd", [3, None, "a"])
+def test_odd_lists_of_pending_actions_are_refused(odd):
+    policy = nw.vaee(np.eye(3), radius=1.0)
+    with pytest.raises(TypeError, match=r"^`pending` must be a list of actions or pairs"):
+        policy.ask(pending=odd)
+
+
+def test_signatures_show_the_defaults_that_are_used():
+    for name, constructor in nw.POLICIES.items():
+        needed = {"sigma_min": 0.1} if name == "vaee_as_printed" else {}
+        options = constructor(np.eye(3), **needed).options
+        for parameter in inspect.signature(constructor).parameters.values():
+            if parameter.name not in ("actions", "design", *needed):
+                assert options[parameter.name] == parameter.default, (name, parameter.name)

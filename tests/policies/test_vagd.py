@@ -71,6 +71,20 @@ def test_the_design_can_be_brought_along_and_must_fit(tmp_path):
     for other in (np.random.default_rng(1).standard_normal((40, 3)), vectors[:5]):
         with pytest.raises(ValueError, match=r"^`design` must be made for these actions"):
             nw.vagd(other, design=design)
+    # Equal weights have g = 5 on both of these sets.
+    with pytest.raises(ValueError, match=r"^`design` must be made for these actions"):
+        nw.vagd(nw.instances.soare(4).actions, design=nw.optimal_design(np.eye(5)))
+    with pytest.raises(TypeError, match=r"^`design` must be what nw.optimal_design returns; got 'core'\.$"):
+        nw.vagd(vectors, design="core")
+
+
+@pytest.mark.parametrize(("stop", "eps"), [("glr", None), ("gap", 0.1)])
+def test_stopping_by_its_certificate_is_refused(stop, eps):
+    """The fixed-design bound does not hold at a moment that the values decide (note 10)."""
+    instance = nw.instances.sphere(20, 3)
+    env = instance.environment(nw.schedules.rare_quiet)
+    with pytest.raises(ValueError, match=r"^`stop` must not be"):
+        nw.simulate(nw.vagd(instance.actions), env, horizon=5, stop=stop, eps=eps)
 
 
 def test_it_works_in_the_span_of_collinear_vectors():

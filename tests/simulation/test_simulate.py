@@ -148,8 +148,9 @@ def test_the_cache_notices_the_sources(tmp_path, monkeypatch):
         ({"horizon": 10, "replications": 0}, "`replications` must be at least 1; got 0."),
         ({"horizon": 10, "threads": 0}, "`threads` must be at least 1; got 0."),
         ({"horizon": 10, "seed": -1}, "`seed` must be a whole number"),
-        ({"horizon": 10, "checkpoints": [0]}, "`checkpoints` must be rounds from 1"),
-        ({"horizon": 10, "checkpoints": [11]}, "`checkpoints` must be rounds from 1"),
+        ({"horizon": 10, "checkpoints": [0]}, "`checkpoints` must be whole numbers from 1"),
+        ({"horizon": 10, "checkpoints": [11]}, "`checkpoints` must be whole numbers from 1"),
+        ({"horizon": 10, "checkpoints": [1.5]}, "`checkpoints` must be whole numbers from 1"),
     ],
 )
 def test_bad_numbers_are_refused(call, message):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def console(*, err: bool = False) -> "Console":
-    """A console that respects NO_COLOR and keeps to 80 columns where there is no terminal."""
+    """A console that respects NO_COLOR and keeps to 100 columns where there is no terminal."""
     from rich.console import Console
 
     made = Console(stderr=err, highlight=False)

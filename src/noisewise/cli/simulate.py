@@ -41,6 +41,8 @@ def simulate(
     import noisewise as nw
 
     problem_name, problem_options = parse_named(instance, "instance")
+    if problem_name == "case-study":
+        problem_options.setdefault("horizon", horizon)
     problem = nw.instances.named(problem_name, **problem_options)
     env = problem.environment(_schedule(schedule, problem), noise=noise, announced=announced)
     specs = [parse_named(text, "policies") for text in split_list(policies)]
@@ -160,3 +162,5 @@ def _check_folders(*paths: Path | None) -> None:
             raise FileNotFoundError(
                 f"`--out` and `--chart` must be in a folder that exists; got {str(path)!r}."
             )
+        if path is not None and path.is_dir():
+            raise IsADirectoryError(f"`--out` and `--chart` must be files; got the folder {str(path)!r}.")

@@ -14,7 +14,6 @@ class Routines(NamedTuple):
 
     solve_triangular: Callable[..., Any]  # trtrs: one right-hand side
     solve_many: Callable[..., Any]  # trsm: many right-hand sides
-    rotate: Callable[..., Any]  # rot: a plane rotation of two rows
 
 
 @functools.cache
@@ -22,4 +21,4 @@ def routines() -> Routines:
     """The double-precision routines."""
     from scipy.linalg import blas, lapack
 
-    return Routines(lapack.dtrtrs, blas.dtrsm, blas.drot)
+    return Routines(lapack.dtrtrs, blas.dtrsm)

@@ -56,7 +56,12 @@ def register_kernels() -> None:
     import_module("noisewise.core.loops")
     while _waiting:
         entry = _waiting.pop(0)
-        options: Any = {"fastmath": set(entry.flags), "forceinline": entry.inline}
+        options: Any = {
+            "fastmath": set(entry.flags),
+            "forceinline": entry.inline,
+            # As in NumPy: without a branch at every division to raise ZeroDivisionError.
+            "error_model": "numpy",
+        }
         overload(entry.function, strict=False, jit_options=options)(_typed(entry.body))
 
 

@@ -16,6 +16,7 @@ from noisewise.core.model import (
     FAR,
     RECENTRE_AFTER,
     REFRESH_AFTER,
+    RESIDUAL,
     TOLD,
     WORN,
     contrast_widths,
@@ -43,19 +44,30 @@ BATCH = 64
 
 @compiled_body(fold, flags=REORDERED)
 def _fold_loops(model, action, reward, sigma):
+    worn, far = _learn(model, action, reward, sigma)
+    if worn > 0 or model.tally[AGE] >= REFRESH_AFTER:
+        _refresh_worn(model, model.tally[AGE] >= REFRESH_AFTER)
+    if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
+        recentre(model)
+
+
+# Apart from the calls above, which are not inlined: next to them Numba would count references to every
+# array of the model in every round, and take half as long again.
+@compiled_body(flags=REORDERED)
+def _learn(model, action, reward, sigma):
+    """Learn one measurement; return how many widths are worn, and ‖θ̂ - centre‖² in the norm of V."""
     dim = model.columns.shape[0]
-    step, row = model.step, model.row
-    for i in range(dim):
-        step[i] = model.columns[i, action]
-        row[i] = model.columns[i, action] / sigma
-    squared_width = _solve(model.factor, model.reciprocals, step)
-    variance = sigma * sigma + squared_width
-    gain = (reward - model.means[action]) / variance
+    half, row, step = model.half, model.row, model.step
     predicted = 0.0
     for i in range(dim):
+        half[i] = model.columns[i, action]
+        row[i] = model.columns[i, action]
         predicted += model.columns[i, action] * model.centre[i]
-    row[dim] = (reward - predicted) / sigma
-    far = _rotate(model.factor, model.reciprocals, row)
+    row[dim] = reward - predicted
+    squared_width = _solve(model.factor, model.reciprocals, half, step)
+    variance = sigma * sigma + squared_width
+    gain = (reward - model.means[action]) / variance
+    far = _rotate(model.factor, model.pivots, model.reciprocals, row, 1.0 / (sigma * sigma), model.tally)
     count(model.tally, squared_width, sigma)
     scale = math.sqrt(variance)
     for i in range(dim):
@@ -63,50 +75,47 @@ def _fold_loops(model, action, reward, sigma):
     _project(model.columns, step, model.scratch)
     worn = _lower(model.squared_widths, model.floors, model.scratch)
     _move(model.means, model.scratch, gain * scale)
-    refresh_all = model.tally[AGE] >= REFRESH_AFTER
-    if worn > 0 or refresh_all:
-        _refresh_worn(model, refresh_all)
-    if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
-        recentre(model)
+    return worn, far
 
 
 @compiled_body(flags=REORDERED)
-def _solve(factor, reciprocals, step):
-    """Replace a by V⁻¹a; return ‖a‖² in the norm of V⁻¹."""
+def _solve(factor, reciprocals, half, step):
+    """Take a in ``half``; leave ``U⁻ᵀa`` there and V⁻¹a in ``step``; return ‖a‖² in the norm of V⁻¹."""
     dim = step.size
     squared_width = 0.0
-    for i in range(dim):
-        half = step[i] * reciprocals[i]
-        step[i] = half
-        squared_width += half * half
-        for j in range(i + 1, dim):
-            step[j] -= factor[i, j] * half
+    for j in range(dim):
+        entry = half[j]
+        weighted = entry * reciprocals[j]
+        squared_width += entry * weighted
+        step[j] = weighted
+        for i in range(j + 1, dim):
+            half[i] -= entry * factor[j, i]
     for i in range(dim - 1, -1, -1):
         rest = step[i]
         for j in range(i + 1, dim):
             rest -= factor[i, j] * step[j]
-        step[i] = rest * reciprocals[i]
+        step[i] = rest
     return squared_width
 
 
 @compiled_body(flags=REORDERED)
-def _rotate(factor, reciprocals, row):
-    """Rotate a new row into the factor; return ‖R(θ̂ - centre)‖²."""
+def _rotate(factor, pivots, reciprocals, row, weight, tally):
+    """Rotate a new row into the factors; return ‖θ̂ - centre‖² in the norm of V."""
     dim = row.size - 1
     far = 0.0
     for j in range(dim):
-        corner, entry = factor[j, j], row[j]
-        length = math.sqrt(corner * corner + entry * entry)
-        # Not through 1/length: its rounding error would stretch the whole rotation, round after round.
-        cosine, sine = corner / length, entry / length
-        factor[j, j] = length
-        reciprocals[j] = 1.0 / length
+        entry, pivot = row[j], pivots[j]
+        grown = pivot + weight * entry * entry
+        reciprocal = 1.0 / grown
+        share = weight * entry * reciprocal
+        weight *= pivot * reciprocal
+        pivots[j] = grown
+        reciprocals[j] = reciprocal
         for i in range(j + 1, dim + 1):
-            above, below = factor[j, i], row[i]
-            factor[j, i] = cosine * above + sine * below
-            row[i] = cosine * below - sine * above
-        far += factor[j, dim] * factor[j, dim]
-    factor[dim, dim] = math.sqrt(factor[dim, dim] * factor[dim, dim] + row[dim] * row[dim])
+            row[i] -= entry * factor[j, i]
+            factor[j, i] += share * row[i]
+        far += grown * factor[j, dim] * factor[j, dim]
+    tally[RESIDUAL] += weight * row[dim] * row[dim]
     return far
 
 
@@ -152,23 +161,24 @@ def _move(means, products, gain):
 def _refresh_worn(model, refresh_all):
     """Recompute worn squared widths, a batch of actions at a time."""
     dim, n = model.columns.shape
-    batch = np.empty(BATCH, np.int64)
-    halves = np.empty((dim, BATCH))
+    batch, halves = np.empty(BATCH, np.int64), np.empty((dim, BATCH))
     size = 0
     for k in range(n):
         if refresh_all or model.squared_widths[k] < model.floors[k]:
             batch[size] = k
             size += 1
-        if size == BATCH or (k == n - 1 and size > 0):
-            _refresh_batch(model, batch, size, halves)
-            size = 0
+            if size == BATCH:
+                _refresh_batch(model, batch, size, halves)
+                size = 0
+    if size > 0:
+        _refresh_batch(model, batch, size, halves)
     if refresh_all:
         model.tally[AGE] = 0.0
 
 
 @compiled_body(flags=REORDERED)
 def _refresh_batch(model, batch, size, halves):
-    """‖R⁻ᵀa‖² by forward substitution on all of the batch at once."""
+    """``‖D^(-1/2)·U⁻ᵀa‖²`` by forward substitution on all of the batch at once."""
     dim = model.columns.shape[0]
     for i in range(dim):
         for b in range(size):
@@ -178,12 +188,11 @@ def _refresh_batch(model, batch, size, halves):
     for i in range(dim):
         for j in range(i):
             entry = model.factor[j, i]
-            for b in range(BATCH):
+            for b in range(size):
                 halves[i, b] -= entry * halves[j, b]
         reciprocal = model.reciprocals[i]
         for b in range(size):
-            halves[i, b] *= reciprocal
-            model.squared_widths[batch[b]] += halves[i, b] * halves[i, b]
+            model.squared_widths[batch[b]] += halves[i, b] * halves[i, b] * reciprocal
     for b in range(size):
         model.floors[batch[b]] = WORN * model.squared_widths[batch[b]]
 
@@ -205,7 +214,7 @@ def _theta_loops(model):
         rest = model.factor[i, dim]
         for j in range(i + 1, dim):
             rest -= model.factor[i, j] * estimate[j]
-        estimate[i] = rest / model.factor[i, i]
+        estimate[i] = rest
     for i in range(dim):
         estimate[i] += model.centre[i]
     return estimate
@@ -214,10 +223,10 @@ def _theta_loops(model):
 @compiled_body(covariance_with, flags=REORDERED, inline=False)
 def _covariance_loops(model, action):
     dim, n = model.columns.shape
-    step = np.empty(dim)
+    half, step = np.empty(dim), np.empty(dim)
     for i in range(dim):
-        step[i] = model.columns[i, action]
-    _solve(model.factor, model.reciprocals, step)
+        half[i] = model.columns[i, action]
+    _solve(model.factor, model.reciprocals, half, step)
     covariance = np.empty(n)
     _project(model.columns, step, covariance)
     return covariance
@@ -228,10 +237,10 @@ def _perturbed_means_loops(model, normals, scale):
     dim, n = model.columns.shape
     away = np.empty(dim)
     for i in range(dim - 1, -1, -1):
-        rest = normals[i]
+        rest = normals[i] * math.sqrt(model.reciprocals[i])
         for j in range(i + 1, dim):
             rest -= model.factor[i, j] * away[j]
-        away[i] = rest * model.reciprocals[i]
+        away[i] = rest
     values = np.empty(n)
     _project(model.columns, away, values)
     for k in range(n):
@@ -255,10 +264,10 @@ def _distance_to_loops(model, parameter):
     dim = model.columns.shape[0]
     squared = 0.0
     for i in range(dim):
-        error = model.factor[i, dim]
-        for j in range(i, dim):
+        error = model.factor[i, dim] + model.centre[i] - parameter[i]
+        for j in range(i + 1, dim):
             error += model.factor[i, j] * (model.centre[j] - parameter[j])
-        squared += error * error
+        squared += model.pivots[i] * error * error
     return math.sqrt(squared)
 
 

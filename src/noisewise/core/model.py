@@ -1,16 +1,16 @@
 """The linear model: what is known about every action's value, and the verbs that change or read it.
 
 A measurement of action ``a`` is ``<θ, a> + noise`` with standard deviation ``sigma``. The model is the
-weighted ridge regression ``V = ridge·I + Σ a aᵀ/σ²``, held as its triangular factor (``RᵀR = V``) and
-as the mean and squared width of every action. Rules read the fields ``means`` and ``squared_widths`` and
-call the verbs; how they are kept exact is this module's business alone:
+weighted ridge regression ``V = ridge·I + Σ a aᵀ/σ²``, held as ``V = UᵀDU`` (U upper triangular with ones on
+its diagonal, D diagonal) and as the mean and squared width of every action. Rules read the fields
+``means`` and ``squared_widths`` and call the verbs; how they are kept exact is this module's business alone:
 
-* ``R`` is updated by plane rotations, which stay accurate for sigmas spread over eleven decades, where
-  every form of inverse updating fails.
-* Squared widths fall by subtraction, ``‖a_k‖² -= cov_k²/(σ² + ‖a‖²)``, and each is recomputed from R
+* U and D are updated by plane rotations without square roots (Gentleman 1973), which stay accurate for
+  sigmas spread over eleven decades, where every form of inverse updating fails.
+* Squared widths fall by subtraction, ``‖a_k‖² -= cov_k²/(σ² + ‖a‖²)``, and each is recomputed from U and D
   once it has lost two decimal digits, or after 20,000 measurements.
 * Means move by addition and are recomputed from θ̂ every 32 measurements. θ̂ itself is held as a centre
-  and ``R(θ̂ - centre)``, which stays small: rotating large numbers would cost digits.
+  and ``U(θ̂ - centre)``, which stays small: rotating large numbers would cost digits.
 
 One unknown per feature is all there is here. A model with one unknown per action as well (a diagonal part
 with this as its border) is a second class with the same verbs; rules would not notice.
@@ -33,7 +33,7 @@ WORN = 1e-2
 SOLVED_TOGETHER = 4096
 #: Rounding errors of subtraction add up: everything is recomputed after so many measurements.
 REFRESH_AFTER = 20_000
-#: The centre moves when ‖R(θ̂ - centre)‖² exceeds this: rotating larger numbers costs digits.
+#: The centre moves when ‖θ̂ - centre‖² in the norm of V exceeds this: larger numbers cost digits.
 FAR = 1e6
 #: It also moves after so many measurements: rounding in the sums that the means are adds up.
 RECENTRE_AFTER = 32
@@ -45,19 +45,22 @@ LOG_DET = 0
 TOTAL_PRECISION = 1
 TOLD = 2
 AGE = 3
+RESIDUAL = 4
 
 
 class Model(NamedTuple):
     """The state of knowledge about n actions in ``dim`` features; changed in place by the verbs."""
 
     columns: NDArray[np.floating]  # (dim, n): the actions' vectors, shared and never written
-    factor: Floats  # (dim+1, dim+1): R, last column R(θ̂ - centre), last entry ‖residuals‖
-    reciprocals: Floats  # (dim,): 1 / the diagonal of R
+    factor: Floats  # (dim, dim+1): U, its diagonal of ones not stored; last column U(θ̂ - centre)
+    pivots: Floats  # (dim,): D
+    reciprocals: Floats  # (dim,): 1/D
     centre: Floats  # (dim,)
     squared_widths: Floats  # (n,): ‖a‖² in the norm of V⁻¹
     means: Floats  # (n,): <θ̂, a>
     floors: Floats  # (n,): WORN times the last exact squared width
-    tally: Floats  # (4,): log det V/ridge^dim, total precision, measurements, since refresh
+    tally: Floats  # (5,): log det V/ridge^dim, total precision, measurements, since refresh, residual
+    half: Floats  # (dim,): scratch
     step: Floats  # (dim,): scratch
     row: Floats  # (dim+1,): scratch
     scratch: Floats  # (n,)
@@ -66,8 +69,6 @@ class Model(NamedTuple):
 def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
     """The model before any measurement: ``V = ridge·I`` and an estimate of 0."""
     dim, n = columns.shape
-    factor = np.zeros((dim + 1, dim + 1))
-    factor[np.arange(dim), np.arange(dim)] = math.sqrt(ridge)
     squared_widths = np.empty(n)
     for rows in row_blocks(n):
         block = columns[:, rows].astype(np.float64, copy=False)
@@ -75,13 +76,15 @@ def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
     squared_widths /= ridge
     return Model(
         columns=columns,
-        factor=factor,
-        reciprocals=np.full(dim, 1.0 / math.sqrt(ridge)),
+        factor=np.zeros((dim, dim + 1)),
+        pivots=np.full(dim, ridge),
+        reciprocals=np.full(dim, 1.0 / ridge),
         centre=np.zeros(dim),
         squared_widths=squared_widths,
         means=np.zeros(n),
         floors=WORN * squared_widths,
-        tally=np.zeros(4),
+        tally=np.zeros(5),
+        half=np.empty(dim),
         step=np.empty(dim),
         row=np.empty(dim + 1),
         scratch=np.empty(n),
@@ -97,17 +100,15 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
     dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
-    # step = V⁻¹a through the factor before the update.
-    upper = model.factor[:dim, :dim]
-    half, _ = fortran.routines().solve_triangular(upper, vector, trans=1)
-    step, _ = fortran.routines().solve_triangular(upper, half)
-    squared_width = float(half @ half)
+    half = solve_lower(model, vector)
+    weighted = half * model.reciprocals
+    squared_width = float(half @ weighted)
+    step = solve_upper(model, weighted)  # V⁻¹a, before the update
     variance = sigma * sigma + squared_width
     gain = (reward - float(model.means[action])) / variance
 
-    row = np.append(vector, reward - float(vector @ model.centre)) / sigma
-    _rotate_in(model.factor, row)
-    np.divide(1.0, model.factor.diagonal()[:dim], out=model.reciprocals)
+    row = np.append(vector, reward - float(vector @ model.centre))
+    _rotate_in(model, row, 1.0 / (sigma * sigma))
     count(model.tally, squared_width, sigma)
     # Scaling once saves a pass: with s = step/√variance, the widths lose (a_k·s)².
     scale = math.sqrt(variance)
@@ -132,7 +133,7 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
         _refresh(model, np.arange(n) if refresh_all else worn)
     if refresh_all:
         model.tally[AGE] = 0.0
-    far = float(model.factor[:dim, dim] @ model.factor[:dim, dim])
+    far = float(model.pivots @ model.factor[:, dim] ** 2)
     if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
         recentre(model)
 
@@ -146,29 +147,47 @@ def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
         np.dot(direction, block.astype(np.float64), out=out)
 
 
-def _rotate_in(factor: Floats, row: Floats) -> None:
-    """Replace the factor of V by that of V + row·rowᵀ.
+def solve_lower(model: Model, vector: Floats) -> Floats:
+    """``U⁻ᵀ·vector``."""
+    dim = vector.size
+    solved, _ = fortran.routines().solve_triangular(model.factor[:, :dim], vector, trans=1, unitdiag=1)
+    return np.asarray(solved)
 
-    One plane rotation per feature. LAPACK's blocked update of a QR factor reflects instead, and loses
+
+def solve_upper(model: Model, vector: Floats) -> Floats:
+    """``U⁻¹·vector``."""
+    dim = vector.size
+    solved, _ = fortran.routines().solve_triangular(model.factor[:, :dim], vector, unitdiag=1)
+    return np.asarray(solved)
+
+
+def _rotate_in(model: Model, row: Floats, weight: float) -> None:
+    """Replace the factors of V by those of ``V + weight·a aᵀ``; the row is a and what it measured.
+
+    One plane rotation per feature. LAPACK's update of a QR factor reflects instead, and loses
     seven digits when a row of weight 1e16 meets rows of weight 1.
     """
-    rotate = fortran.routines().rotate
-    for j in range(row.size):
-        corner, entry = float(factor[j, j]), float(row[j])
-        length = math.sqrt(corner * corner + entry * entry)
-        if length > 0.0:
-            rotate(factor[j, j:], row[j:], corner / length, entry / length, overwrite_x=1, overwrite_y=1)
+    for j in range(row.size - 1):
+        entry, pivot, upper = float(row[j]), float(model.pivots[j]), model.factor[j, j + 1 :]
+        if entry != 0.0:
+            grown = pivot + weight * entry * entry
+            below = row[j + 1 :]
+            below -= entry * upper
+            upper += (weight * entry / grown) * below
+            weight *= pivot / grown
+            model.pivots[j], model.reciprocals[j] = grown, 1.0 / grown
+    model.tally[RESIDUAL] += weight * float(row[-1]) ** 2
 
 
 def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
-    """Recompute the squared widths of some actions: ‖R⁻ᵀa‖²."""
+    """Recompute the squared widths of some actions: ``‖D^(-1/2)·U⁻ᵀa‖²``."""
     dim = model.columns.shape[0]
-    upper = np.asfortranarray(model.factor[:dim, :dim])
+    upper = np.asfortranarray(model.factor[:, :dim])
     for start in range(0, stale.size, SOLVED_TOGETHER):
         batch = stale[start : start + SOLVED_TOGETHER]
         vectors = model.columns.T[batch].astype(np.float64, copy=False)
-        halves = fortran.routines().solve_many(1.0, upper, vectors.T, trans_a=1, overwrite_b=1).T
-        exact = np.einsum("ij,ij->i", halves, halves)
+        halves = fortran.routines().solve_many(1.0, upper, vectors.T, trans_a=1, diag=1, overwrite_b=1).T
+        exact = np.square(halves) @ model.reciprocals
         model.squared_widths[batch] = exact
         model.floors[batch] = WORN * exact
 
@@ -177,7 +196,7 @@ def recentre(model: Model) -> None:
     """Move the centre to the estimate, and recompute the means from it."""
     dim, n = model.columns.shape
     model.centre[:] = theta(model)
-    model.factor[:dim, dim] = 0.0
+    model.factor[:, dim] = 0.0
 
     def predict(rows: slice) -> None:
         project(model, model.centre, rows, model.means[rows])
@@ -197,31 +216,26 @@ def count(tally: Floats, squared_width: float, sigma: float) -> None:
 
 def theta(model: Model) -> Floats:
     """The estimate θ̂, (dim,)."""
-    dim = model.columns.shape[0]
-    away, _ = fortran.routines().solve_triangular(model.factor[:dim, :dim], model.factor[:dim, dim])
-    return np.asarray(model.centre + away)
+    return model.centre + solve_upper(model, model.factor[:, -1])
 
 
 def covariance_with(model: Model, action: int) -> Floats:
     """The covariances ``aᵀV⁻¹a_k`` of one action with all actions, (n,)."""
-    dim, n = model.columns.shape
-    upper = model.factor[:dim, :dim]
-    half, _ = fortran.routines().solve_triangular(upper, model.columns[:, action].astype(np.float64), trans=1)
-    step, _ = fortran.routines().solve_triangular(upper, half)
-    covariance = np.empty(n)
-    for rows in row_blocks(n):
-        project(model, step, rows, covariance[rows])
-    return covariance
+    half = solve_lower(model, model.columns[:, action].astype(np.float64))
+    return projections(model, solve_upper(model, half * model.reciprocals))
 
 
 def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
     """The actions' values under a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior, (n,)."""
-    dim, n = model.columns.shape
-    away, _ = fortran.routines().solve_triangular(model.factor[:dim, :dim], normals)
-    values = np.empty(n)
-    for rows in row_blocks(n):
-        project(model, scale * away, rows, values[rows])
-    values += model.means
+    away = solve_upper(model, normals * np.sqrt(model.reciprocals))
+    return model.means + projections(model, scale * away)
+
+
+def projections(model: Model, direction: Floats) -> Floats:
+    """``<direction, a_k>`` for all actions, (n,)."""
+    values = np.empty(model.means.size)
+    for rows in row_blocks(values.size):
+        project(model, direction, rows, values[rows])
     return values
 
 
@@ -240,8 +254,9 @@ def contrast_widths(model: Model, action: int) -> Floats:
 def distance_to(model: Model, parameter: Floats) -> float:
     """``‖θ̂ - parameter‖`` in the norm of V: what a radius has to cover."""
     dim = model.columns.shape[0]
-    error = model.factor[:dim, :dim] @ (model.centre - parameter) + model.factor[:dim, dim]
-    return float(np.linalg.norm(error))
+    apart = model.centre - parameter
+    error = apart + model.factor[:, dim] + np.triu(model.factor[:, :dim], 1) @ apart
+    return math.sqrt(model.pivots @ error**2)
 
 
 @kernel

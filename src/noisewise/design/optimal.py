@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from noisewise.core.randomness import check_seed
 from noisewise.design.columns import solve_columns
 from noisewise.design.pricing import Pricing
 from noisewise.design.result import Design
@@ -54,7 +55,7 @@ def optimal_design(
     """
     rows = Rows(check_vectors(vectors))
     check_options(gap, support, max_support)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     if warm_start is None:
         working = begin(rows, rng, worthwhile=20 if support == "core" else WORTHWHILE)
     else:
@@ -129,10 +130,11 @@ def check_warm_start(warm_start: Any, n_actions: int) -> tuple[Indices, Floats]:
         raise ValueError(
             f"`warm_start` must be a Design or (indices, weights); got {warm_start!r}."
         ) from None
-    if indices.ndim != 1 or indices.shape != weights.shape or indices.dtype.kind not in "iu":
+    numbers = indices.dtype.kind in "iu" and weights.dtype.kind in "iuf"
+    if indices.ndim != 1 or indices.shape != weights.shape or not numbers:
         raise ValueError(
             "`warm_start` must hold whole-number indices and as many weights; got shapes "
-            f"{indices.shape!r} and {weights.shape!r}, dtype {indices.dtype!r}."
+            f"{indices.shape!r} and {weights.shape!r}, dtypes {indices.dtype!r} and {weights.dtype!r}."
         )
     if len(indices) and not (indices.min() >= 0 and indices.max() < n_actions):
         raise ValueError(

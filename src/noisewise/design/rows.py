@@ -45,7 +45,12 @@ class Rows:
 
 def check_vectors(vectors: Any) -> npt.NDArray[Any]:
     """Return the array behind ``vectors`` (an array, or anything with ``.vectors``)."""
-    array: npt.NDArray[Any] = np.asanyarray(getattr(vectors, "vectors", vectors))
+    try:
+        array: npt.NDArray[Any] = np.asanyarray(getattr(vectors, "vectors", vectors))
+    except ValueError:
+        raise ValueError(
+            f"`vectors` must be a table of numbers, all rows equally long; got {type(vectors).__name__}."
+        ) from None
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"`vectors` must be a non-empty (n_actions, dim) array; got shape {array.shape!r}.")
     if array.dtype.kind not in "fiub":

@@ -17,7 +17,7 @@ from noisewise.policies.least_squares import (
     not_ruled_out,
     present_radius,
 )
-from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
 
@@ -79,7 +79,7 @@ RULE = Rule(
 )
 
 
-@constructor
+@constructor_with(radius="self-normalised")
 def oful(
     actions: ActionSet | ArrayLike, *, noise_level: float = 1.0, **shared: Unpack[SharedOptions]
 ) -> Policy:
@@ -88,5 +88,4 @@ def oful(
     Args:
         noise_level: The sigma assumed for every measurement; the certificate holds if none is noisier.
     """
-    shared.setdefault("radius", "self-normalised")
     return Policy(RULE, actions, with_defaults("oful", shared) | {"noise_level": noise_level})

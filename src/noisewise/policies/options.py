@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypedDict
+from typing import Any, ParamSpec, TypedDict, Unpack
 
 from noisewise.core.checks import nearest
 from noisewise.policies.policy import Policy
@@ -23,13 +23,14 @@ class SharedOptions(TypedDict, total=False):
 
 DEFAULTS = SharedOptions(radius="mixture", ridge=1.0, norm_bound=1.0, delta=0.05, sigma_min=None, seed=0)
 
-#: Options that only one rule has, by its constructor's name.
+#: Options that only one rule has, and its own defaults of the shared ones, by its constructor's name.
 _own_options: dict[str, list[str]] = {}
+_own_defaults: dict[str, SharedOptions] = {}
 
 EXPLAINED = """
         actions: The `ActionSet`, or an array of vectors.
-        radius: ``"mixture"`` (default: the tightest of equal guarantee), ``"self-normalised"``,
-            ``"paper"`` (as printed; needs ``sigma_min``), or a number.
+        radius: ``"mixture"`` (the tightest of equal guarantee), ``"self-normalised"``, ``"paper"`` (as
+            printed; needs ``sigma_min``), or a number.
         ridge: Prior knowledge worth so much precision in every direction; above 0.
         norm_bound: A number that the norm of theta does not exceed; the certificate rests on it.
         delta: The certificate holds at all times with probability ``1 - delta``.
@@ -43,7 +44,19 @@ def with_defaults(name: str, shared: SharedOptions) -> dict[str, Any]:
         if option not in DEFAULTS:
             hint = nearest(option, [*DEFAULTS, *_own_options.get(name, ())])
             raise TypeError(f"{name}() has no option {option!r}.{hint}")
-    return {**DEFAULTS, **shared}
+    return {**DEFAULTS, **_own_defaults.get(name, {}), **shared}
+
+
+def constructor_with(
+    **defaults: Unpack[SharedOptions],
+) -> Callable[[Callable[P, Policy]], Callable[P, Policy]]:
+    """A `constructor` whose rule has other defaults of the shared options."""
+
+    def decorate(function: Callable[P, Policy]) -> Callable[P, Policy]:
+        _own_defaults[function.__name__] = defaults
+        return constructor(function)
+
+    return decorate
 
 
 def constructor(function: Callable[P, Policy]) -> Callable[P, Policy]:
@@ -52,7 +65,7 @@ def constructor(function: Callable[P, Policy]) -> Callable[P, Policy]:
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     shared = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for option, default in DEFAULTS.items()
+        for option, default in with_defaults(function.__name__, {}).items()
         if option not in signature.parameters
     ]
     _own_options[function.__name__] = [p.name for p in own if p.kind is p.KEYWORD_ONLY]

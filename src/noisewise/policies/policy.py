@@ -4,6 +4,7 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -21,6 +22,9 @@ from noisewise.policies.rule import ANYTIME, Rule, make_params
 from noisewise.policies.saving import Saved, copy_state, restore_state, write_saved
 
 Pending = Iterable[Any]
+
+#: Rewards further from 0 than so many sigmas overflow when they are squared.
+MOST_SIGMAS = 1e150
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +82,10 @@ class Policy:
     ) -> None:
         self.rule = rule
         self.actions = actions if isinstance(actions, ActionSet) else ActionSet(actions)
-        self.options = dict(options)
+        # Numbers of NumPy become plain ones, which a file can hold.
+        self.options = {
+            name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()
+        }
         self.seed = check_seed(self.options.get("seed", 0))
         self.horizon = horizon
         self._params = make_params(rule, self.actions, horizon, self.options)
@@ -118,6 +125,8 @@ class Policy:
         if self.rule.sees_sigma != "before":
             announced = math.nan
         mask = self._allowed(allowed)
+        if isinstance(pending, str) or not isinstance(pending, Iterable):
+            raise TypeError(f"`pending` must be a list of actions or pairs (action, sigma); got {pending!r}.")
         under_way = [self._checked_pending(item) for item in pending]
         state = copy_state(self._state) if under_way or self.rule.plan else self._state
         for action, pending_sigma in under_way:
@@ -136,13 +145,14 @@ class Policy:
 
     def tell_many(self, actions: Sequence[Any], rewards: ArrayLike, sigmas: ArrayLike) -> None:
         """Learn many measurements in order; if one of them is bad, none is learnt."""
-        reward_list, sigma_list = np.asarray(rewards).tolist(), np.asarray(sigmas).tolist()
-        if not len(actions) == len(reward_list) == len(sigma_list):
+        columns_told = list(actions), np.atleast_1d(rewards).tolist(), np.atleast_1d(sigmas).tolist()
+        if len({len(column) for column in columns_told}) > 1:
             raise ValueError(
-                "`actions`, `rewards` and `sigmas` must be equally long; "
-                f"got {len(actions)}, {len(reward_list)} and {len(sigma_list)}."
+                "`actions`, `rewards` and `sigmas` must be equally long; got {}, {} and {}.".format(
+                    *map(len, columns_told)
+                )
             )
-        told = [self._checked(*item) for item in zip(actions, reward_list, sigma_list, strict=True)]
+        told = [self._checked(*item) for item in zip(*columns_told, strict=True)]
         if told and self.rule.absorb_many is not None:
             columns = [np.array(column) for column in zip(*map(self._seen, told), strict=True)]
             self.rule.absorb_many(self._params, self._state, *columns)
@@ -179,7 +189,8 @@ class Policy:
 
     def copy(self) -> "Policy":
         """An independent copy, with everything told so far."""
-        twin = self.fresh()
+        twin = copy(self)  # what a rule worked out beforehand, such as a design, is shared
+        twin.options = dict(self.options)
         twin._state = copy_state(self._state)
         twin._sigmas = self._sigmas[:]
         return twin
@@ -217,6 +228,8 @@ class Policy:
             raise ValueError(
                 f"`sigma` must be at least the sigma_min={least!r} this policy was made with; got {sigma!r}."
             )
+        if abs(told.reward) > MOST_SIGMAS * told.sigma:
+            raise ValueError(f"`reward` must be within {MOST_SIGMAS:g} sigmas of 0; got {reward!r}.")
         return told
 
     def _seen(self, told: Measurement) -> Measurement:
@@ -244,6 +257,8 @@ class Policy:
                 raise ValueError(f"`allowed` must have shape ({n},); got {allowed.shape}.")
             mask = allowed.copy()
         else:
+            if isinstance(allowed, str) or not isinstance(allowed, Iterable):
+                raise TypeError(f"`allowed` must be a list of actions or a mask; got {allowed!r}.")
             mask = np.zeros(n, dtype=np.bool_)
             mask[[self.actions.index(action) for action in allowed]] = True
         if not mask.any():

@@ -72,7 +72,7 @@ def _check_known(name: str) -> None:
         raise KeyError(f"`name` must be one of {listed}; got {name!r}.{nearest(name, list(POLICIES))}")
 
 
-def load_policy(path: str | PathLike[str], actions: ActionSet | None = None) -> Policy:
+def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None = None) -> Policy:
     """Read a policy that was saved.
 
     Args:
@@ -80,10 +80,10 @@ def load_policy(path: str | PathLike[str], actions: ActionSet | None = None) -> 
         actions: The action set, if it was not stored with the policy (a memory map is not).
     """
     saved = read_saved(Path(path))
-    actions = actions_of(saved, actions)
+    given = actions if actions is None or isinstance(actions, ActionSet) else ActionSet(actions)
     policy = Policy(
         rule_named(saved.header["rule"]),
-        actions,
+        actions_of(saved, given),
         saved.header["options"],
         horizon=saved.header["horizon"],
     )

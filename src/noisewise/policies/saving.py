@@ -51,6 +51,8 @@ def write_saved(
     path: Path, header: dict[str, Any], actions: ActionSet, state: Any, sigmas: NDArray[np.float64]
 ) -> None:
     """Write the file whole or not at all."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"`path` must be in a folder that exists; got {str(path)!r}.")
     arrays = flatten_state(state) | {"sigmas": sigmas}
     if not actions.is_memory_map:
         arrays["vectors"] = actions.vectors

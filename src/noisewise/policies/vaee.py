@@ -13,7 +13,7 @@ from noisewise.core.model import Floats, Model, fold, new_model
 from noisewise.core.radius import confidence_radius
 from noisewise.core.selection import Mask, drop_ruled_out, first_largest, first_largest_candidate, widest
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
-from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.options import SharedOptions, constructor, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
 
@@ -120,12 +120,11 @@ def vaee(
     return Policy(RULE, actions, options | {"explore": explore, "recommendation": recommendation})
 
 
-@constructor
+@constructor_with(radius="paper")
 def vaee_as_printed(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
     """VAEE with the paper's own choices: its radius, measuring candidates only, the last as advice.
 
     The confidence set is the one its lemma proves; Algorithm 1 misprints it (note 1 on the paper).
     """
     options: dict[str, Any] = {"explore": "candidates", "recommendation": "last"}
-    shared.setdefault("radius", "paper")
     return Policy(AS_PRINTED, actions, options | with_defaults("vaee_as_printed", shared))

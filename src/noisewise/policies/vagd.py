@@ -21,7 +21,7 @@ from noisewise.policies.rule import ANYTIME, Rule
 if TYPE_CHECKING:
     from noisewise.design import Design
 
-FIXED_DESIGN = "fixed design: if when to stop did not depend on the values"
+FIXED_DESIGN = "fixed design: if neither what was measured nor when to stop depended on the values"
 
 
 class Params(NamedTuple):
@@ -133,8 +133,9 @@ def vagd(
 ) -> Policy:
     """Variance-aware G-optimal design: give the actions of a small design their shares of the precision.
 
-    Its bound is the fixed-design one (no √dim, but only if the moment of stopping does not depend on the
-    values) as long as only actions of the design were measured, and the anytime one after that.
+    Its bound is the fixed-design one (no √dim, but only if neither what is measured, nor sigma, nor the
+    moment of stopping depends on the values) as long as only actions of the design were measured, and
+    the anytime one after that.
 
     Args:
         design: A `Design` on these actions; default: a core design, ``optimal_design(support="core")``.
@@ -160,26 +161,35 @@ def _plain(design: "Design | None") -> dict[str, Any] | None:
     """A design as plain lists, so that a policy can be saved with it."""
     if design is None:
         return None
-    return {
-        "indices": design.indices.tolist(),
-        "weights": design.weights.tolist(),
-        "g_value": design.g_value,
-    }
+    try:
+        return {
+            "indices": design.indices.tolist(),
+            "weights": design.weights.tolist(),
+            "g_value": design.g_value,
+            "shape": [design.n_actions, design.dim],
+        }
+    except AttributeError:
+        raise TypeError(f"`design` must be what nw.optimal_design returns; got {design!r}.") from None
 
 
 def _checked_shares(
-    actions: ActionSet, indices: Sequence[int], weights: Sequence[float], g_value: float
+    actions: ActionSet,
+    indices: Sequence[int],
+    weights: Sequence[float],
+    g_value: float,
+    shape: Sequence[int],
 ) -> Floats:
     """The design's weights on all actions, refused if it was made for another set."""
     rows: NDArray[np.int64] = np.asarray(indices)
-    fits = bool(rows.size and rows.min() >= 0 and rows.max() < actions.n_actions)
+    shares = np.zeros(actions.n_actions)
+    fits = tuple(shape) == actions.vectors.shape
     if fits:
-        shares = np.zeros(actions.n_actions)
         shares[rows] = weights
         fits = math.isclose(_g_value(actions, rows, shares[rows]), g_value, rel_tol=1e-3)
     if not fits:
         raise ValueError(
-            f"`design` must be made for these actions; got one whose g_value {g_value:.6g} does not fit."
+            f"`design` must be made for these actions, in this order; got one of {shape[0]} actions in "
+            f"{shape[1]} features whose g_value {g_value:.6g} does not fit."
         )
     return shares
 

@@ -32,7 +32,9 @@ def compiled_loop(rule: Rule) -> Loop:
         previous = config.CACHE_DIR
         config.CACHE_DIR = str(directory or previous)
         try:
-            compiled: Loop = numba.njit(nogil=True, cache=directory is not None)(make_loop(rule))
+            compiled: Loop = numba.njit(nogil=True, error_model="numpy", cache=directory is not None)(
+                make_loop(rule)
+            )
         finally:
             config.CACHE_DIR = previous
     return compiled

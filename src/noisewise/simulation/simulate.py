@@ -14,11 +14,11 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count
 from noisewise.core.randomness import check_seed, generator
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import make_params
+from noisewise.policies.rule import always_anytime, make_params
 from noisewise.simulation.compiling import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
-from noisewise.simulation.stopping import make_stop
+from noisewise.simulation.stopping import CERTIFIED, make_stop
 from noisewise.world import Environment
 
 #: Checkpoints by default: about so many, evenly spread over the logarithm of the rounds.
@@ -123,6 +123,11 @@ class _Run:
         checkpoints: ArrayLike | None,
         stop: tuple[str | None, float | None],
     ) -> None:
+        if not isinstance(policy, Policy) or not isinstance(env, Environment):
+            raise TypeError(
+                "`policy` must be a policy, such as nw.vaee(actions), and `env` an Environment; "
+                f"got {policy!r} and {env!r}."
+            )
         if policy.actions.dim != env.actions.dim or (
             policy.actions is not env.actions and policy.actions.vectors.shape != env.actions.vectors.shape
         ):
@@ -133,6 +138,11 @@ class _Run:
             raise ValueError(
                 f"`env` must announce sigma for {policy.name!r}, which needs it before the choice: "
                 "make it with announced=True."
+            )
+        if stop[0] in CERTIFIED and policy.rule.certificate is not always_anytime:
+            raise ValueError(
+                f"`stop` must not be {stop[0]!r} with {policy.name!r}: its certificate does not hold at a "
+                "moment that is chosen by looking at the values."
             )
         self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
         self.checkpoints = _checkpoints(horizon, checkpoints)
@@ -185,7 +195,9 @@ class _Run:
             raise ValueError(
                 f"`sigma_min` must not exceed the smallest sigma of the schedule, {smallest}; got {least}."
             )
-        draws = generator(self.seed, "rule", r).standard_normal((self.horizon, rule.n_draws(params)))
+        draws = np.empty((self.horizon, rule.n_draws(params)))
+        if draws.size:
+            generator(self.seed, "rule", r).standard_normal(out=draws)
         truth = Truth(
             world.theta,
             world.means,
@@ -210,7 +222,10 @@ def _checkpoints(horizon: int, given: ArrayLike | None) -> NDArray[np.int64]:
     if given is None:
         spread = np.geomspace(1, horizon, min(N_CHECKPOINTS, horizon))
         return np.unique(np.rint(spread).astype(np.int64))
-    rounds = np.unique(np.asarray(given))
-    if rounds.ndim != 1 or rounds.size == 0 or rounds[0] < 1 or rounds[-1] > horizon:
-        raise ValueError(f"`checkpoints` must be rounds from 1 to the horizon, {horizon}; got {given!r}.")
-    return rounds.astype(np.int64)
+    rounds = np.asarray(given)
+    whole = rounds.dtype.kind in "iu" and rounds.ndim == 1 and rounds.size > 0
+    if not whole or rounds.min() < 1 or rounds.max() > horizon:
+        raise ValueError(
+            f"`checkpoints` must be whole numbers from 1 to the horizon, {horizon}; got {given!r}."
+        )
+    return np.unique(rounds).astype(np.int64)

@@ -24,6 +24,8 @@ STOPS = {
     "glr-log": "Z exceeds log((1 + P)/delta) (a heuristic)",
 }
 NEVER, GLR, GAP, LOG_LOG, LOG = range(5)
+#: Those that rest on the certificate, which must then be true at every moment.
+CERTIFIED = ("glr", "gap")
 
 
 class Stop(NamedTuple):

@@ -248,7 +248,9 @@ def _arrays(policy: Policy) -> dict[str, Any]:
 
 def _same(one: Any, two: Any, name: str) -> bool:
     # Scratch space may hold anything.
-    return name.rsplit(".", 1)[-1] in ("scratch", "step", "row") or np.array_equal(one, two, equal_nan=True)
+    return name.rsplit(".", 1)[-1] in ("scratch", "half", "step", "row") or np.array_equal(
+        one, two, equal_nan=True
+    )
 
 
 def _agree(one: Policy, two: Policy) -> bool:

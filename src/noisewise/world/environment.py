@@ -23,7 +23,7 @@ class World(NamedTuple):
     theta: Floats  # (dim,)
     means: Floats  # (n,)
     sigma: Floats  # (horizon,): the rounds' sigmas
-    action_sigma: Floats  # (n,): factors of arm-driven noise
+    action_sigma: Floats  # (n,): factors of noise that depends on the action
     noise: Floats  # (horizon,), unit variance
     order: NDArray[np.int64]  # (n,): the action in the instance's order that row k stands for
 
@@ -37,7 +37,7 @@ class Environment:
         schedule: The sigmas of the rounds: an array, or a function (horizon, rng) -> array.
         noise: A law of unit variance: "gaussian", "rademacher", "uniform", "laplace".
         announced: Whether a policy is told a round's sigma before it chooses.
-        action_sigma: Arm-driven noise: action k is measured with ``sigma_t·action_sigma[k]``.
+        action_sigma: Noise that depends on the action: action k is measured with ``sigma_t·action_sigma[k]``.
     """
 
     def __init__(
@@ -51,11 +51,16 @@ class Environment:
         action_sigma: ArrayLike | None = None,
     ) -> None:
         fixed = actions if isinstance(actions, ActionSet) else ActionSet(actions)
-        parameter = np.asarray(theta, dtype=np.float64)
+        try:
+            parameter = np.array(theta, dtype=np.float64)
+        except (TypeError, ValueError):
+            parameter = np.empty(0)
         if parameter.shape != (fixed.dim,) or not np.isfinite(parameter).all():
             raise ValueError(f"`theta` must be {fixed.dim} finite numbers, one per feature; got {theta!r}.")
         self._fixed: ActionSet | None = fixed
-        self._theta_hash = _hash(parameter)
+        self._theta = parameter
+        self._fixed_means = np.asarray(fixed.vectors @ parameter, dtype=np.float64)
+        self._fixed_order = np.arange(fixed.n_actions)
         self._prepare(
             Instance(
                 "given",
@@ -127,17 +132,15 @@ class Environment:
     def world(self, horizon: int, seed: int, replication: int) -> World:
         """The truth of one replication: a pure function of seed and replication."""
         sigma = self.sigmas(horizon, seed, replication)
+        noise = LAWS[self.noise](generator(seed, "noise", replication), horizon)
+        if self._fixed is not None:
+            means, order = self._fixed_means, self._fixed_order
+            return World(self._fixed, self._theta, means, sigma, self.action_sigma, noise, order)
         rng = generator(seed, "instance", replication)
         vectors, theta = self.instance.draw(rng, sigma)
-        noise = LAWS[self.noise](generator(seed, "noise", replication), horizon)
-        n = len(vectors)
-        if self._fixed is not None:
-            actions, order = self._fixed, np.arange(n)
-        elif self.instance.same_actions:
-            order = shuffled(n, rng)
-            actions = ActionSet(vectors[order])
-        else:
-            actions, order = ActionSet(vectors), np.arange(n)
+        # Where all replications have the same actions, their order is shuffled.
+        order = shuffled(len(vectors), rng) if self.instance.same_actions else np.arange(len(vectors))
+        actions = ActionSet(vectors[order] if self.instance.same_actions else vectors)
         return World(
             actions,
             theta,
@@ -151,7 +154,7 @@ class Environment:
     def describe(self) -> dict[str, Any]:
         """What makes this world, as plain numbers and strings; arrays that were given, as their hash."""
         fixed = (
-            {} if self._fixed is None else {"actions": self._fixed.fingerprint(), "theta": self._theta_hash}
+            {} if self._fixed is None else {"actions": self._fixed.fingerprint(), "theta": _hash(self._theta)}
         )
         return {
             "instance": self.instance.name,
@@ -185,7 +188,7 @@ def _hash(array: Floats) -> str:
 
 def _checked_sigmas(name: str, sigmas: Any) -> Floats:
     try:
-        array = np.asarray(sigmas, dtype=np.float64)
+        array = np.array(sigmas, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"`{name}` must be a list of numbers above 0; got {sigmas!r}.") from None
     if array.ndim != 1 or array.size == 0:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
-from noisewise.core.checks import check_choice, check_count, check_options, check_positive
+from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
 from noisewise.core.model import Floats
 from noisewise.world.schedules import Schedule, window
 
@@ -69,6 +69,7 @@ def soare(dim: int = 6, angle: float = 0.1, length: float = 1.0) -> Instance:
     """Soare's instance: the unit vectors, and a competitor at a small angle from the first, the best."""
     if check_count("dim", dim) < 2:
         raise ValueError(f"`dim` must be at least 2; got {dim}.")
+    check_number("angle", angle)
     check_positive("length", length)
     competitor = np.zeros(dim)
     competitor[:2] = math.cos(angle), math.sin(angle)
@@ -109,7 +110,7 @@ def case_study(
     outside: float = 1.0,
     as_printed: bool = False,
 ) -> Instance:
-    """Section 4.1 of the paper: two coordinates, one quiet window, and an arm that hides the second.
+    """Section 4.1 of the paper: two coordinates, one quiet window, and an action that hides the second.
 
     Args:
         horizon: T; the gap is ``ε = T^(-1/4)``.
@@ -119,6 +120,9 @@ def case_study(
         as_printed: Use the printed length, with ``ε⁴`` (note 19 says why it is a slip).
     """
     check_count("horizon", horizon, least=2)
+    check_number("exponent", exponent)
+    check_positive("length_factor", length_factor)
+    check_positive("outside", outside)
     gap = horizon**-0.25
     vectors = np.array([[1.0, 0.0], [0.0, 1.0], [1.0 - gap, gap]])
     theta = np.array([1.0, 0.0])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.checks import check_choice, check_count, check_options, check_positive
+from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
 from noisewise.core.model import Floats
 
 Schedule = Callable[[int, np.random.Generator], Floats]
@@ -127,7 +127,7 @@ def _rounds(horizon: int) -> Floats:
 
 
 def _check_share(share: float) -> None:
-    if not 0.0 <= share <= 1.0:
+    if not 0.0 <= check_number("share", share) <= 1.0:
         raise ValueError(f"`share` must lie between 0 and 1; got {share!r}.")
 
 
