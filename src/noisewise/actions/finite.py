@@ -130,7 +130,10 @@ def _as_rows(vectors: ArrayLike) -> NDArray[np.floating]:
         rows = np.asarray(vectors)
     else:
         try:
-            rows = np.asarray(vectors, dtype=np.float64, order="C")
+            given = np.asarray(vectors)
+            if given.dtype.kind not in "fiub":
+                raise TypeError
+            rows = np.asarray(given, dtype=np.float64, order="C")
         except (TypeError, ValueError):
             raise ValueError(
                 "`vectors` must be a table of numbers, one row per action, all rows equally long; "

@@ -2,8 +2,6 @@
 
 import functools
 import json
-import os
-import tempfile
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -11,6 +9,8 @@ from typing import Any
 
 import altair as alt
 import vl_convert
+
+from noisewise.core.files import written_whole
 
 SUFFIXES = (".png", ".svg", ".html", ".json")
 #: The version of the specification language that Altair writes, in the renderer's spelling.
@@ -46,15 +46,21 @@ def save_chart(chart: alt.TopLevelMixin, path: str | PathLike[str]) -> Path:
     the Vega-Lite specification. Nothing is loaded from a network, neither now nor when the page is opened.
     """
     target = Path(path)
-    suffix = target.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(f"`path` must end in .png, .svg, .html or .json; got {str(path)!r}.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"`path` must lie in a folder that exists; got {str(path)!r}.")
+    suffix = check_suffix(target)
     if target.is_dir():
         raise IsADirectoryError(f"`path` must be a file, not a folder; got {str(path)!r}.")
-    _write(target, _render(chart.to_dict(), suffix))
+    content = _render(chart.to_dict(), suffix)
+    with written_whole(target) as draft:
+        draft.write_bytes(content)
     return target
+
+
+def check_suffix(path: Path) -> str:
+    """The suffix that says how to write a chart, refused if none of ours."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"`path` must end in .png, .svg, .html or .json; got {str(path)!r}.")
+    return suffix
 
 
 def _render(specification: dict[str, Any], suffix: str) -> bytes:
@@ -85,22 +91,3 @@ def _title(specification: dict[str, Any]) -> str:
     title = specification.get("title", "Chart")
     text = title.get("text", "Chart") if isinstance(title, dict) else title
     return " ".join(text) if isinstance(text, list) else str(text)
-
-
-def _write(target: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    # The mask can only be read by setting it.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -93,6 +93,6 @@ def _what_was_seen(results: list[Any], env: Any, seed: int) -> str:
     return f"""
 What was seen: the quiet rounds, {share:.0%} of all, carry {quiet:.1%} of the precision (the sum of 1/sigma²).
 So what governs the outcome is the harmonic mean of the variances, {harmonic:.2g},
-not their average, {arithmetic:.2g}. {winner} won: it always measures what it knows least about, so a quiet
+not their average, {arithmetic:.2g}. {winner} won. vaee always measures what it knows least about, so a quiet
 round, whenever it comes, is never spent on something already known. The rule that is blind
-to sigma ends {blind:.0f} times further from the best."""
+to sigma ends {blind:.0f} times further from the best than vaee."""

@@ -50,6 +50,10 @@ def simulate(
         raise ValueError("`policies` must name at least one rule; got none.")
     templates = [(_label(*spec), nw.make_policy(spec[0], problem.actions, **spec[1])) for spec in specs]
     _check_folders(out, chart)
+    if chart is not None:
+        from noisewise.charts.save import check_suffix
+
+        check_suffix(chart)
     results: list[Any] = []
     interrupted = False
     with progress(quiet=json) as bars:

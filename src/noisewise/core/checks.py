@@ -43,7 +43,7 @@ def check_probability(name: str, value: Any) -> float:
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return ``value`` as an integer of at least ``least``."""
     try:
-        count = operator.index(value)
+        count = operator.index(None if _is_bool(value) else value)
     except TypeError:
         raise TypeError(f"`{name}` must be a whole number; got {value!r}.") from None
     if count < least:
@@ -68,6 +68,10 @@ def check_options(what: str, name: str, function: Callable[..., Any], options: d
         if option not in known:
             listed = ", ".join(known) or "none"
             raise ValueError(f"`{what}` {name!r} has no option {option!r}; it has {listed}.")
+    parameters = inspect.signature(function).parameters
+    missing = [o for o in known if o not in options and parameters[o].default is inspect.Parameter.empty]
+    if missing:
+        raise ValueError(f"`{what}` {name!r} needs the option {missing[0]!r}: {name}:{missing[0]}=…")
 
 
 def nearest(value: Any, choices: Sequence[str]) -> str:
@@ -78,9 +82,13 @@ def nearest(value: Any, choices: Sequence[str]) -> str:
 
 def as_float(name: str, value: Any) -> float:
     """Return ``value`` as a float, refusing what is not a number."""
-    if isinstance(value, str | bytes | bool):
+    if isinstance(value, str | bytes) or _is_bool(value):
         raise TypeError(f"`{name}` must be a number; got {value!r}.")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`{name}` must be a number; got {value!r}.") from None
+
+
+def _is_bool(value: Any) -> bool:
+    return type(value).__name__ in ("bool", "bool_")

@@ -25,7 +25,6 @@ from noisewise.core.model import (
     distance_to,
     fold,
     perturbed_means,
-    recentre,
     theta,
 )
 from noisewise.core.selection import (
@@ -46,13 +45,15 @@ BATCH = 64
 def _fold_loops(model, action, reward, sigma):
     worn, far = _learn(model, action, reward, sigma)
     if worn > 0 or model.tally[AGE] >= REFRESH_AFTER:
-        _refresh_worn(model, model.tally[AGE] >= REFRESH_AFTER)
+        _refresh_worn(
+            model.columns, model.factor, model.reciprocals, model.squared_widths, model.floors, model.tally
+        )
     if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
-        recentre(model)
+        _recentre_arrays(model.columns, model.factor, model.centre, model.means)
 
 
-# Apart from the calls above, which are not inlined: next to them Numba would count references to every
-# array of the model in every round, and take half as long again.
+# The calls above are not inlined and take only the arrays they need: handing over the whole model there
+# slows down every round.
 @compiled_body(flags=REORDERED)
 def _learn(model, action, reward, sigma):
     """Learn one measurement; return how many widths are worn, and ‖θ̂ - centre‖² in the norm of V."""
@@ -158,52 +159,57 @@ def _move(means, products, gain):
 
 
 @compiled_body(flags=REORDERED, inline=False)
-def _refresh_worn(model, refresh_all):
-    """Recompute worn squared widths, a batch of actions at a time."""
-    dim, n = model.columns.shape
+def _refresh_worn(columns, factor, reciprocals, squared_widths, floors, tally):
+    """Recompute worn squared widths, a batch of actions at a time; all of them when it is time."""
+    dim, n = columns.shape
+    refresh_all = tally[AGE] >= REFRESH_AFTER
     batch, halves = np.empty(BATCH, np.int64), np.empty((dim, BATCH))
     size = 0
     for k in range(n):
-        if refresh_all or model.squared_widths[k] < model.floors[k]:
+        if refresh_all or squared_widths[k] < floors[k]:
             batch[size] = k
             size += 1
-            if size == BATCH:
-                _refresh_batch(model, batch, size, halves)
-                size = 0
-    if size > 0:
-        _refresh_batch(model, batch, size, halves)
+        if size == BATCH or (k == n - 1 and size > 0):
+            _squared_widths_of(columns, factor, reciprocals, batch, size, halves, squared_widths)
+            for b in range(size):
+                floors[batch[b]] = WORN * squared_widths[batch[b]]
+            size = 0
     if refresh_all:
-        model.tally[AGE] = 0.0
+        tally[AGE] = 0.0
 
 
 @compiled_body(flags=REORDERED)
-def _refresh_batch(model, batch, size, halves):
+def _squared_widths_of(columns, factor, reciprocals, batch, size, halves, squared_widths):
     """``‖D^(-1/2)·U⁻ᵀa‖²`` by forward substitution on all of the batch at once."""
-    dim = model.columns.shape[0]
+    dim = columns.shape[0]
     for i in range(dim):
         for b in range(size):
-            halves[i, b] = model.columns[i, batch[b]]
+            halves[i, b] = columns[i, batch[b]]
     for b in range(size):
-        model.squared_widths[batch[b]] = 0.0
+        squared_widths[batch[b]] = 0.0
     for i in range(dim):
         for j in range(i):
-            entry = model.factor[j, i]
+            entry = factor[j, i]
             for b in range(size):
                 halves[i, b] -= entry * halves[j, b]
-        reciprocal = model.reciprocals[i]
+        reciprocal = reciprocals[i]
         for b in range(size):
-            model.squared_widths[batch[b]] += halves[i, b] * halves[i, b] * reciprocal
-    for b in range(size):
-        model.floors[batch[b]] = WORN * model.squared_widths[batch[b]]
+            squared_widths[batch[b]] += halves[i, b] * halves[i, b] * reciprocal
 
 
-@compiled_body(recentre, flags=REORDERED, inline=False)
-def _recentre_loops(model):
-    dim = model.columns.shape[0]
-    model.centre[:] = theta(model)
+@compiled_body(flags=REORDERED, inline=False)
+def _recentre_arrays(columns, factor, centre, means):
+    dim = columns.shape[0]
+    away = np.empty(dim)
+    for i in range(dim - 1, -1, -1):
+        rest = factor[i, dim]
+        for j in range(i + 1, dim):
+            rest -= factor[i, j] * away[j]
+        away[i] = rest
     for i in range(dim):
-        model.factor[i, dim] = 0.0
-    _project(model.columns, model.centre, model.means)
+        centre[i] += away[i]
+        factor[i, dim] = 0.0
+    _project(columns, centre, means)
 
 
 @compiled_body(theta, inline=False)

@@ -1,8 +1,6 @@
 """A policy as one file of plain arrays, and states as nests of arrays: copied, written, read back."""
 
 import json
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
+from noisewise.core.files import written_whole
 
 #: Raised whenever the layout of the file or of any state changes.
 FORMAT = 1
@@ -59,14 +58,8 @@ def write_saved(
     if actions.labels is not None:
         arrays["labels"] = np.array(actions.labels)
     arrays["header"] = np.array(json.dumps({"format": FORMAT, **header}))
-    handle, draft = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    with written_whole(path) as draft, draft.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def read_saved(path: Path) -> Saved:

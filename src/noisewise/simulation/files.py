@@ -1,8 +1,6 @@
 """Simulations in Parquet files, with everything needed to repeat them."""
 
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from noisewise.core.files import written_whole
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 
 #: Raised whenever the layout changes.
@@ -54,14 +53,8 @@ def save_simulations(simulations: Sequence[Simulation], path: str | PathLike[str
         simulation.frame().with_columns(run=pl.lit(number, dtype=pl.Int32))
         for number, simulation in enumerate(simulations)
     )
-    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-    os.close(handle)
-    try:
+    with written_whole(target) as draft:
         frame.write_parquet(draft, metadata={KEY: header}, statistics=False)
-        os.replace(draft, target)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
 
 
 def load_simulations(path: str | PathLike[str]) -> list[Simulation]:

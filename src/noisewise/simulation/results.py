@@ -44,8 +44,8 @@ class Simulation:
 
     @property
     def covered(self) -> NDArray[np.bool_]:
-        """Whether the certificate held at every checkpoint, ``(R,)``."""
-        return np.asarray((self.distance <= self.radius).all(axis=1))
+        """Whether the certificate held at every checkpoint, ``(R,)``: no regret above its bound."""
+        return np.asarray((self.simple_regret <= self.bound + 1e-12).all(axis=1))
 
     def frame(self) -> "pl.DataFrame":
         """One row per replication and checkpoint, as a polars frame.

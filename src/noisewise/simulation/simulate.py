@@ -128,9 +128,7 @@ class _Run:
                 "`policy` must be a policy, such as nw.vaee(actions), and `env` an Environment; "
                 f"got {policy!r} and {env!r}."
             )
-        if policy.actions.dim != env.actions.dim or (
-            policy.actions is not env.actions and policy.actions.vectors.shape != env.actions.vectors.shape
-        ):
+        if not env.fits(policy.actions):
             raise ValueError(
                 f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
             )

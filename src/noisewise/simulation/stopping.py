@@ -12,7 +12,7 @@ import numpy as np
 
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
-from noisewise.core.model import Model, contrast_widths
+from noisewise.core.model import CANCELLED, Model, contrast_widths
 from noisewise.core.selection import Mask, regret_bound
 
 #: By name: what must hold to stop.
@@ -76,7 +76,9 @@ def likelihood_ratio(model: Model, action: int) -> float:
     widths = contrast_widths(model, action)
     ratio = np.inf
     for k in range(widths.size):
-        if k != action and widths[k] > 0.0:
+        # A copy of the action is as good as it: their difference is rounding, and no rival.
+        terms = model.squared_widths[k] + model.squared_widths[action]
+        if k != action and widths[k] * widths[k] > 2.0 * CANCELLED * terms:
             lead = max(0.0, model.means[action] - model.means[k])
             ratio = min(ratio, lead * lead / (2.0 * widths[k] * widths[k]))
     return ratio

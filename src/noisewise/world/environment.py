@@ -113,6 +113,13 @@ class Environment:
                 f"got {self.action_sigma.size}."
             )
 
+    def fits(self, actions: ActionSet) -> bool:
+        """Whether these are the actions of this world, or look like those that it draws."""
+        if actions is self.actions:
+            return True
+        same_shape = actions.vectors.shape == self.actions.vectors.shape
+        return same_shape and (self._fixed is None or actions.fingerprint() == self._fixed.fingerprint())
+
     def sigmas(self, horizon: int, seed: int, replication: int) -> Floats:
         """The sigmas of one replication's rounds."""
         check_count("horizon", horizon)

@@ -1,0 +1,31 @@
+"""Writing a file whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[Path]:
+    """A draft beside ``target`` to write to; it takes the target's place when the block ends well."""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"`path` must be in a folder that exists; got {str(target)!r}.")
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+        # mkstemp makes files for the owner alone; a result is for whom the folder is.
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
