@@ -42,10 +42,9 @@ def check_probability(name: str, value: Any) -> float:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return ``value`` as an integer of at least ``least``."""
-    try:
-        count = operator.index(None if _is_bool(value) else value)
-    except TypeError:
-        raise TypeError(f"`{name}` must be a whole number; got {value!r}.") from None
+    if _is_bool(value) or not hasattr(value, "__index__"):
+        raise TypeError(f"`{name}` must be a whole number; got {value!r}.")
+    count = operator.index(value)
     if count < least:
         raise ValueError(f"`{name}` must be at least {least}; got {count}.")
     return count
