@@ -17,7 +17,7 @@ from noisewise.core.model import (
     RECENTRE_AFTER,
     REFRESH_AFTER,
     RESIDUAL,
-    TOLD,
+    SINCE_CENTRED,
     WORN,
     contrast_widths,
     count,
@@ -44,12 +44,14 @@ BATCH = 64
 @compiled_body(fold, flags=REORDERED)
 def _fold_loops(model, action, reward, sigma):
     worn, far = _learn(model, action, reward, sigma)
-    if worn > 0 or model.tally[AGE] >= REFRESH_AFTER:
+    tally = model.tally
+    if worn > 0 or tally[AGE] >= REFRESH_AFTER:
         _refresh_worn(
-            model.columns, model.factor, model.reciprocals, model.squared_widths, model.floors, model.tally
+            model.columns, model.factor, model.reciprocals, model.squared_widths, model.floors, tally
         )
-    if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
+    if far > FAR or tally[SINCE_CENTRED] >= RECENTRE_AFTER:
         _recentre_arrays(model.columns, model.factor, model.centre, model.means)
+        tally[SINCE_CENTRED] = 0.0
 
 
 # The calls above are not inlined and take only the arrays they need: handing over the whole model there
@@ -57,25 +59,29 @@ def _fold_loops(model, action, reward, sigma):
 @compiled_body(flags=REORDERED)
 def _learn(model, action, reward, sigma):
     """Learn one measurement; return how many widths are worn, and ‖θ̂ - centre‖² in the norm of V."""
-    dim = model.columns.shape[0]
-    half, row, step = model.half, model.row, model.step
+    # Every array is taken from the model once: each taking counts a reference.
+    columns, factor, pivots, reciprocals = model.columns, model.factor, model.pivots, model.reciprocals
+    half, row, step, products = model.half, model.row, model.step, model.scratch
+    centre, means, tally = model.centre, model.means, model.tally
+    dim = columns.shape[0]
     predicted = 0.0
     for i in range(dim):
-        half[i] = model.columns[i, action]
-        row[i] = model.columns[i, action]
-        predicted += model.columns[i, action] * model.centre[i]
+        entry = columns[i, action]
+        half[i] = entry
+        row[i] = entry
+        predicted += entry * centre[i]
     row[dim] = reward - predicted
-    squared_width = _solve(model.factor, model.reciprocals, half, step)
+    squared_width = _solve(factor, reciprocals, half, step)
     variance = sigma * sigma + squared_width
-    gain = (reward - model.means[action]) / variance
-    far = _rotate(model.factor, model.pivots, model.reciprocals, row, 1.0 / (sigma * sigma), model.tally)
-    count(model.tally, squared_width, sigma)
+    gain = (reward - means[action]) / variance
+    far = _rotate(factor, pivots, reciprocals, row, 1.0 / (sigma * sigma), tally)
+    count(tally, squared_width, sigma)
     scale = math.sqrt(variance)
     for i in range(dim):
         step[i] /= scale
-    _project(model.columns, step, model.scratch)
-    worn = _lower(model.squared_widths, model.floors, model.scratch)
-    _move(model.means, model.scratch, gain * scale)
+    _project(columns, step, products)
+    worn = _lower(model.squared_widths, model.floors, products)
+    _move(means, products, gain * scale)
     return worn, far
 
 
@@ -313,23 +319,23 @@ def _first_largest_of_both(values, one, other):
 
 @compiled_body(most_optimistic, flags=NO_NAN)
 def _most_optimistic_loops(model, allowed, radius):
-    upper = model.scratch
+    upper, means, squared_widths = model.scratch, model.means, model.squared_widths
     for k in range(upper.size):
-        upper[k] = model.means[k] + radius * math.sqrt(model.squared_widths[k])
+        upper[k] = means[k] + radius * math.sqrt(squared_widths[k])
     return first_largest(upper, allowed)
 
 
 @compiled_body(drop_ruled_out, flags=NO_NAN)
 def _drop_ruled_out_loops(model, candidates, radius):
     # Three simple loops vectorise; one that does everything does not.
-    slack = model.scratch
+    slack, means, squared_widths = model.scratch, model.means, model.squared_widths
     for k in range(candidates.size):
-        slack[k] = radius * math.sqrt(model.squared_widths[k])
+        slack[k] = radius * math.sqrt(squared_widths[k])
     floor = -np.inf
     for k in range(candidates.size):
-        floor = max(floor, model.means[k] - slack[k] if candidates[k] else -np.inf)
+        floor = max(floor, means[k] - slack[k] if candidates[k] else -np.inf)
     for k in range(candidates.size):
-        candidates[k] = candidates[k] & (model.means[k] + slack[k] >= floor)
+        candidates[k] = candidates[k] & (means[k] + slack[k] >= floor)
 
 
 @compiled_body(regret_bound, inline=False)

@@ -46,6 +46,7 @@ TOTAL_PRECISION = 1
 TOLD = 2
 AGE = 3
 RESIDUAL = 4
+SINCE_CENTRED = 5
 
 
 class Model(NamedTuple):
@@ -59,7 +60,7 @@ class Model(NamedTuple):
     squared_widths: Floats  # (n,): ‖a‖² in the norm of V⁻¹
     means: Floats  # (n,): <θ̂, a>
     floors: Floats  # (n,): WORN times the last exact squared width
-    tally: Floats  # (5,): log det V/ridge^dim, total precision, measurements, since refresh, residual
+    tally: Floats  # (6,): what the names above say
     half: Floats  # (dim,): scratch
     step: Floats  # (dim,): scratch
     row: Floats  # (dim+1,): scratch
@@ -83,7 +84,7 @@ def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
         squared_widths=squared_widths,
         means=np.zeros(n),
         floors=WORN * squared_widths,
-        tally=np.zeros(5),
+        tally=np.zeros(6),
         half=np.empty(dim),
         step=np.empty(dim),
         row=np.empty(dim + 1),
@@ -134,7 +135,7 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     if refresh_all:
         model.tally[AGE] = 0.0
     far = float(model.pivots @ model.factor[:, dim] ** 2)
-    if far > FAR or model.tally[TOLD] % RECENTRE_AFTER == 0.0:
+    if far > FAR or model.tally[SINCE_CENTRED] >= RECENTRE_AFTER:
         recentre(model)
 
 
@@ -197,6 +198,7 @@ def recentre(model: Model) -> None:
     dim, n = model.columns.shape
     model.centre[:] = theta(model)
     model.factor[:, dim] = 0.0
+    model.tally[SINCE_CENTRED] = 0.0
 
     def predict(rows: slice) -> None:
         project(model, model.centre, rows, model.means[rows])
@@ -212,6 +214,7 @@ def count(tally: Floats, squared_width: float, sigma: float) -> None:
     tally[TOTAL_PRECISION] += weight
     tally[TOLD] += 1.0
     tally[AGE] += 1.0
+    tally[SINCE_CENTRED] += 1.0
 
 
 def theta(model: Model) -> Floats:

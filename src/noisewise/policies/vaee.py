@@ -65,8 +65,9 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
 @kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Lines 4-8: learn the measurement, then drop the actions it rules out."""
-    fold(state.model, action, reward, sigma)
-    drop_ruled_out(state.model, state.candidates, confidence_radius(params.setting.radius, state.model))
+    model = state.model
+    fold(model, action, reward, sigma)
+    drop_ruled_out(model, state.candidates, confidence_radius(params.setting.radius, model))
     state.last[0] = action
 
 

@@ -62,25 +62,28 @@ def make_loop(rule: Rule) -> Loop:
     def loop(
         params: Any, state: Any, truth: Truth, record: Record, stop: Stop, start: int
     ) -> tuple[int, bool]:
-        best = truth.means.max()
-        allowed = np.ones(truth.means.size, np.bool_)
+        # Arrays used in every round are taken out of their tuples once.
+        sigmas, means, noise, draws = truth.sigma, truth.means, truth.noise, truth.draws
+        action_sigma, pulled, checkpoints = truth.action_sigma, record.pulled, record.checkpoints
+        best = means.max()
+        allowed = np.ones(means.size, np.bool_)
         # No two actions differ by more than this, whatever was measured.
         trivial = 2.0 * params.setting.radius.norm_bound * params.setting.radius.max_norm
         checkpoint = int(record.progress[0])
         cumulative, precision = record.progress[1], record.progress[2]
-        for t in range(start, truth.sigma.size):
+        for t in range(start, sigmas.size):
             if wants_plan(params, state):
                 record.progress[0], record.progress[1], record.progress[2] = checkpoint, cumulative, precision
                 return t, False
-            before = truth.sigma[t] if truth.announced else math.nan
-            action = choose(params, state, allowed, before, truth.draws[t])
-            sigma = truth.sigma[t] * truth.action_sigma[action]
-            reward = truth.means[action] + sigma * truth.noise[t]
+            before = sigmas[t] if truth.announced else math.nan
+            action = choose(params, state, allowed, before, draws[t])
+            sigma = sigmas[t] * action_sigma[action]
+            reward = means[action] + sigma * noise[t]
             absorb(params, state, action, reward, math.nan if truth.hidden else sigma)
-            record.pulled[t] = action
-            cumulative += best - truth.means[action]
+            pulled[t] = action
+            cumulative += best - means[action]
             precision += 1.0 / (sigma * sigma)
-            due = checkpoint < record.checkpoints.size and t + 1 == record.checkpoints[checkpoint]
+            due = checkpoint < checkpoints.size and t + 1 == checkpoints[checkpoint]
             if not due and stop.kind == NEVER:
                 continue
             advised, radius = recommend(params, state), radius_now(params, state)
