@@ -65,7 +65,7 @@ def test_an_unknown_suffix_is_refused(name, options, tmp_path):
 
 
 def test_a_missing_folder_is_named(options, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"`path` must lie in a folder that exists; got '.*none"):
+    with pytest.raises(FileNotFoundError, match=r"`path` must be in a folder that exists; got '.*none"):
         save_chart(widths_per_option(options), tmp_path / "none" / "chart.json")
 
 

@@ -118,12 +118,17 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch):
     monkeypatch.setattr(sys.modules["noisewise.simulation.simulate"], "CHUNK", 1)
     policy = nw.vaee(SPHERE.actions)
     nw.simulate(policy, ENV, horizon=10, replications=1)  # compiled before the clock starts
+    # A process started in the background ignores Ctrl-C unless told otherwise.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
-    timer.start()
     start = time.monotonic()
-    with pytest.raises(nw.SimulationInterrupted) as caught:
-        nw.simulate(policy, ENV, horizon=2000, replications=100_000, threads=2)
-    timer.join()
+    try:
+        timer.start()
+        with pytest.raises(nw.SimulationInterrupted) as caught:
+            nw.simulate(policy, ENV, horizon=2000, replications=100_000, threads=2)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - start < 30
     finished = caught.value.finished
     assert 0 < finished.replications < 100_000

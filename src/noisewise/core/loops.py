@@ -12,6 +12,7 @@ import numpy as np
 from noisewise.core.kernels import REORDERED, compiled_body
 from noisewise.core.model import (
     AGE,
+    BATCH,
     CANCELLED,
     FAR,
     RECENTRE_AFTER,
@@ -25,6 +26,7 @@ from noisewise.core.model import (
     distance_to,
     fold,
     perturbed_means,
+    recentre,
     theta,
 )
 from noisewise.core.selection import (
@@ -37,25 +39,28 @@ from noisewise.core.selection import (
     widest,
 )
 
-#: Actions whose widths are recomputed together.
-BATCH = 64
 
-
+# Nothing here allocates or calls what is not inlined: next to such a call Numba counts a reference to
+# every array of the model in every round, which takes a fifth of it.
 @compiled_body(fold, flags=REORDERED)
 def _fold_loops(model, action, reward, sigma):
     worn, far = _learn(model, action, reward, sigma)
-    tally = model.tally
-    if worn > 0 or tally[AGE] >= REFRESH_AFTER:
-        _refresh_worn(
-            model.columns, model.factor, model.reciprocals, model.squared_widths, model.floors, tally
-        )
-    if far > FAR or tally[SINCE_CENTRED] >= RECENTRE_AFTER:
-        _recentre_arrays(model.columns, model.factor, model.centre, model.means)
-        tally[SINCE_CENTRED] = 0.0
+    if worn > 0 or _is_old(model):
+        _refresh_worn(model)
+    if far > FAR or _is_uncentred(model):
+        recentre(model)
 
 
-# The calls above are not inlined and take only the arrays they need: handing over the whole model there
-# slows down every round.
+@compiled_body()
+def _is_old(model):
+    return model.tally[AGE] >= REFRESH_AFTER
+
+
+@compiled_body()
+def _is_uncentred(model):
+    return model.tally[SINCE_CENTRED] >= RECENTRE_AFTER
+
+
 @compiled_body(flags=REORDERED)
 def _learn(model, action, reward, sigma):
     """Learn one measurement; return how many widths are worn, and ‖θ̂ - centre‖² in the norm of V."""
@@ -164,18 +169,30 @@ def _move(means, products, gain):
         means[k] += products[k] * gain
 
 
-@compiled_body(flags=REORDERED, inline=False)
-def _refresh_worn(columns, factor, reciprocals, squared_widths, floors, tally):
+@compiled_body(flags=REORDERED)
+def _refresh_worn(model):
     """Recompute worn squared widths, a batch of actions at a time; all of them when it is time."""
-    dim, n = columns.shape
+    _refresh_arrays(
+        model.columns,
+        model.factor,
+        model.reciprocals,
+        model.squared_widths,
+        model.floors,
+        model.tally,
+        model.batch,
+        model.halves,
+    )
+
+
+@compiled_body(flags=REORDERED)
+def _refresh_arrays(columns, factor, reciprocals, squared_widths, floors, tally, batch, halves):
     refresh_all = tally[AGE] >= REFRESH_AFTER
-    batch, halves = np.empty(BATCH, np.int64), np.empty((dim, BATCH))
-    size = 0
-    for k in range(n):
+    size, last = 0, floors.size - 1
+    for k in range(floors.size):
         if refresh_all or squared_widths[k] < floors[k]:
             batch[size] = k
             size += 1
-        if size == BATCH or (k == n - 1 and size > 0):
+        if size == BATCH or (k == last and size > 0):
             _squared_widths_of(columns, factor, reciprocals, batch, size, halves, squared_widths)
             for b in range(size):
                 floors[batch[b]] = WORN * squared_widths[batch[b]]
@@ -203,10 +220,14 @@ def _squared_widths_of(columns, factor, reciprocals, batch, size, halves, square
             squared_widths[batch[b]] += halves[i, b] * halves[i, b] * reciprocal
 
 
-@compiled_body(flags=REORDERED, inline=False)
-def _recentre_arrays(columns, factor, centre, means):
-    dim = columns.shape[0]
-    away = np.empty(dim)
+@compiled_body(recentre, flags=REORDERED)
+def _recentre_loops(model):
+    _recentre_arrays(model.columns, model.factor, model.centre, model.half, model.means, model.tally)
+
+
+@compiled_body(flags=REORDERED)
+def _recentre_arrays(columns, factor, centre, away, means, tally):
+    dim = centre.size
     for i in range(dim - 1, -1, -1):
         rest = factor[i, dim]
         for j in range(i + 1, dim):
@@ -216,6 +237,7 @@ def _recentre_arrays(columns, factor, centre, means):
         centre[i] += away[i]
         factor[i, dim] = 0.0
     _project(columns, centre, means)
+    tally[SINCE_CENTRED] = 0.0
 
 
 @compiled_body(theta, inline=False)

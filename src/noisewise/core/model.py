@@ -17,7 +17,7 @@ with this as its border) is a second class with the same verbs; rules would not 
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ from noisewise.core.rows import map_rows, row_blocks, workspace
 WORN = 1e-2
 #: Right-hand sides of one triangular solve: as many as stay in the cache.
 SOLVED_TOGETHER = 4096
+#: The same for compiled code.
+BATCH = 64
 #: Rounding errors of subtraction add up: everything is recomputed after so many measurements.
 REFRESH_AFTER = 20_000
 #: The centre moves when ‖θ̂ - centre‖² in the norm of V exceeds this: larger numbers cost digits.
@@ -61,9 +63,11 @@ class Model(NamedTuple):
     means: Floats  # (n,): <θ̂, a>
     floors: Floats  # (n,): WORN times the last exact squared width
     tally: Floats  # (6,): what the names above say
-    half: Floats  # (dim,): scratch
-    step: Floats  # (dim,): scratch
-    row: Floats  # (dim+1,): scratch
+    halves: Floats  # (dim, BATCH): scratch, like all that follow
+    batch: NDArray[np.int64]  # (BATCH,)
+    half: Floats  # (dim,)
+    step: Floats  # (dim,)
+    row: Floats  # (dim+1,)
     scratch: Floats  # (n,)
 
 
@@ -85,6 +89,8 @@ def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
         means=np.zeros(n),
         floors=WORN * squared_widths,
         tally=np.zeros(6),
+        halves=np.empty((dim, BATCH)),
+        batch=np.empty(BATCH, dtype=np.int64),
         half=np.empty(dim),
         step=np.empty(dim),
         row=np.empty(dim + 1),
@@ -94,7 +100,8 @@ def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
 
 def copy_model(model: Model) -> Model:
     """An independent copy; the actions' vectors are shared."""
-    return Model(model.columns, *(array.copy() for array in model[1:]))
+    copies: Any = (array.copy() for array in model[1:])
+    return Model(model.columns, *copies)
 
 
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:

@@ -10,7 +10,6 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
-from noisewise.core.radius import confidence_radius
 from noisewise.core.selection import Mask, drop_ruled_out, first_largest, first_largest_candidate, widest
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.options import SharedOptions, constructor, constructor_with, with_defaults
@@ -65,9 +64,8 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
 @kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Lines 4-8: learn the measurement, then drop the actions it rules out."""
-    model = state.model
-    fold(model, action, reward, sigma)
-    drop_ruled_out(model, state.candidates, confidence_radius(params.setting.radius, model))
+    fold(state.model, action, reward, sigma)
+    drop_ruled_out(state.model, state.candidates, present_radius(params, state))
     state.last[0] = action
 
 

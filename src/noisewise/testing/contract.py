@@ -23,6 +23,8 @@ MakePolicy = Callable[[Any], Policy]
 AGREEMENT = 1e-6
 #: Noise that contradicts the error bars: what an early measurement ruled out, a later one would not.
 SURPRISE = 30.0
+#: Arrays of a model that may hold anything between two measurements.
+SCRATCH = ("scratch", "halves", "batch", "half", "step", "row")
 #: Histories tried to find one where an undeclared property fails.
 TRIES = 20
 #: Seeds tried on each of them if the rule makes random choices.
@@ -248,9 +250,7 @@ def _arrays(policy: Policy) -> dict[str, Any]:
 
 def _same(one: Any, two: Any, name: str) -> bool:
     # Scratch space may hold anything.
-    return name.rsplit(".", 1)[-1] in ("scratch", "half", "step", "row") or np.array_equal(
-        one, two, equal_nan=True
-    )
+    return name.rsplit(".", 1)[-1] in SCRATCH or np.array_equal(one, two, equal_nan=True)
 
 
 def _agree(one: Policy, two: Policy) -> bool:
