@@ -1,5 +1,6 @@
 """Results: frames, summaries, paired comparisons, and files that give everything back."""
 
+import dataclasses
 import json
 from dataclasses import fields
 
@@ -235,7 +236,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_draft(sim, other, tmp_p
 
 
 def test_options_that_no_file_can_hold_get_one_sentence(tmp_path):
-    sim = replace(run(replications=1), options={"odd": object()})
+    sim = dataclasses.replace(run(replications=1), options={"odd": object()})
     with pytest.raises(TypeError, match="options of policy and world must be plain numbers and strings"):
         sim.save(tmp_path / "x.parquet")
     assert list(tmp_path.iterdir()) == []
