@@ -69,4 +69,4 @@ def compare(n_actions: int, dim: int, horizon: int, replications: int, target: f
 
 def rows() -> list[Row]:
     """Both sizes."""
-    return [compare(100, 10, 2000, 40, target=25.0), compare(10_000, 50, 300, 3, target=1.5)]
+    return [compare(100, 10, 5000, 20, target=25.0), compare(10_000, 50, 300, 3, target=1.5)]
