@@ -141,6 +141,9 @@ def test_the_cache_notices_the_sources(tmp_path, monkeypatch):
     ours = cache_directory(rule_named("vaee"))
     assert ours.parent == tmp_path / "noisewise"
     assert cache_directory(replace(rule_named("vaee"), choose=test_shapes_and_meanings)) != ours
+    # Each function counts: reading the machine code back imports the modules of all of them.
+    assert cache_directory(replace(rule_named("vaee"), init=start)) != ours
+    assert cache_directory(replace(rule_named("vaee"), wants_plan=every_tenth)) != ours
     (tmp_path / "file").touch()
     monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path / "file"))
     assert cache_directory(rule_named("vaee")) is None

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import threading
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,16 @@ def _sources_hash(rule: Rule) -> str:
 
     digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
     digest.update(_own_sources())
-    for function in (rule.choose, rule.absorb, rule.recommend, rule.radius, rule.candidates):
-        module: Any = inspect.getmodule(function)
-        file = getattr(module, "__file__", None)
-        if file and not function.__module__.startswith("noisewise."):
-            digest.update(Path(file).read_bytes())
+    # Every function counts, also those that are not compiled: what they return is part of the machine
+    # code's signature, and reading that back imports their modules.
+    for field in fields(rule):
+        function = getattr(rule, field.name)
+        home = getattr(function, "__module__", None) or ""
+        if callable(function) and not home.startswith("noisewise."):
+            digest.update(f"{home}.{getattr(function, '__qualname__', '')}".encode())
+            file = getattr(inspect.getmodule(function), "__file__", None)
+            if file:
+                digest.update(Path(file).read_bytes())
     return digest.hexdigest()[:20]
 
 
