@@ -17,7 +17,7 @@ from noisewise.core.model import TOLD, Model
 from noisewise.policies.least_squares import State, plain_init
 from noisewise.policies.policy import Policy
 from noisewise.policies.registry import rule_named
-from noisewise.simulation.compiling import cache_directory
+from noisewise.simulation.compiling import _sources_behind, cache_directory
 
 SPHERE = nw.instances.sphere(20, 3)
 ENV = SPHERE.environment(nw.schedules.log_uniform)
@@ -144,9 +144,17 @@ def test_the_cache_notices_the_sources(tmp_path, monkeypatch):
     # Each function counts: reading the machine code back imports the modules of all of them.
     assert cache_directory(replace(rule_named("vaee"), init=start)) != ours
     assert cache_directory(replace(rule_named("vaee"), wants_plan=every_tenth)) != ours
+    assert cache_directory(rule_named("widest")) != ours
     (tmp_path / "file").touch()
     monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path / "file"))
     assert cache_directory(rule_named("vaee")) is None
+
+
+def test_the_cache_follows_imports():
+    behind = _sources_behind({"noisewise.policies.vagd"})
+    assert {"noisewise.policies.least_squares", "noisewise.core.model", "noisewise.core.rows"} <= set(behind)
+    assert "noisewise.policies.vaee" not in behind
+    assert all(behind[name] for name in ("noisewise.policies.vagd", "noisewise.core.model"))
 
 
 @pytest.mark.parametrize(

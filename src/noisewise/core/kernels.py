@@ -14,6 +14,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Reordering sums and fusing multiply-adds is safe for us; assuming the absence of NaN is not.
 REORDERED = frozenset({"reassoc", "contract"})
+#: Where the compiled bodies live: apart, because a live policy never loads them.
+KERNEL_BODIES = ("noisewise.core.loops",)
 
 
 class _Kernel(NamedTuple):
@@ -52,8 +54,8 @@ def register_kernels() -> None:
     """Make all kernels recorded so far callable from Numba code."""
     from numba.extending import overload
 
-    # The loops live apart: a live policy never loads them.
-    import_module("noisewise.core.loops")
+    for module in KERNEL_BODIES:
+        import_module(module)
     while _waiting:
         entry = _waiting.pop(0)
         options: Any = {

@@ -72,6 +72,12 @@ class Rule:
     reconstruction: bool = False
     """Whether the original could not be consulted, so that this is our reading of it."""
     reference: str = ""
+    year: int | None = None
+    """When it was published."""
+    guarantee: str = ""
+    """What is proven about it, in words: "anytime certificate", "regret", "none"."""
+    cost: str = ""
+    """Arithmetic per round, as in "n·dim"."""
 
 
 def check_horizon(rule: Rule, horizon: int | None) -> None:

@@ -1,8 +1,8 @@
 """Compiling a rule's loop, with a disk cache that notices every edit of our sources and of the rule's."""
 
+import ast
 import functools
 import hashlib
-import inspect
 import os
 import sys
 import tempfile
@@ -11,8 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import noisewise
-from noisewise.core.kernels import register_kernels
+from noisewise.core.kernels import KERNEL_BODIES, register_kernels
 from noisewise.policies.rule import Rule
 from noisewise.simulation.loop import Loop, make_loop
 
@@ -57,33 +56,51 @@ def cache_directory(rule: Rule) -> Path | None:
 
 
 def _sources_hash(rule: Rule) -> str:
-    """A hash of our sources and of the modules that a rule from elsewhere is written in.
+    """A hash of every source that the rule's machine code is made from.
 
     Numba's own cache compares only the file of the outermost function: an edited kernel would keep
-    answering with its old code.
+    answering with its old code. Rules that import nothing of an edited file keep theirs.
     """
     import numba
 
     digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
-    digest.update(_own_sources())
+    homes = {make_loop.__module__, register_kernels.__module__, *KERNEL_BODIES}
     # Every function counts, also those that are not compiled: what they return is part of the machine
     # code's signature, and reading that back imports their modules.
     for field in fields(rule):
         function = getattr(rule, field.name)
-        home = getattr(function, "__module__", None) or ""
-        if callable(function) and not home.startswith("noisewise."):
+        if callable(function):
+            home = getattr(function, "__module__", None) or ""
             digest.update(f"{home}.{getattr(function, '__qualname__', '')}".encode())
-            file = getattr(inspect.getmodule(function), "__file__", None)
-            if file:
-                digest.update(Path(file).read_bytes())
+            homes.add(home)
+    for name, source in sorted(_sources_behind(homes).items()):
+        digest.update(name.encode())
+        digest.update(source)
     return digest.hexdigest()[:20]
 
 
-@functools.cache
-def _own_sources() -> bytes:
-    digest = hashlib.sha256()
-    home = Path(noisewise.__file__).parent
-    for room in ("core", "policies", "simulation"):
-        for path in sorted((home / room).glob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.digest()
+def _sources_behind(modules: set[str]) -> dict[str, bytes]:
+    """The sources of these modules and, of those in this package, of all that they import from it."""
+    sources: dict[str, bytes] = {}
+    waiting = set(modules)
+    while waiting:
+        name = waiting.pop()
+        sources[name], imported = _source_of(name)
+        waiting |= imported - sources.keys()
+    return sources
+
+
+def _source_of(name: str) -> tuple[bytes, set[str]]:
+    """A module's source, and the modules of this package that it imports."""
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if file is None or not Path(file).is_file():
+        return b"", set()
+    source = Path(file).read_bytes()
+    imported = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            imported |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+    return source, {found for found in imported if found.startswith("noisewise.") and found in sys.modules}
