@@ -127,8 +127,8 @@ class Policy:
             announced = math.nan
         elif sigma is None:
             raise ValueError(
-                f"`sigma` must be given to ask {self.name!r}, which needs the noise of the coming measurement "
-                "before the choice; got None."
+                f"`sigma` must be given to ask {self.name!r}, which needs the noise of a measurement "
+                "before it chooses it; got None."
             )
         mask = self._allowed(allowed)
         if isinstance(pending, str) or not isinstance(pending, Iterable):
