@@ -10,11 +10,15 @@ from noisewise.testing import CHECKS
 #: What a rule cannot do without.
 OPTIONS = {
     "vaee_as_printed": {"sigma_min": 1e-3},
-    **dict.fromkeys(("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown"), {"horizon": 60}),
+    **{
+        name: {"horizon": 60}
+        for name in ("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown")
+    },
     # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
-    **dict.fromkeys(
-        ("voful", "voful2"), {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
-    ),
+    **{
+        name: {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
+        for name in ("voful", "voful2")
+    },
 }
 VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
