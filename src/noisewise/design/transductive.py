@@ -225,7 +225,7 @@ def _begin(problem: _Problem, sampled: Indices) -> _Working:
     weights = np.full(len(kept), 1.0 / len(kept))
     root = _root(coordinates[kept], weights)
     worst = problem.directions.worst(root, 0.0)
-    chosen = choose_diverse(product(worst.vectors, root), 4 * rank, level=0.0, mass=50.0 / worst.largest)
+    chosen = choose_diverse(product(worst.vectors, root), 4 * rank, level=0.0, mass=1.0 / worst.largest)
     return _Working(sampled[kept], weights, worst.keys[chosen], worst.vectors[chosen])
 
 
@@ -249,7 +249,7 @@ def _grow(
 ) -> _Working | None:
     """Add what contradicts the design, diverse on both sides, and drop what plays no part."""
     prices, worst, value = priced.prices, priced.worst, priced.value
-    most, level, mass = max(2 * priced.root.shape[1], 50), 1.0 + 0.2 * gap, max(50.0, 5.0 / reached)
+    most, level, mass = max(2 * priced.root.shape[1], 50), 1.0 + 0.2 * gap, 1.0 / max(1.0, 5.0 / reached)
     plays = (priced.shares > 1e-3 / len(priced.shares)) | (
         prices[working.indices] > value * (1.0 - min(0.5, 3.0 * reached))
     )
