@@ -56,7 +56,8 @@ def solve_restricted(actions: Floats, directions: Floats, weights: Floats, gap: 
     point = _at(actions, directions, weights * (1.2 * largest))
     assert point is not None
     n_terms = len(actions) + len(directions)
-    nu = min(0.1, 3.0 * gap) * float(point.weights.sum()) / n_terms
+    # Close to the wanted end, but not so close that the first steps are lost in a corner.
+    nu = min(0.1, max(0.01, 3.0 * gap)) * float(point.weights.sum()) / n_terms
     for _ in range(MAX_STEPS):
         multipliers = nu / (1.0 - point.q_values)
         if _gap(point, multipliers) <= gap:

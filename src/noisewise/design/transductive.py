@@ -136,7 +136,7 @@ def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesig
     working = _begin(problem, sampled)
     lower_bound, value, found = 0.0, np.inf, (working.indices, working.weights)
     # Early rounds need not be solved better than the rows that are missing allow.
-    tolerance = 0.05
+    tolerance, halved = 0.05, np.inf
     for _ in range(MAX_ROUNDS):
         solved = solve_restricted(
             problem.take(working.indices), working.directions, working.weights, tolerance
@@ -148,7 +148,9 @@ def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesig
         reached = value / lower_bound - 1.0
         if reached <= gap:
             break
-        grown = _grow(problem, working, solved, priced, reached, gap)
+        # Rows are dropped only on the way down: what comes and goes would keep it from ending.
+        grown = _grow(problem, working, solved, priced, reached, gap, drop=reached < 0.5 * halved)
+        halved = min(halved, reached) if reached < 0.5 * halved else halved
         if grown is None and tolerance <= 0.03 * gap:
             break  # as close as float64 allows
         finest = 0.3 * gap if grown is not None else 0.1 * tolerance
@@ -245,7 +247,14 @@ def _pricing(working: _Working, multipliers: Floats, root: Floats) -> Floats:
 
 
 def _grow(
-    problem: _Problem, working: _Working, solved: Solved, priced: _Priced, reached: float, gap: float
+    problem: _Problem,
+    working: _Working,
+    solved: Solved,
+    priced: _Priced,
+    reached: float,
+    gap: float,
+    *,
+    drop: bool,
 ) -> _Working | None:
     """Add what contradicts the design, diverse on both sides, and drop what plays no part."""
     prices, worst, value = priced.prices, priced.worst, priced.value
@@ -256,6 +265,8 @@ def _grow(
     binds = (solved.multipliers > 1e-4 * solved.multipliers.max()) | (
         solved.q_values > (1.0 - min(0.5, 3.0 * reached)) * solved.q_values.max()
     )
+    if not drop:
+        plays[:], binds[:] = True, True
     violating = np.flatnonzero(prices > level * value)
     if len(violating) > 6 * most:
         violating = violating[np.argpartition(prices[violating], len(violating) - 6 * most)[-6 * most :]]
