@@ -24,6 +24,14 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
+def check_not_negative(name: str, value: Any) -> float:
+    """Return ``value`` as a finite float of at least 0."""
+    number = check_number(name, value)
+    if number < 0.0:
+        raise ValueError(f"`{name}` must be at least 0; got {value!r}.")
+    return number
+
+
 def check_sigma(value: Any) -> float:
     """Return a standard deviation whose weight 1/sigma² is a usable number."""
     sigma = check_positive("sigma", value)

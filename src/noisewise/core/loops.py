@@ -35,6 +35,7 @@ from noisewise.core.selection import (
     first_largest,
     first_largest_candidate,
     first_widest,
+    keep_near_best,
     most_optimistic,
     regret_bound,
 )
@@ -367,6 +368,15 @@ def _drop_ruled_out_loops(model, candidates, radius):
         floor = max(floor, means[k] - slack[k] if candidates[k] else -np.inf)
     for k in range(candidates.size):
         candidates[k] = candidates[k] & (means[k] + slack[k] >= floor)
+
+
+@compiled_body(keep_near_best, flags=NO_NAN)
+def _keep_near_best_loops(values, candidates, slack):
+    best = -np.inf
+    for k in range(values.size):
+        best = max(best, values[k] if candidates[k] else -np.inf)
+    for k in range(values.size):
+        candidates[k] = candidates[k] & (values[k] >= best - slack)
 
 
 @compiled_body(regret_bound, inline=False)

@@ -108,6 +108,12 @@ def _far_from(model: Model, candidates: Mask, radius: float, value: float) -> ND
     return np.concatenate(found) if found else NOBODY
 
 
+def keep_near_best(values: Floats, candidates: Mask, slack: float) -> None:
+    """Drop, in place, every candidate whose value is more than ``slack`` below the best candidate's."""
+    best = values.max(where=candidates, initial=-np.inf)
+    candidates &= values >= best - slack
+
+
 def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> float:
     """How far ``action`` can be below the best: the largest upper bound on a contrast to it.
 

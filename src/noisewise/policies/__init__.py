@@ -2,15 +2,21 @@
 
 from noisewise.policies.greedy import greedy
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.linnats import linnats, linnats_unknown
 from noisewise.policies.oful import oful
 from noisewise.policies.policy import Estimate, Policy
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
+from noisewise.policies.save import save
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import vaee, vaee_as_printed
 from noisewise.policies.vagd import static_design, vagd
+from noisewise.policies.varcb import varcb
+from noisewise.policies.voful import voful
+from noisewise.policies.voful2 import voful2
 from noisewise.policies.weighted_oful import weighted_oful
+from noisewise.policies.weighted_oful_plus import weighted_oful_plus
 from noisewise.policies.widest import widest
 
 __all__ = [
@@ -20,16 +26,23 @@ __all__ = [
     "Rule",
     "greedy",
     "linear_thompson",
+    "linnats",
+    "linnats_unknown",
     "load_policy",
     "make_policy",
     "oful",
     "register",
     "round_robin",
+    "save",
     "static_design",
     "uniform",
     "vaee",
     "vaee_as_printed",
     "vagd",
+    "varcb",
+    "voful",
+    "voful2",
     "weighted_oful",
+    "weighted_oful_plus",
     "widest",
 ]

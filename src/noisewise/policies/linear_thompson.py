@@ -1,4 +1,8 @@
-"""Linear Thompson sampling: measure what is best under a draw from the variance-weighted posterior."""
+"""Linear Thompson sampling: measure what is best under a draw from the variance-weighted posterior.
+
+Each round: draw ``θ̃`` from ``N(θ̂, scale²·V⁻¹)``, measure the action of the largest ``<θ̃, a>``, learn it with its
+sigma. ``N(θ̂, V⁻¹)`` is the posterior of the prior ``N(0, I/λ)`` under Gaussian noise.
+"""
 
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
@@ -6,7 +10,7 @@ from typing import Any, NamedTuple, Unpack
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
-from noisewise.core.checks import check_number
+from noisewise.core.checks import check_not_negative
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, perturbed_means
 from noisewise.core.selection import Mask, first_largest
@@ -25,10 +29,7 @@ class Params(NamedTuple):
 
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
     """Check the options."""
-    scale = check_number("scale", options["scale"])
-    if scale < 0.0:
-        raise ValueError(f"`scale` must be at least 0; got {options['scale']!r}.")
-    return Params(make_setting(actions, options), scale)
+    return Params(make_setting(actions, options), check_not_negative("scale", options["scale"]))
 
 
 @kernel
@@ -49,7 +50,10 @@ RULE = replace(
     choose=choose,
     n_draws=one_draw_per_feature,
     pools=False,
-    reference="Thompson sampling, weighted by the variances",
+    reference="Thompson 1933; linear: Agrawal and Goyal, ICML 2013, weighted by the variances",
+    year=2013,
+    guarantee="anytime certificate, whatever the scale; regret on average over the prior at scale 1",
+    cost="n·dim + dim²",
 )
 
 

@@ -1,4 +1,8 @@
-"""OFUL (Abbasi-Yadkori, Pál and Szepesvári 2011): optimism that takes all measurements for equally good."""
+"""OFUL (Abbasi-Yadkori, Pál and Szepesvári 2011): optimism that takes all measurements for equally good.
+
+Each round: measure the action of the largest ``<θ̂, a> + β·‖a‖``, learn it with the assumed sigma ``s``. With the
+default radius ``β = √(2·log(1/δ) + log det(V/λ)) + √λ·B``, where ``V = λ·I + Σ a aᵀ/s²``.
+"""
 
 from typing import Any, NamedTuple, Unpack
 
@@ -14,8 +18,8 @@ from noisewise.policies.least_squares import (
     State,
     best_mean,
     make_setting,
-    not_ruled_out,
-    present_radius,
+    scaled_radius,
+    within,
 )
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
@@ -27,6 +31,7 @@ class Params(NamedTuple):
 
     setting: Setting
     noise_level: float
+    scale: float
 
 
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
@@ -37,7 +42,8 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     """
     level = check_positive("noise_level", options["noise_level"])
     check_positive("ridge", options["ridge"])
-    return Params(make_setting(actions, options | {"ridge": options["ridge"] / level**2}), level)
+    setting = make_setting(actions, options | {"ridge": options["ridge"] / level**2})
+    return Params(setting, level, check_positive("scale", options["scale"]))
 
 
 def init(params: Params) -> State:
@@ -46,9 +52,15 @@ def init(params: Params) -> State:
 
 
 @kernel
+def radius(params: Params, state: State) -> float:
+    """``β + √λ·B``; only the stochastic part is scaled."""
+    return scaled_radius(params.setting.radius, state.model, params.scale)
+
+
+@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The most optimistic action."""
-    return most_optimistic(state.model, allowed, present_radius(params, state))
+    return most_optimistic(state.model, allowed, radius(params, state))
 
 
 @kernel
@@ -63,6 +75,12 @@ def imagine(params: Params, state: State, action: int, sigma: float) -> None:
     fold(state.model, action, state.model.means[action], params.noise_level)
 
 
+@kernel
+def candidates(params: Params, state: State) -> Mask:
+    """The actions that the confidence set does not rule out."""
+    return within(state.model, radius(params, state))
+
+
 RULE = Rule(
     name="oful",
     make_params=make_params,
@@ -71,21 +89,30 @@ RULE = Rule(
     absorb=absorb,
     imagine=imagine,
     recommend=best_mean,
-    radius=present_radius,
-    candidates=not_ruled_out,
+    radius=radius,
+    candidates=candidates,
     sees_sigma="never",
     order_free=True,
-    reference="Abbasi-Yadkori, Pál and Szepesvári 2011",
+    reference="Abbasi-Yadkori, Pál and Szepesvári, NeurIPS 2011",
+    year=2011,
+    guarantee="anytime certificate if no sigma exceeds the assumed one; cumulative regret d·√T, up to logarithms",
+    cost="n·dim + dim²",
 )
 
 
 @constructor_with(radius="self-normalised")
 def oful(
-    actions: ActionSet | ArrayLike, *, noise_level: float = 1.0, **shared: Unpack[SharedOptions]
+    actions: ActionSet | ArrayLike,
+    *,
+    noise_level: float = 1.0,
+    scale: float = 1.0,
+    **shared: Unpack[SharedOptions],
 ) -> Policy:
     """OFUL: optimism with unweighted least squares. It never looks at sigma.
 
     Args:
         noise_level: The sigma assumed for every measurement; the certificate holds if none is noisier.
+        scale: Multiplies the stochastic part of the radius; 1 is faithful.
     """
-    return Policy(RULE, actions, with_defaults("oful", shared) | {"noise_level": noise_level})
+    options = with_defaults("oful", shared) | {"noise_level": noise_level, "scale": scale}
+    return Policy(RULE, actions, options)

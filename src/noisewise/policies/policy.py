@@ -116,7 +116,8 @@ class Policy:
         """The action to measure next. Asking changes nothing; only telling does.
 
         Args:
-            sigma: The noise of the coming measurement, if it is known beforehand.
+            sigma: The noise of the coming measurement, if it is known beforehand; a rule that needs it
+                refuses to choose without.
             pending: Measurements under way, as actions or pairs (action, sigma). A missing sigma is the
                 median told so far; before the first, as large as the action is wide.
             allowed: The actions that can be measured this time. Default: all.
@@ -124,6 +125,11 @@ class Policy:
         announced = math.nan if sigma is None else check_sigma(sigma)
         if self.rule.sees_sigma != "before":
             announced = math.nan
+        elif sigma is None:
+            raise ValueError(
+                f"`sigma` must be given to ask {self.name!r}, which needs the noise of the coming measurement "
+                "before the choice; got None."
+            )
         mask = self._allowed(allowed)
         if isinstance(pending, str) or not isinstance(pending, Iterable):
             raise TypeError(f"`pending` must be a list of actions or pairs (action, sigma); got {pending!r}.")

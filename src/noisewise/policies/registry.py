@@ -14,12 +14,17 @@ from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
 from noisewise.policies.linear_thompson import RULE as LINEAR_THOMPSON
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.linnats import RULE as LINNATS
+from noisewise.policies.linnats import UNKNOWN as LINNATS_UNKNOWN
+from noisewise.policies.linnats import linnats, linnats_unknown
 from noisewise.policies.oful import RULE as OFUL
 from noisewise.policies.oful import oful
 from noisewise.policies.policy import Policy
 from noisewise.policies.round_robin import RULE as ROUND_ROBIN
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
+from noisewise.policies.save import RULE as SAVE
+from noisewise.policies.save import save
 from noisewise.policies.saving import actions_of, read_saved
 from noisewise.policies.uniform import RULE as UNIFORM
 from noisewise.policies.uniform import uniform
@@ -27,8 +32,16 @@ from noisewise.policies.vaee import AS_PRINTED, vaee, vaee_as_printed
 from noisewise.policies.vaee import RULE as VAEE
 from noisewise.policies.vagd import RULE as VAGD
 from noisewise.policies.vagd import STATIC, static_design, vagd
+from noisewise.policies.varcb import RULE as VARCB
+from noisewise.policies.varcb import varcb
+from noisewise.policies.voful import RULE as VOFUL
+from noisewise.policies.voful import voful
+from noisewise.policies.voful2 import RULE as VOFUL2
+from noisewise.policies.voful2 import voful2
 from noisewise.policies.weighted_oful import RULE as WEIGHTED_OFUL
 from noisewise.policies.weighted_oful import weighted_oful
+from noisewise.policies.weighted_oful_plus import RULE as WEIGHTED_OFUL_PLUS
+from noisewise.policies.weighted_oful_plus import weighted_oful_plus
 from noisewise.policies.widest import RULE as WIDEST
 from noisewise.policies.widest import widest
 
@@ -101,6 +114,13 @@ for _rule, _constructor in (
     (ROUND_ROBIN, round_robin),
     (GREEDY, greedy),
     (WEIGHTED_OFUL, weighted_oful),
+    (WEIGHTED_OFUL_PLUS, weighted_oful_plus),
+    (SAVE, save),
+    (VOFUL, voful),
+    (VOFUL2, voful2),
+    (VARCB, varcb),
+    (LINNATS, linnats),
+    (LINNATS_UNKNOWN, linnats_unknown),
     (OFUL, oful),
     (LINEAR_THOMPSON, linear_thompson),
 ):

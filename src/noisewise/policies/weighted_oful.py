@@ -1,4 +1,13 @@
-"""Weighted OFUL (Zhou, Gu and Szepesvári 2021): optimism with variance-weighted least squares."""
+"""Weighted OFUL (Zhou, Gu and Szepesvári 2021): optimism with variance-weighted least squares.
+
+Each round, with ``R`` the bound on the noise and ``s`` the smallest sigma that entered so far:
+
+1. measure the action of the largest ``<θ̂, a> + (β + √λ·B)·‖a‖``;
+2. learn it with the sigma ``max(R/√d, σ)``;
+3. ``β = 8·√(d·log(1 + t·A²/(s²·d·λ))·log(4t²/δ)) + 4·(R/s)·log(4t²/δ)``.
+
+The sub-Gaussian variant learns with sigma itself, and takes its radius from the self-normalised bound.
+"""
 
 import math
 from typing import Any, NamedTuple, Unpack
@@ -10,9 +19,15 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import TOLD, Floats, Model, fold, new_model
-from noisewise.core.radius import confidence_radius
-from noisewise.core.selection import Mask, drop_ruled_out, most_optimistic
-from noisewise.policies.least_squares import Setting, best_mean, imagine, make_setting
+from noisewise.core.selection import Mask, most_optimistic
+from noisewise.policies.least_squares import (
+    Setting,
+    best_mean,
+    imagine,
+    make_setting,
+    scaled_radius,
+    within,
+)
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -52,8 +67,7 @@ def radius(params: Params, state: State) -> float:
     """``β_t + √λ·B``; only the stochastic part β_t is scaled."""
     limits = params.setting.radius
     if not params.bounded:
-        stochastic = confidence_radius(limits, state.model) - limits.bias
-        return limits.bias + params.scale * stochastic
+        return scaled_radius(limits, state.model, params.scale)
     told = state.model.tally[TOLD]
     if told == 0.0:
         return limits.bias
@@ -83,9 +97,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
-    mask = np.ones(state.model.means.size, np.bool_)
-    drop_ruled_out(state.model, mask, radius(params, state))
-    return mask
+    return within(state.model, radius(params, state))
 
 
 RULE = Rule(
@@ -99,7 +111,10 @@ RULE = Rule(
     radius=radius,
     candidates=candidates,
     order_free=True,
-    reference="Zhou, Gu and Szepesvári 2021, Algorithm 1",
+    reference="Zhou, Gu and Szepesvári, COLT 2021, Algorithm 1",
+    year=2021,
+    guarantee="anytime certificate; cumulative regret R·√(d·T) + d·√(Σσ²), up to logarithms",
+    cost="n·dim + dim²",
 )
 
 

@@ -1,0 +1,83 @@
+"""SAVE (Zhao, He, Zhou, Zhang and Gu 2023): layers that estimate the variance themselves.
+
+Layer ``l = 1…L`` has its own least squares with the ridge 4⁻ˡ. Each round ``k`` of ``K``, from layer 1 on, all actions
+remaining at first, with ``α = 1/(R·K^1.5)`` and ``L = ⌈log₂(1/α)⌉``:
+
+1. if every remaining action has ``‖a‖ ≤ α``: measure the most optimistic one, learn nothing;
+2. else if every one has ``‖a‖ ≤ 2⁻ˡ``: keep those with a mean within ``2·2⁻ˡ·β_l`` of the best, go to layer ``l+1``;
+3. else measure the widest and learn it in this layer with the weight ``w² = 4⁻ˡ/‖a‖²``; then, with
+   ``G = log(4(k+1)²L/δ)`` and ``H = log(4k²L/δ)``,
+   ``β_l = 16·2⁻ˡ·√((8·Var + 6R²·G + 16·4⁻ˡ)·H) + 6·2⁻ˡ·R·H + 2·2⁻ˡ``.
+
+``Var`` is the weighted sum of squared residuals of the layer if ``2ˡ ≥ 64·√G``, else R² per measurement. With R = 1
+that is layer 9, after millions of measurements: the guarantee is asymptotic, ``scale`` and ``trust_after`` are there
+to see its idea at work earlier. What is reported and recommended is the deepest layer in which no remaining
+action is wide, among the actions that remain.
+"""
+
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Floats
+from noisewise.core.selection import Mask, first_largest, most_optimistic
+from noisewise.policies import layers
+from noisewise.policies.layers import Params, State, descend, is_wide, layer
+from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
+from noisewise.policies.policy import Policy
+from noisewise.policies.rule import Rule
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The widest remaining action of the layer where the walk ends; if all are narrow, the most optimistic."""
+    remaining = allowed.copy()
+    level = descend(params, state, remaining)
+    widest = first_largest(state.layers.squared_widths[level], remaining)
+    if is_wide(params, state, level, widest):
+        return widest
+    return most_optimistic(layer(state.layers, level), remaining, state.radii[level])
+
+
+RULE = Rule(
+    name="save",
+    make_params=layers.make_params,
+    init=layers.init,
+    choose=choose,
+    absorb=layers.absorb,
+    imagine=layers.imagine,
+    recommend=layers.recommend,
+    radius=layers.radius,
+    candidates=layers.candidates,
+    needs_horizon=True,
+    sees_sigma="never",
+    reference="Zhao, He, Zhou, Zhang and Gu, COLT 2023, Algorithm 1",
+    year=2023,
+    guarantee="anytime certificate; cumulative regret d·√(Σσ²) + d·R + d, up to logarithms",
+    cost="n·(dim + layers) + dim², log₂(R·T^1.5) layers at most",
+)
+
+
+@constructor_without("radius", "ridge", "sigma_min")
+def save(
+    actions: ActionSet | ArrayLike,
+    *,
+    horizon: int | None = None,
+    noise_bound: float = 1.0,
+    scale: float = 1.0,
+    trust_after: float = 64.0,
+    **shared: Unpack[SharedOptions],
+) -> Policy:
+    """SAVE: layers of least squares that need not be told sigma. It never looks at sigma.
+
+    Args:
+        horizon: The number of measurements planned, which decides how many layers there are.
+        noise_bound: R; the certificate holds for noise within ``±noise_bound``.
+        scale: Multiplies the stochastic part of the radii; 1 is faithful.
+        trust_after: Layer l trusts its measured variance once 2ˡ exceeds this times a square root of
+            a logarithm; 64 is faithful, and what the certificate rests on.
+    """
+    own = {"noise_bound": noise_bound, "scale": scale, "trust_after": trust_after}
+    return Policy(RULE, actions, with_defaults("save", shared) | own, horizon=horizon)
