@@ -11,6 +11,7 @@ from noisewise.policies import (
     Rule,
     greedy,
     linear_thompson,
+    lingape,
     load_policy,
     make_policy,
     oful,
@@ -21,6 +22,7 @@ from noisewise.policies import (
     vaee,
     vaee_as_printed,
     vagd,
+    weighted_lingape,
     weighted_oful,
     widest,
 )
@@ -55,6 +57,7 @@ __all__ = [
     "greedy",
     "instances",
     "linear_thompson",
+    "lingape",
     "load_policy",
     "load_simulations",
     "make_policy",
@@ -70,6 +73,7 @@ __all__ = [
     "vaee",
     "vaee_as_printed",
     "vagd",
+    "weighted_lingape",
     "weighted_oful",
     "widest",
 ]

@@ -2,6 +2,7 @@
 
 from noisewise.policies.greedy import greedy
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.lingape import lingape, weighted_lingape
 from noisewise.policies.oful import oful
 from noisewise.policies.policy import Estimate, Policy
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
@@ -20,6 +21,7 @@ __all__ = [
     "Rule",
     "greedy",
     "linear_thompson",
+    "lingape",
     "load_policy",
     "make_policy",
     "oful",
@@ -30,6 +32,7 @@ __all__ = [
     "vaee",
     "vaee_as_printed",
     "vagd",
+    "weighted_lingape",
     "weighted_oful",
     "widest",
 ]

@@ -91,11 +91,23 @@ def present_radius(params: HasSetting, state: HasModel) -> float:
 
 
 @kernel
+def scaled_radius(limits: Radius, model: Model, scale: float) -> float:
+    """The radius with its stochastic part multiplied; what the ridge costs at most is not."""
+    return limits.bias + scale * (confidence_radius(limits, model) - limits.bias)
+
+
+@kernel
+def within(model: Model, radius: float) -> Mask:
+    """The actions that a certificate of this radius does not rule out."""
+    candidates = np.ones(model.means.size, np.bool_)
+    drop_ruled_out(model, candidates, radius)
+    return candidates
+
+
+@kernel
 def not_ruled_out(params: HasSetting, state: HasModel) -> Mask:
     """The actions that the present certificate does not rule out."""
-    candidates = np.ones(state.model.means.size, np.bool_)
-    drop_ruled_out(state.model, candidates, confidence_radius(params.setting.radius, state.model))
-    return candidates
+    return within(state.model, confidence_radius(params.setting.radius, state.model))
 
 
 @kernel

@@ -14,6 +14,9 @@ from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
 from noisewise.policies.linear_thompson import RULE as LINEAR_THOMPSON
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.lingape import RULE as LINGAPE
+from noisewise.policies.lingape import WEIGHTED as WEIGHTED_LINGAPE
+from noisewise.policies.lingape import lingape, weighted_lingape
 from noisewise.policies.oful import RULE as OFUL
 from noisewise.policies.oful import oful
 from noisewise.policies.policy import Policy
@@ -103,5 +106,7 @@ for _rule, _constructor in (
     (WEIGHTED_OFUL, weighted_oful),
     (OFUL, oful),
     (LINEAR_THOMPSON, linear_thompson),
+    (LINGAPE, lingape),
+    (WEIGHTED_LINGAPE, weighted_lingape),
 ):
     register(_rule, _constructor)

@@ -10,9 +10,15 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import TOLD, Floats, Model, fold, new_model
-from noisewise.core.radius import confidence_radius
-from noisewise.core.selection import Mask, drop_ruled_out, most_optimistic
-from noisewise.policies.least_squares import Setting, best_mean, imagine, make_setting
+from noisewise.core.selection import Mask, most_optimistic
+from noisewise.policies.least_squares import (
+    Setting,
+    best_mean,
+    imagine,
+    make_setting,
+    scaled_radius,
+    within,
+)
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -52,8 +58,7 @@ def radius(params: Params, state: State) -> float:
     """``β_t + √λ·B``; only the stochastic part β_t is scaled."""
     limits = params.setting.radius
     if not params.bounded:
-        stochastic = confidence_radius(limits, state.model) - limits.bias
-        return limits.bias + params.scale * stochastic
+        return scaled_radius(limits, state.model, params.scale)
     told = state.model.tally[TOLD]
     if told == 0.0:
         return limits.bias
@@ -83,9 +88,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
-    mask = np.ones(state.model.means.size, np.bool_)
-    drop_ruled_out(state.model, mask, radius(params, state))
-    return mask
+    return within(state.model, radius(params, state))
 
 
 RULE = Rule(

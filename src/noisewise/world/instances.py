@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from noisewise.world.environment import Environment
 
 Draw = Callable[[np.random.Generator, Floats], tuple[Floats, Floats]]
+Turns = Callable[[Floats], tuple[NDArray[np.bool_], NDArray[np.int64]]]
 
 #: Where the worst case of the lower-bound family lies: the u that maximises 2u·Φ(-u) (note 12).
 HARDEST = 0.7518
@@ -36,6 +37,9 @@ class Instance:
     """Whether all draws have the same actions; then a replication only shuffles their order."""
     schedule: Schedule | None = None
     """The schedule that belongs to it, if there is one."""
+    turns: Turns | None = None
+    """``(sigma) -> masks (G, n), opening (horizon,)``: the sets of actions that take turns, and the one
+    that is allowed in each round; default: always all."""
 
     @functools.cached_property
     def actions(self) -> ActionSet:
