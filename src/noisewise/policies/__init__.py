@@ -1,9 +1,11 @@
 """Rules (one per file), the ask/tell shell around them, and the list of all rules."""
 
 from noisewise.policies.greedy import greedy
+from noisewise.policies.information_directed import information_directed
 from noisewise.policies.linear_thompson import linear_thompson
 from noisewise.policies.lingape import lingape, weighted_lingape
 from noisewise.policies.oful import oful
+from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Estimate, Policy
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
 from noisewise.policies.round_robin import round_robin
@@ -20,11 +22,13 @@ __all__ = [
     "Policy",
     "Rule",
     "greedy",
+    "information_directed",
     "linear_thompson",
     "lingape",
     "load_policy",
     "make_policy",
     "oful",
+    "phased_elimination",
     "register",
     "round_robin",
     "static_design",
