@@ -35,7 +35,7 @@ class Params(NamedTuple):
 
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
     """Check the options."""
-    information = check_choice("information", options["information"], ("optimistic", "full"))
+    information = check_choice("information", options["information"], ("full", "optimistic"))
     given = options["action_sigma"]
     factors = np.ones(actions.n_actions) if given is None else np.array(given, dtype=np.float64)
     if factors.shape != (actions.n_actions,) or not (np.isfinite(factors) & (factors > 0.0)).all():
@@ -60,8 +60,8 @@ def gaps(params: Params, state: State, allowed: Mask) -> Floats:
     model = state.model
     slack = radius(params, state) * np.sqrt(model.squared_widths)
     upper = np.where(allowed, model.means + slack, -np.inf)
-    lower: Floats = model.means - slack
-    return upper.max() - lower
+    most: float = upper.max()
+    return most - (model.means - slack)
 
 
 @kernel
@@ -175,7 +175,7 @@ RULE = Rule(
 def information_directed(
     actions: ActionSet | ArrayLike,
     *,
-    information: str = "optimistic",
+    information: str = "full",
     randomised: bool = True,
     action_sigma: ArrayLike | None = None,
     scale: float = 1.0,
@@ -184,8 +184,8 @@ def information_directed(
     """Information-directed sampling: the least regret squared per information. Sees sigma beforehand.
 
     Args:
-        information: ``"optimistic"``: about the value of the most optimistic action; ``"full"``: about
-            everything.
+        information: ``"full"``: about everything; ``"optimistic"``: about the value of the most optimistic
+            action.
         randomised: Whether to draw from the best mixture of two actions; otherwise the best one.
         action_sigma: Known noise per action: action k is measured with ``sigma·action_sigma[k]``.
             Default: the same for all. In a simulation the world says it.

@@ -50,6 +50,7 @@ RULE = replace(
     n_draws=one_draw_per_feature,
     pools=False,
     reference="Thompson sampling, weighted by the variances",
+    guarantee="anytime certificate",
 )
 
 

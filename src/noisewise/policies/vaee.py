@@ -86,8 +86,15 @@ RULE = Rule(
     radius=present_radius,
     candidates=candidates,
     reference="Breaking the Total Variance Barrier, Algorithm 1",
+    guarantee="anytime certificate; simple regret 2·radius·x, x the level of Theorem 1, for "
+    "recommendation='best' (4 for any candidate)",
+    cost="n·dim",
 )
-AS_PRINTED = replace(RULE, name="vaee_as_printed")
+AS_PRINTED = replace(
+    RULE,
+    name="vaee_as_printed",
+    guarantee="anytime certificate; simple regret 4·radius·x by Theorem 1, for recommendation='last'",
+)
 
 
 @constructor

@@ -122,8 +122,18 @@ RULE = Rule(
     order_free=True,
     pools=True,
     reference="Breaking the Total Variance Barrier, Algorithm 2",
+    guarantee="fixed-design certificate, anytime after leaving the design; simple regret by Theorem 2, for "
+    "recommendation='best'",
+    cost="n·dim, and a design once",
 )
-STATIC = replace(RULE, name="static_design", pools=False, reference="a G-optimal design, tracked by counts")
+STATIC = replace(
+    RULE,
+    name="static_design",
+    pools=False,
+    reference="Soare, Lazaric and Munos, Best-arm identification in linear bandits: G-allocation, by counts",
+    year=2014,
+    guarantee="fixed-design certificate, anytime after leaving the design",
+)
 
 
 @constructor
