@@ -8,11 +8,17 @@ import noisewise as nw
 from noisewise.testing import CHECKS
 
 #: What a rule cannot do without.
-OPTIONS = {"vaee_as_printed": {"sigma_min": 1e-3}}
+OPTIONS = {
+    "vaee_as_printed": {"sigma_min": 1e-3},
+    # So that phases end within the histories of the checks: only then does the order matter.
+    "phased_elimination": {"scale": 0.05},
+}
 VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
+    "vaee, most played": functools.partial(nw.vaee, radius=1.0, recommendation="most-played"),
+    "vaee, smallest bound": functools.partial(nw.vaee, radius=1.0, recommendation="smallest-bound"),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }
 

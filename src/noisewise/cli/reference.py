@@ -28,15 +28,18 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | schema | fields |
 |---|---|
 | `noisewise.policies/1` | `policies`, a list: see below |
-| `noisewise.simulate/1` | `world` (instance, schedule, noise …), `runs` (a list: see below), `written` |
+| `noisewise.simulate/1` | `world` (instance, schedule …), `runs` (see below), `left_out`, `written` |
 | `noisewise.design/1` | `options` (a list of `row`, `id`, `weight`), `g_value`, `gap`, `rank`, … |
 | `noisewise.demo/1` | `runs` and `written`, as above |
 
-- A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, after, never),
-  `needs_horizon`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`.
+- A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, after, never), `guarantee`,
+  `cost`, `needs_horizon`, `fixed_set`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`,
+  `year`.
 - A run has `policy`, `options`, `replications`, `simple_regret`, `standard_error`, `best_found`,
   `cumulative_regret`, `total_precision`, `regret_bound`, `covered`, `rounds`, `stopped_early`: means over the
-  replications at the end; `best_found`, `covered` and `stopped_early` are shares.
+  replications at the end; `best_found`, `covered` and `stopped_early` are shares. A run of `simulate`
+  also has `rank` (by simple regret; equal means share one), `sees_sigma` and `reconstruction`; `left_out`
+  lists, of `all`, each `policy` that does not fit, and the `reason`.
 """
 
 

@@ -37,7 +37,9 @@ from noisewise.core.selection import (
     first_widest,
     keep_near_best,
     most_optimistic,
+    most_telling,
     regret_bound,
+    strongest_rival,
 )
 
 
@@ -355,6 +357,45 @@ def _most_optimistic_loops(model, allowed, radius):
     for k in range(upper.size):
         upper[k] = means[k] + radius * math.sqrt(squared_widths[k])
     return first_largest(upper, allowed)
+
+
+@compiled_body(flags=REORDERED)
+def _solve_difference(model, one, other):
+    """Leave ``V⁻¹(a_one - a_other)`` in the model's ``step``; ``other`` below 0 stands for no action."""
+    columns, half = model.columns, model.half
+    for i in range(half.size):
+        half[i] = columns[i, one] - (columns[i, other] if other >= 0 else 0.0)
+    _solve(model.factor, model.reciprocals, half, model.step)
+
+
+@compiled_body(strongest_rival, flags=NO_NAN)
+def _strongest_rival_loops(model, leader, radius):
+    values, means, squared_widths = model.scratch, model.means, model.squared_widths
+    _solve_difference(model, leader, -1)
+    _project(model.columns, model.step, values)
+    own, base = squared_widths[leader], means[leader]
+    for k in range(values.size):
+        terms = squared_widths[k] + own
+        values[k] = means[k] - base + radius * math.sqrt(max(terms - 2.0 * values[k], CANCELLED * terms))
+    top, bottom = -np.inf, np.inf
+    for k in range(values.size):
+        top = max(top, values[k] if k != leader else -np.inf)
+        bottom = min(bottom, values[k] if k != leader else np.inf)
+    low = top - TIE * max(top, -bottom)
+    for k in range(values.size):
+        if k != leader and values[k] >= low:
+            return k
+    return 0
+
+
+@compiled_body(most_telling, flags=NO_NAN)
+def _most_telling_loops(model, one, other, variance, allowed):
+    values, squared_widths = model.scratch, model.squared_widths
+    _solve_difference(model, one, other)
+    _project(model.columns, model.step, values)
+    for k in range(values.size):
+        values[k] = values[k] * values[k] / (variance + squared_widths[k])
+    return first_largest(values, allowed)
 
 
 @compiled_body(drop_ruled_out, flags=NO_NAN)

@@ -1,9 +1,12 @@
 """Rules (one per file), the ask/tell shell around them, and the list of all rules."""
 
 from noisewise.policies.greedy import greedy
+from noisewise.policies.information_directed import information_directed
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.lingape import lingape, weighted_lingape
 from noisewise.policies.linnats import linnats, linnats_unknown
 from noisewise.policies.oful import oful
+from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Estimate, Policy
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
 from noisewise.policies.round_robin import round_robin
@@ -25,12 +28,15 @@ __all__ = [
     "Policy",
     "Rule",
     "greedy",
+    "information_directed",
     "linear_thompson",
+    "lingape",
     "linnats",
     "linnats_unknown",
     "load_policy",
     "make_policy",
     "oful",
+    "phased_elimination",
     "register",
     "round_robin",
     "save",
@@ -42,6 +48,7 @@ __all__ = [
     "varcb",
     "voful",
     "voful2",
+    "weighted_lingape",
     "weighted_oful",
     "weighted_oful_plus",
     "widest",

@@ -21,7 +21,13 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return first_largest(state.model.means, allowed)
 
 
-RULE = replace(WIDEST, name="greedy", choose=choose, reference="baseline")
+RULE = replace(
+    WIDEST,
+    name="greedy",
+    choose=choose,
+    reference="baseline",
+    guarantee="anytime certificate, which need not shrink",
+)
 
 
 @constructor

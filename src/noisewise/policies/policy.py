@@ -18,6 +18,14 @@ from noisewise.core.checks import check_number, check_sigma
 from noisewise.core.model import Floats, log_det, theta
 from noisewise.core.randomness import check_seed, generator
 from noisewise.core.selection import Mask, regret_bound
+from noisewise.policies.recommendation import (
+    BEST,
+    RECOMMENDATIONS,
+    SMALLEST_BOUND,
+    Advice,
+    make_advice,
+    recommended,
+)
 from noisewise.policies.rule import ANYTIME, Rule, make_params
 from noisewise.policies.saving import Saved, copy_state, restore_state, write_saved
 
@@ -91,6 +99,9 @@ class Policy:
         self._params = make_params(rule, self.actions, horizon, self.options)
         self._state = rule.init(self._params)
         self._sigmas = array("d")
+        self._told = array("q")  # the actions, in order
+        self._advice_kind = self._make_advice().kind
+        self._check_certified()
 
     @property
     def name(self) -> str:
@@ -126,10 +137,7 @@ class Policy:
         if self.rule.sees_sigma != "before":
             announced = math.nan
         elif sigma is None:
-            raise ValueError(
-                f"`sigma` must be given to ask {self.name!r}, which needs the noise of the coming measurement "
-                "before the choice; got None."
-            )
+            raise ValueError(f"`sigma` must be given: {self.name!r} needs it before it chooses; got None.")
         mask = self._allowed(allowed)
         if isinstance(pending, str) or not isinstance(pending, Iterable):
             raise TypeError(f"`pending` must be a list of actions or pairs (action, sigma); got {pending!r}.")
@@ -148,6 +156,7 @@ class Policy:
         self._plan_if_wanted(self._state)
         self.rule.absorb(self._params, self._state, *self._seen(told))
         self._sigmas.append(told.sigma)
+        self._told.append(told.action)
 
     def tell_many(self, actions: Sequence[Any], rewards: ArrayLike, sigmas: ArrayLike) -> None:
         """Learn many measurements in order; if one of them is bad, none is learnt."""
@@ -163,13 +172,24 @@ class Policy:
             columns = [np.array(column) for column in zip(*map(self._seen, told), strict=True)]
             self.rule.absorb_many(self._params, self._state, *columns)
             self._sigmas.extend(item.sigma for item in told)
+            self._told.extend(item.action for item in told)
         else:
             for item in told:
                 self.tell(*item)
 
     def recommend(self) -> int:
         """The action to take if measuring stops now."""
-        return int(self.rule.recommend(self._params, self._state))
+        best = int(self.rule.recommend(self._params, self._state))
+        if self._advice_kind == BEST:
+            return best
+        return recommended(
+            self._make_advice(),
+            np.array(self._told, dtype=np.int64),
+            best,
+            self._state.model,
+            self.rule.candidates(self._params, self._state),
+            float(self.rule.radius(self._params, self._state)),
+        )
 
     def estimate(self) -> Estimate:
         """Everything the policy believes now, as arrays of its own."""
@@ -198,7 +218,7 @@ class Policy:
         twin = copy(self)  # what a rule worked out beforehand, such as a design, is shared
         twin.options = dict(self.options)
         twin._state = copy_state(self._state)
-        twin._sigmas = self._sigmas[:]
+        twin._sigmas, twin._told = self._sigmas[:], self._told[:]
         return twin
 
     def fresh(self, actions: ActionSet | None = None, horizon: int | None = None) -> "Policy":
@@ -209,6 +229,7 @@ class Policy:
         """Take over the state and history of a saved policy of the same rule, options and actions."""
         self._state = restore_state(self._state, saved)
         self._sigmas = array("d", saved.arrays["sigmas"].tolist())
+        self._told = array("q", saved.arrays["told"].tolist())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write rule, options, actions and state to one file; `noisewise.load_policy` reads it."""
@@ -225,7 +246,20 @@ class Policy:
                 f"`options` of {self.name!r} must be plain numbers and strings to be saved; "
                 f"got {self.options!r}."
             ) from None
-        write_saved(Path(path), header, self.actions, self._state, np.array(self._sigmas))
+        write_saved(
+            Path(path), header, self.actions, self._state, np.array(self._sigmas), np.array(self._told)
+        )
+
+    def _make_advice(self) -> Advice:
+        return make_advice(self.options, self.actions.n_actions, generator(self.seed, "advice", 0))
+
+    def _check_certified(self) -> None:
+        wanted = self._advice_kind == SMALLEST_BOUND
+        if wanted and math.isnan(self.rule.radius(self._params, self._state)):
+            raise ValueError(
+                f"`recommendation` must not be {RECOMMENDATIONS[SMALLEST_BOUND]!r} for {self.name!r}, "
+                "which has no certificate."
+            )
 
     def _checked(self, action: Any, reward: Any, sigma: Any) -> Measurement:
         told = Measurement(self.actions.index(action), check_number("reward", reward), check_sigma(sigma))

@@ -12,13 +12,20 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import nearest
 from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
+from noisewise.policies.information_directed import RULE as INFORMATION_DIRECTED
+from noisewise.policies.information_directed import information_directed
 from noisewise.policies.linear_thompson import RULE as LINEAR_THOMPSON
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.lingape import RULE as LINGAPE
+from noisewise.policies.lingape import WEIGHTED as WEIGHTED_LINGAPE
+from noisewise.policies.lingape import lingape, weighted_lingape
 from noisewise.policies.linnats import RULE as LINNATS
 from noisewise.policies.linnats import UNKNOWN as LINNATS_UNKNOWN
 from noisewise.policies.linnats import linnats, linnats_unknown
 from noisewise.policies.oful import RULE as OFUL
 from noisewise.policies.oful import oful
+from noisewise.policies.phased_elimination import RULE as PHASED_ELIMINATION
+from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Policy
 from noisewise.policies.round_robin import RULE as ROUND_ROBIN
 from noisewise.policies.round_robin import round_robin
@@ -123,5 +130,9 @@ for _rule, _constructor in (
     (LINNATS_UNKNOWN, linnats_unknown),
     (OFUL, oful),
     (LINEAR_THOMPSON, linear_thompson),
+    (LINGAPE, lingape),
+    (WEIGHTED_LINGAPE, weighted_lingape),
+    (PHASED_ELIMINATION, phased_elimination),
+    (INFORMATION_DIRECTED, information_directed),
 ):
     register(_rule, _constructor)

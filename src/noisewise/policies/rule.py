@@ -65,6 +65,8 @@ class Rule:
     """Whether Numba can compile the kernels."""
     needs_horizon: bool = False
     sees_sigma: SeesSigma = "after"
+    fixed_set: bool = False
+    """Whether it cannot do with actions that are allowed in some rounds only."""
     order_free: bool = False
     """Whether the order of the measurements does not matter."""
     pools: bool = False

@@ -12,7 +12,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.files import written_whole
 
 #: Raised whenever the layout of the file or of any state changes.
-FORMAT = 1
+FORMAT = 2
 #: Arrays that never change and need no copy.
 SHARED = "columns"
 
@@ -47,12 +47,17 @@ def flatten_state(state: Any, prefix: str = "state") -> dict[str, NDArray[Any]]:
 
 
 def write_saved(
-    path: Path, header: dict[str, Any], actions: ActionSet, state: Any, sigmas: NDArray[np.float64]
+    path: Path,
+    header: dict[str, Any],
+    actions: ActionSet,
+    state: Any,
+    sigmas: NDArray[np.float64],
+    told: NDArray[np.int64],
 ) -> None:
     """Write the file whole or not at all."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"`path` must be in a folder that exists; got {str(path)!r}.")
-    arrays = flatten_state(state) | {"sigmas": sigmas}
+    arrays = flatten_state(state) | {"sigmas": sigmas, "told": told}
     if not actions.is_memory_map:
         arrays["vectors"] = actions.vectors
     if actions.labels is not None:

@@ -30,7 +30,15 @@ def one_draw(params: Params) -> int:
     return 1
 
 
-RULE = replace(WIDEST, name="uniform", choose=choose, n_draws=one_draw, pools=False, reference="baseline")
+RULE = replace(
+    WIDEST,
+    name="uniform",
+    choose=choose,
+    n_draws=one_draw,
+    pools=False,
+    reference="baseline",
+    guarantee="anytime certificate",
+)
 
 
 @constructor

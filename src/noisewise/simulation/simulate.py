@@ -14,12 +14,13 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count
 from noisewise.core.randomness import check_seed, generator
 from noisewise.policies.policy import Policy
+from noisewise.policies.recommendation import make_advice
 from noisewise.policies.rule import always_anytime, make_params
 from noisewise.simulation.compiling import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
 from noisewise.simulation.stopping import CERTIFIED, make_stop
-from noisewise.world import Environment
+from noisewise.world import Environment, World
 
 #: Checkpoints by default: about so many, evenly spread over the logarithm of the rounds.
 N_CHECKPOINTS = 40
@@ -92,6 +93,23 @@ def simulate(
     return results
 
 
+def misfit(policy: Policy, env: Environment) -> str | None:
+    """Why this policy cannot run in this world, in one sentence; None if it can."""
+    if not env.fits(policy.actions):
+        return f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
+    if policy.rule.sees_sigma == "before" and not env.announced:
+        return (
+            f"`env` must announce sigma for {policy.name!r}, which needs it before the choice: "
+            "make it with announced=True."
+        )
+    if policy.rule.fixed_set and env.changes:
+        return (
+            f"`env` must allow the same actions in every round for {policy.name!r}, which plans shares "
+            f"for all of them; {env.instance.name!r} does not."
+        )
+    return None
+
+
 def _spread(
     work: Callable[[range], None], chunks: Iterator[range], n_threads: int, interrupted: threading.Event
 ) -> None:
@@ -128,15 +146,9 @@ class _Run:
                 "`policy` must be a policy, such as nw.vaee(actions), and `env` an Environment; "
                 f"got {policy!r} and {env!r}."
             )
-        if not env.fits(policy.actions):
-            raise ValueError(
-                f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
-            )
-        if policy.rule.sees_sigma == "before" and not env.announced:
-            raise ValueError(
-                f"`env` must announce sigma for {policy.name!r}, which needs it before the choice: "
-                "make it with announced=True."
-            )
+        reason = misfit(policy, env)
+        if reason is not None:
+            raise ValueError(reason)
         if stop[0] in CERTIFIED and policy.rule.certificate is not always_anytime:
             raise ValueError(
                 f"`stop` must not be {stop[0]!r} with {policy.name!r}: its certificate does not hold at a "
@@ -171,11 +183,15 @@ class _Run:
             stop={"name": self._named_stop[0], "eps": self._named_stop[1]},
         )
 
-    def params(self, actions: ActionSet, compiled: bool) -> Any:
+    def params(self, world: World, compiled: bool) -> Any:
         """The rule's parameters; made once where all replications have the same actions."""
+        actions, options = world.actions, self.policy.options
         if self._prepared is not None and self._prepared[0] is actions:
             return self._prepared[1]
-        params = make_params(self.policy.rule, actions, self.horizon, self.policy.options)
+        if "action_sigma" in options:
+            # What a world announces is the noise of every action.
+            options = options | {"action_sigma": world.action_sigma}
+        params = make_params(self.policy.rule, actions, self.horizon, options)
         if compiled:
             columns = np.ascontiguousarray(params.setting.columns, dtype=np.float64)
             params = params._replace(setting=params.setting._replace(columns=columns))
@@ -186,7 +202,7 @@ class _Run:
         """Run one replication and write its results where they belong."""
         rule = self.policy.rule
         world = self.env.world(self.horizon, self.seed, r)
-        params = self.params(world.actions, compiled)
+        params = self.params(world, compiled)
         least = params.setting.radius.sigma_min
         smallest = float(world.sigma.min() * world.action_sigma.min())
         if smallest < least:
@@ -205,9 +221,13 @@ class _Run:
             draws,
             self.env.announced and rule.sees_sigma == "before",
             rule.sees_sigma == "never",
+            world.masks,
+            world.opening,
+            np.array([world.means[mask].max() for mask in world.masks]),
         )
+        advice = make_advice(self.policy.options, world.means.size, generator(self.seed, "advice", r))
         at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
-        record = Record(results.pulled[r], self.checkpoints, np.zeros(3), *at_checkpoints)
+        record = Record(results.pulled[r], self.checkpoints, np.zeros(3), advice, *at_checkpoints)
         state = rule.init(params)
         rounds, fired = run_replication(loop, rule, params, state, truth, record, self.stop)
         results.stopped[r], results.fired[r] = rounds, fired

@@ -15,6 +15,9 @@ from noisewise.world.instances import Instance, shuffled
 from noisewise.world.noise import LAWS
 from noisewise.world.schedules import NAMES, NamedSchedule, Schedule
 
+NO_MASKS = np.empty((0, 0), dtype=np.bool_)
+NO_TURNS = np.empty(0, dtype=np.int64)
+
 
 class World(NamedTuple):
     """One replication's truth, in the order in which the policy sees the actions."""
@@ -26,6 +29,8 @@ class World(NamedTuple):
     action_sigma: Floats  # (n,): factors of noise that depends on the action
     noise: Floats  # (horizon,), unit variance
     order: NDArray[np.int64]  # (n,): the action in the instance's order that row k stands for
+    masks: NDArray[np.bool_] = NO_MASKS  # (G, n): sets of actions that take turns
+    opening: NDArray[np.int64] = NO_TURNS  # (horizon,): the set allowed in each round; empty: always all
 
 
 class Environment:
@@ -113,6 +118,11 @@ class Environment:
                 f"got {self.action_sigma.size}."
             )
 
+    @property
+    def changes(self) -> bool:
+        """Whether the actions that are allowed change from round to round."""
+        return self.instance.turns is not None
+
     def fits(self, actions: ActionSet) -> bool:
         """Whether these are the actions of this world, or look like those that it draws."""
         if actions is self.actions:
@@ -148,6 +158,10 @@ class Environment:
         # Where all replications have the same actions, their order is shuffled.
         order = shuffled(len(vectors), rng) if self.instance.same_actions else np.arange(len(vectors))
         actions = ActionSet(vectors[order] if self.instance.same_actions else vectors)
+        masks, opening = NO_MASKS, NO_TURNS
+        if self.instance.turns is not None:
+            masks, opening = self.instance.turns(sigma)
+            masks = np.ascontiguousarray(masks[:, order])
         return World(
             actions,
             theta,
@@ -156,6 +170,8 @@ class Environment:
             self.action_sigma[order],
             noise,
             order,
+            masks,
+            opening,
         )
 
     def describe(self) -> dict[str, Any]:

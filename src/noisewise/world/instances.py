@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from noisewise.world.environment import Environment
 
 Draw = Callable[[np.random.Generator, Floats], tuple[Floats, Floats]]
+Turns = Callable[[Floats], tuple[NDArray[np.bool_], NDArray[np.int64]]]
 
 #: Where the worst case of the lower-bound family lies: the u that maximises 2u·Φ(-u) (note 12).
 HARDEST = 0.7518
@@ -36,6 +37,9 @@ class Instance:
     """Whether all draws have the same actions; then a replication only shuffles their order."""
     schedule: Schedule | None = None
     """The schedule that belongs to it, if there is one."""
+    turns: Turns | None = None
+    """``(sigma) -> masks (G, n), opening (horizon,)``: the sets of actions that take turns, and the one
+    that is allowed in each round; default: always all."""
 
     @functools.cached_property
     def actions(self) -> ActionSet:
@@ -149,12 +153,75 @@ def case_study(
     return Instance("case-study", options, draw, same_actions=True, schedule=schedule)
 
 
+def he_gu(
+    levels: Sequence[float] = (0.01, 1.0),
+    coordinates: int = 3,
+    *,
+    fixed: bool = False,
+    scale: float = 1.0,
+) -> Instance:
+    """The lower-bound instance of He and Gu: a block of actions for every level of noise, each in its turn.
+
+    A round whose sigma lies in ``(level/2, level]`` allows the block of that level only. With
+    ``s = level/2`` its 2^coordinates actions pay ``s·(1/3 + <μ, x>)``, x in ``{±1}^coordinates``, and the
+    signs of ``μ ∈ {±Δ}^coordinates`` are random, ``Δ = scale/√(96·K)``, K the rounds of the block. Blocks
+    live in different coordinates, so a quiet round teaches nothing about a loud block, and regret grows like
+    ``dim·√Σσ²`` for every rule. With ``fixed=True`` all blocks are one set, allowed in every round.
+
+    The theorem's rewards are Bernoulli; here they have the same means, and noise of the round's sigma. Its
+    levels are ``2^i/K``; those without a round are left out, as is the noiseless block.
+
+    Args:
+        levels: The largest sigma of each block; each at least twice the one before.
+        coordinates: Signs per block.
+        fixed: All blocks as one set.
+        scale: 1 is the theorem's; Δ is never more than ``1/(12·coordinates)``.
+    """
+    tops = np.array([check_positive("levels", level) for level in levels])
+    if tops.size == 0 or (tops[1:] < 2.0 * tops[:-1]).any():
+        raise ValueError(f"`levels` must grow, each at least twice the one before; got {levels!r}.")
+    if check_count("coordinates", coordinates) > 12:
+        raise ValueError(
+            f"`coordinates` must be at most 12: a block has 2^coordinates actions; got {coordinates}."
+        )
+    check_positive("scale", scale)
+    signs = np.array(list(product([-1.0, 1.0], repeat=coordinates)))
+    features = np.column_stack([np.ones(len(signs)), signs])
+    # Longer vectors and a shorter theta are the same problem; so scaled, theta is no longer than 1.
+    longest = math.sqrt(tops.size * (1.0 / 9.0 + 1.0 / (144.0 * coordinates)))
+    vectors = np.kron(np.diag(tops / 2.0), features) * longest
+    masks = np.kron(np.eye(tops.size), np.ones(len(signs))) > 0.0
+
+    def blocks(sigma: Floats) -> NDArray[np.int64]:
+        block = np.searchsorted(tops * (1.0 + 1e-12), sigma)
+        fits = (block < tops.size) & (sigma > tops[np.minimum(block, tops.size - 1)] / 2.0)
+        if not fits.all():
+            raise ValueError(
+                "`schedule` must keep to sigmas in (level/2, level] of the levels "
+                f"{tops.tolist()}; got {float(sigma[np.argmin(fits)])}."
+            )
+        return block
+
+    def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
+        # A typical set is asked for with a single round, which belongs to no block in particular.
+        rounds = np.bincount(blocks(sigma), minlength=tops.size) if sigma.size > 1 else np.zeros(tops.size)
+        theta = np.full((tops.size, coordinates + 1), 1.0 / 3.0)
+        gap = np.minimum(scale / np.sqrt(96.0 * np.maximum(rounds, 1.0)), 1.0 / (12.0 * coordinates))
+        theta[:, 1:] = gap[:, None] * rng.choice([-1.0, 1.0], (tops.size, coordinates))
+        return vectors, theta.ravel() / longest
+
+    options = {"levels": tops.tolist(), "coordinates": coordinates, "fixed": bool(fixed), "scale": scale}
+    turns = None if fixed else lambda sigma: (masks, blocks(sigma))
+    return Instance("he-gu", options, draw, same_actions=True, turns=turns)
+
+
 #: The instances by the name used on the command line.
 NAMES: dict[str, Callable[..., Instance]] = {
     "sphere": sphere,
     "soare": soare,
     "hypercube": hypercube,
     "case-study": case_study,
+    "he-gu": he_gu,
 }
 
 
