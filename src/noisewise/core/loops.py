@@ -27,6 +27,7 @@ from noisewise.core.model import (
     fold,
     perturbed_means,
     recentre,
+    squared_norm,
     theta,
 )
 from noisewise.core.selection import (
@@ -264,6 +265,24 @@ def _theta_loops(model):
     for i in range(dim):
         estimate[i] += model.centre[i]
     return estimate
+
+
+@compiled_body(squared_norm, flags=REORDERED)
+def _squared_norm_loops(model):
+    return _squared_norm_of(model.factor, model.centre, model.half)
+
+
+@compiled_body(flags=REORDERED)
+def _squared_norm_of(factor, centre, away):
+    dim = centre.size
+    total = 0.0
+    for i in range(dim - 1, -1, -1):
+        rest = factor[i, dim]
+        for j in range(i + 1, dim):
+            rest -= factor[i, j] * away[j]
+        away[i] = rest
+        total += (centre[i] + rest) * (centre[i] + rest)
+    return total
 
 
 @compiled_body(covariance_with, flags=REORDERED, inline=False)

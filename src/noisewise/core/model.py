@@ -236,6 +236,12 @@ def theta(model: Model) -> Floats:
     return model.centre + solve_upper(model, model.factor[:, -1])
 
 
+def squared_norm(model: Model) -> float:
+    """``‖θ̂‖²``."""
+    estimate = theta(model)
+    return float(estimate @ estimate)
+
+
 def covariance_with(model: Model, action: int) -> Floats:
     """The covariances ``aᵀV⁻¹a_k`` of one action with all actions, (n,)."""
     half = solve_lower(model, model.columns[:, action].astype(np.float64))

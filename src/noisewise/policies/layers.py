@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count, check_not_negative, check_positive
 from noisewise.core.kernels import kernel
-from noisewise.core.model import RESIDUAL, TOLD, Floats, Model, fold, new_model, theta
+from noisewise.core.model import RESIDUAL, TOLD, Floats, Model, fold, new_model, squared_norm
 from noisewise.core.selection import Mask, first_largest, keep_near_best
 from noisewise.policies.least_squares import Setting, make_setting
 
@@ -55,13 +55,15 @@ class Layers(NamedTuple):
 
 
 class State(NamedTuple):
-    """All layers, their radii, and a copy of the deepest one that is finished: the one to believe."""
+    """All layers, a copy of the deepest one that is finished, the one to believe, and where the walk ends."""
 
     model: Model
     layers: Layers
     radii: Floats  # (L,)
     rounds: Floats  # (1,): measurements told
     reported: NDArray[np.int64]  # (1,): which layer the model is a copy of
+    reached: NDArray[np.int64]  # (1,): the layer where the walk ends if all actions are allowed
+    remaining: Mask  # (n,): the actions that remain there
 
 
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
@@ -99,10 +101,18 @@ def init(params: Params) -> State:
             "tally",
         )
     }
-    radii = 2.0 * params.reach * 0.5 ** np.arange(1, params.depth + 1)
+    radii: Floats = 2.0 * params.reach * 0.5 ** np.arange(1.0, params.depth + 1.0)
     layers = Layers(**(first._asdict() | stacked))
     model = new_model(params.setting.columns, params.setting.ridge)
-    return State(model, layers, radii, np.zeros(1), np.zeros(1, dtype=np.int64))
+    return State(
+        model=model,
+        layers=layers,
+        radii=radii,
+        rounds=np.zeros(1),
+        reported=np.zeros(1, dtype=np.int64),
+        reached=np.zeros(1, dtype=np.int64),
+        remaining=np.ones(model.means.size, dtype=np.bool_),
+    )
 
 
 @kernel
@@ -127,89 +137,95 @@ def layer(layers: Layers, level: int) -> Model:
     )
 
 
+# These take the arrays they need, not the state: handing over all its arrays would cost more than the work.
 @kernel
-def is_wide(params: Params, state: State, level: int, action: int) -> bool:
+def is_wide(params: Params, squared_widths: Floats, level: int, action: int) -> bool:
     """``‖a‖ > 2⁻ˡ`` in the layer (``> α`` in the last, where ``2⁻ᴸ ≤ α``); layer 1 has the index 0."""
-    limit = max(0.5 ** (level + 1), params.narrowest) if level == params.depth - 1 else 0.5 ** (level + 1)
-    return bool(state.layers.squared_widths[level, action] > limit * limit)
+    limit = 0.5 ** (level + 1)
+    if level == params.depth - 1:
+        limit = max(limit, params.narrowest)
+    return bool(squared_widths[level, action] > limit * limit)
 
 
 @kernel
-def descend(params: Params, state: State, remaining: Mask) -> int:
+def descend(params: Params, squared_widths: Floats, means: Floats, radii: Floats, remaining: Mask) -> int:
     """Walk down while no remaining action is wide, dropping what each layer rules out; where it ends.
 
     It ends where an action is wide or, in the last layer at the latest, all are narrower than α.
     """
-    layers, level = state.layers, 0
+    level = 0
     while level < params.depth - 1:
-        widest = first_largest(layers.squared_widths[level], remaining)
-        narrow = layers.squared_widths[level, widest] <= params.narrowest * params.narrowest
-        if narrow or is_wide(params, state, level, widest):
+        widest = first_largest(squared_widths[level], remaining)
+        narrow = squared_widths[level, widest] <= params.narrowest * params.narrowest
+        if narrow or is_wide(params, squared_widths, level, widest):
             return level
-        slack = 2.0 * 0.5 ** (level + 1) * state.radii[level]
-        keep_near_best(layers.means[level], remaining, slack)
+        keep_near_best(means[level], remaining, 2.0 * 0.5 ** (level + 1) * radii[level])
         level += 1
     return level
 
 
 @kernel
-def finished_layer(params: Params, state: State, remaining: Mask) -> int:
-    """The deepest layer in which no remaining action is wide (drops like ``descend``); else the first."""
-    level = descend(params, state, remaining)
-    widest = first_largest(state.layers.squared_widths[level], remaining)
-    return max(0, level - 1) if is_wide(params, state, level, widest) else level
+def descend_among(params: Params, state: State, allowed: Mask) -> tuple[int, Mask]:
+    """Where the walk among the allowed actions ends, and those that remain there."""
+    if allowed.all():
+        return int(state.reached[0]), state.remaining
+    remaining = allowed.copy()
+    layers = state.layers
+    return descend(params, layers.squared_widths, layers.means, state.radii, remaining), remaining
 
 
 @kernel
-def learning_layer(params: Params, state: State, action: int) -> int:
+def learning_layer(params: Params, squared_widths: Floats, action: int) -> int:
     """The first layer in which the action is wide, which is where it is chosen; -1 if none is.
 
     The original learns nothing once all actions are narrower than α in a layer. Here a deeper layer may
     learn then; it is never looked at, because the walk ends above it.
     """
     for level in range(params.depth):
-        if is_wide(params, state, level, action):
+        if is_wide(params, squared_widths, level, action):
             return level
     return -1
 
 
 @kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
-    """Learn in one layer, so that the measurement has the influence ``2⁻ˡ``; then report the finished one."""
+    """Learn in one layer, so that the measurement has the influence ``2⁻ˡ``; walk down again."""
+    squared_widths, radii, remaining = state.layers.squared_widths, state.radii, state.remaining
     state.rounds[0] += 1.0
-    level = learning_layer(params, state, action)
+    level = learning_layer(params, squared_widths, action)
     if level >= 0:
         learning = layer(state.layers, level)
         # A weight of w² = 4⁻ˡ/‖a‖² is a sigma of ‖a‖·2ˡ.
-        fold(learning, action, reward, math.sqrt(learning.squared_widths[action]) * 2.0 ** (level + 1))
-        state.radii[level] = layer_radius(params, learning, level, state.rounds[0])
-    finished = finished_layer(params, state, np.ones(state.model.means.size, np.bool_))
+        fold(learning, action, reward, math.sqrt(squared_widths[level, action]) * 2.0 ** (level + 1))
+        variance = measured_variance(learning, params.setting.ridge * 0.25**level)
+        radii[level] = layer_radius(params, learning.tally[TOLD], variance, level, state.rounds[0])
+    remaining[:] = True
+    reached = descend(params, squared_widths, state.layers.means, radii, remaining)
+    state.reached[0] = reached
+    widest = first_largest(squared_widths[reached], remaining)
+    finished = max(0, reached - 1) if is_wide(params, squared_widths, reached, widest) else reached
     if finished == level or finished != state.reported[0]:
         report(state, finished)
 
 
 @kernel
-def layer_radius(params: Params, model: Model, level: int, rounds: float) -> float:
+def measured_variance(model: Model, ridge: float) -> float:
+    """``Σ w²·(r - <θ̂, a>)²``: what the fit minimised, without its penalty ``ridge·‖θ̂‖²``."""
+    return float(max(0.0, model.tally[RESIDUAL] - ridge * squared_norm(model)))
+
+
+@kernel
+def layer_radius(params: Params, told: float, measured: float, level: int, rounds: float) -> float:
     """The radius of layer l after round k; only its stochastic part, all but ``2·A·B·2⁻ˡ``, is scaled."""
     influence, noise_bound = 0.5 ** (level + 1), params.noise_bound
     bias = 2.0 * influence * params.reach
     log_next = math.log(4.0 * (rounds + 1.0) ** 2 * params.depth / params.doubt)  # G
     log_now = math.log(4.0 * rounds**2 * params.depth / params.doubt)  # H
-    if 1.0 / influence >= params.trust_after * math.sqrt(log_next):
-        variance = measured_variance(params, model, level)
-    else:
-        variance = noise_bound * noise_bound * model.tally[TOLD]
+    trusted = 1.0 / influence >= params.trust_after * math.sqrt(log_next)
+    variance = measured if trusted else noise_bound * noise_bound * told
     total = 8.0 * variance + 6.0 * noise_bound**2 * log_next + 4.0 * bias * bias
     stochastic = 16.0 * influence * math.sqrt(total * log_now) + 6.0 * influence * noise_bound * log_now
     return bias + params.scale * stochastic
-
-
-@kernel
-def measured_variance(params: Params, model: Model, level: int) -> float:
-    """``Σ w²·(r - <θ̂, a>)²``: what the fit minimised, without its penalty ``ridge·‖θ̂‖²``."""
-    estimate = theta(model)
-    penalty = params.setting.ridge * 0.25**level * (estimate * estimate).sum()
-    return max(0.0, model.tally[RESIDUAL] - penalty)
 
 
 @kernel
@@ -230,14 +246,14 @@ def report(state: State, level: int) -> None:
 @kernel
 def imagine(params: Params, state: State, action: int, sigma: float) -> None:
     """A pending measurement goes to the layer where it would be learnt."""
-    level = max(0, learning_layer(params, state, action))
+    level = max(0, learning_layer(params, state.layers.squared_widths, action))
     absorb(params, state, action, state.layers.means[level, action], sigma)
 
 
 @kernel
 def recommend(params: Params, state: State) -> int:
-    """The best mean of the finished layer among what all layers above left."""
-    return first_largest(state.model.means, candidates(params, state))
+    """The best mean of the finished layer among what all finished layers leave."""
+    return first_largest(state.model.means, state.remaining)
 
 
 @kernel
@@ -249,6 +265,4 @@ def radius(params: Params, state: State) -> float:
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """What the finished layers leave."""
-    remaining = np.ones(state.model.means.size, np.bool_)
-    descend(params, state, remaining)
-    return remaining
+    return state.remaining

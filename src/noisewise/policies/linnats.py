@@ -24,7 +24,7 @@ from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, perturbed_means
 from noisewise.core.selection import Mask, first_largest
 from noisewise.policies import layers
-from noisewise.policies.layers import descend, is_wide, layer
+from noisewise.policies.layers import descend_among, is_wide, layer
 from noisewise.policies.least_squares import Setting, State, make_setting
 from noisewise.policies.linear_thompson import one_draw_per_feature
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
@@ -60,12 +60,13 @@ def choose_unknown(
     params: layers.Params, state: layers.State, allowed: Mask, sigma: float, draws: Floats
 ) -> int:
     """The best remaining action under a draw from the layer, if it is wide there; else the widest."""
-    remaining = allowed.copy()
-    level = descend(params, state, remaining)
+    level, remaining = descend_among(params, state, allowed)
     drawn = perturbed_means(layer(state.layers, level), draws, params.spread * state.radii[level])
     action = first_largest(drawn, remaining)
     widest = first_largest(state.layers.squared_widths[level], remaining)
-    if is_wide(params, state, level, widest) and not is_wide(params, state, level, action):
+    if is_wide(params, state.layers.squared_widths, level, widest) and not is_wide(
+        params, state.layers.squared_widths, level, action
+    ):
         return widest
     return action
 

@@ -65,7 +65,7 @@ def half_sphere(dim: int, size: int) -> Floats:
         return np.column_stack([np.cos(angles), np.sin(angles)])
     scattered = np.random.default_rng(dim).standard_normal((size, dim))
     scattered *= np.where(scattered[:, :1] < 0.0, -1.0, 1.0)
-    return scattered / np.linalg.norm(scattered, axis=1, keepdims=True)
+    return np.asarray(scattered / np.linalg.norm(scattered, axis=1, keepdims=True))
 
 
 def n_levels(horizon: int) -> int:

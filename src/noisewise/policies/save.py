@@ -24,7 +24,7 @@ from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask, first_largest, most_optimistic
 from noisewise.policies import layers
-from noisewise.policies.layers import Params, State, descend, is_wide, layer
+from noisewise.policies.layers import Params, State, descend_among, is_wide, layer
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -33,10 +33,9 @@ from noisewise.policies.rule import Rule
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The widest remaining action of the layer where the walk ends; if all are narrow, the most optimistic."""
-    remaining = allowed.copy()
-    level = descend(params, state, remaining)
+    level, remaining = descend_among(params, state, allowed)
     widest = first_largest(state.layers.squared_widths[level], remaining)
-    if is_wide(params, state, level, widest):
+    if is_wide(params, state.layers.squared_widths, level, widest):
         return widest
     return most_optimistic(layer(state.layers, level), remaining, state.radii[level])
 

@@ -94,7 +94,7 @@ def shares_by_gap(means: Floats, plausible: Mask, best: int, sharpness: float) -
     """The probabilities of inverse gap weighting: ``1/(m + sharpness·gap)``, and the rest for the best."""
     n_plausible = plausible.sum()
     gaps = np.maximum(means[best] - means, 0.0)
-    shares = plausible / (n_plausible + sharpness * gaps)
+    shares: Floats = plausible / (n_plausible + sharpness * gaps)
     shares[best] = 0.0
     shares[best] = 1.0 - shares.sum()
     return shares

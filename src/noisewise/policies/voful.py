@@ -187,7 +187,7 @@ def radius(params: Params, state: State) -> float:
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions whose largest value over the set reaches the largest of the smallest values."""
-    return state.upper >= state.lower.max()
+    return np.asarray(state.upper >= state.lower.max())
 
 
 @kernel
