@@ -22,11 +22,15 @@ def policies(
     if json:
         print_json("policies", {"policies": rows})
         return
+    from rich.padding import Padding
+    from rich.text import Text
+
     screen = console()
     for row in rows:
-        screen.print(f"[bold]{row['name']}[/bold]  {row['what']}")
-        for title, text in facts(row).items():
-            screen.print(f"    [dim]{title}:[/dim] {text}")
+        screen.print(Text(row["name"], style="bold"))
+        lines = [row["what"], *(f"{title}: {text}" for title, text in facts(row).items())]
+        for line in lines:
+            screen.print(Padding(Text(line), (0, 0, 0, 4)))
 
 
 def describe_all() -> list[dict[str, Any]]:

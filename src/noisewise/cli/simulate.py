@@ -109,7 +109,7 @@ def regret_table(results: list[Any], title: str, racers: dict[str, Any]) -> Any:
 
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
     table.add_column("rank", justify="right")
-    table.add_column("rule")
+    table.add_column("rule", no_wrap=True)
     for head in ("simple regret", "± se", "best found", "bound", "rounds", "against the first, 95 %"):
         table.add_column(head, justify="right")
     first = results[0].simple_regret[:, -1]
