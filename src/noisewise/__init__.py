@@ -9,12 +9,14 @@ from noisewise.policies import (
     Estimate,
     Policy,
     Rule,
+    adaoful,
     greedy,
     linear_thompson,
     load_policy,
     make_policy,
     oful,
     register,
+    robust_vaee,
     round_robin,
     static_design,
     uniform,
@@ -32,7 +34,7 @@ from noisewise.simulation import (
     save_simulations,
     simulate,
 )
-from noisewise.world import Environment, Instance, instances, schedules
+from noisewise.world import Environment, Instance, instances, noise, schedules
 
 if TYPE_CHECKING:
     from noisewise.design import Design as Design
@@ -51,6 +53,7 @@ __all__ = [
     "Rule",
     "Simulation",
     "SimulationInterrupted",
+    "adaoful",
     "compare",
     "greedy",
     "instances",
@@ -58,9 +61,11 @@ __all__ = [
     "load_policy",
     "load_simulations",
     "make_policy",
+    "noise",
     "oful",
     "optimal_design",
     "register",
+    "robust_vaee",
     "round_robin",
     "save_simulations",
     "schedules",

@@ -13,6 +13,14 @@ VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
+    "robust_vaee, one pass": functools.partial(nw.robust_vaee, estimator="one-pass", radius=5.0),
+    "robust_vaee, one pass as published": functools.partial(
+        nw.robust_vaee, estimator="one-pass", tau0="lemma", floor=True, sigma_min=1e-2, horizon=100
+    ),
+    "robust_vaee, medians": functools.partial(nw.robust_vaee, estimator="median-of-means", blocks=3),
+    "robust_vaee, candidates": functools.partial(
+        nw.robust_vaee, explore="candidates", recommendation="last", radius=1.0
+    ),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }
 
