@@ -14,8 +14,9 @@ VARIANTS = {
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
     "robust_vaee, one pass": functools.partial(nw.robust_vaee, estimator="one-pass", radius=5.0),
+    # With the published radius the floor is above every sigma, and the rule would not see any.
     "robust_vaee, one pass as published": functools.partial(
-        nw.robust_vaee, estimator="one-pass", tau0="lemma", floor=True, sigma_min=1e-2, horizon=100
+        nw.robust_vaee, estimator="one-pass", tau0=1.0, floor=True, radius=1.0
     ),
     "robust_vaee, medians": functools.partial(nw.robust_vaee, estimator="median-of-means", blocks=3),
     "robust_vaee, candidates": functools.partial(

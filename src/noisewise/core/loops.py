@@ -241,7 +241,7 @@ def _recentre_arrays(columns, factor, centre, away, means, tally):
     tally[SINCE_CENTRED] = 0.0
 
 
-@compiled_body(set_theta, flags=REORDERED)
+@compiled_body(set_theta, flags=REORDERED, inline=False)
 def _set_theta_loops(model, estimate):
     centre, factor, tally = model.centre, model.factor, model.tally
     dim = centre.size

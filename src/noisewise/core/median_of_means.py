@@ -12,6 +12,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise.core import fortran
 from noisewise.core.model import Floats, Model, rotate_in, solve_lower, solve_upper, theta
@@ -61,8 +62,9 @@ def plan_blocks(miss: float, n_blocks: int | None = None) -> tuple[int, float]:
     return int(tried[best]), float(reach[best])
 
 
-def deal(blocks: Blocks, vector: Floats, reward: float, sigma: float) -> None:
+def deal(blocks: Blocks, columns: NDArray[np.floating], action: int, reward: float, sigma: float) -> None:
     """Learn one measurement in the block that knows least about its vector."""
+    vector = columns[:, action].astype(np.float64, copy=False)
     squared_widths = np.empty(len(blocks.thetas))
     for b in range(squared_widths.size):
         half = solve_lower(_block(blocks, b), vector)

@@ -15,6 +15,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise.core.ball import step_within_ball, whitening
 from noisewise.core.huber import clipped
@@ -23,7 +24,6 @@ from noisewise.core.model import (
     Factored,
     Floats,
     Model,
-    fold,
     rotate_in,
     set_theta,
     solve_lower,
@@ -52,8 +52,17 @@ def new_curvature(dim: int, ridge: float) -> Curvature:
     )
 
 
-def move(curvature: Curvature, vector: Floats, reward: float, scale: float, tau: float, bound: float) -> None:
+def move(
+    curvature: Curvature,
+    columns: NDArray[np.floating],
+    action: int,
+    reward: float,
+    scale: float,
+    tau: float,
+    bound: float,
+) -> None:
     """Learn one measurement, in place."""
+    vector = columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(curvature, vector)
     weighted = half * curvature.reciprocals
     step = solve_upper(curvature, weighted)
@@ -87,16 +96,15 @@ def remaining(surprise: float, leverage: float, tau: float) -> float:
         bend = tau / math.sqrt(tau * tau + z * z)
         excess = z + leverage * bend * z - far
         shorter = z - excess / (1.0 + leverage * bend**3)
-        if abs(shorter - z) <= 1e-15 * far:
+        if shorter - z <= 1e-15 * z:
             break
-        z = min(max(shorter, 0.0), far)
+        z = min(shorter, far)
     return math.copysign(z, surprise)
 
 
 @kernel
-def descend(model: Model, action: int, gain: float, sigma: float, bound: float) -> None:
-    """The step as published, along the gradient alone: a measurement ``gain`` above the mean, folded."""
-    fold(model, action, model.means[action] + gain, sigma)
+def stay_in_ball(model: Model, bound: float) -> None:
+    """Move the model's estimate into the ball if it has left it."""
     point = theta(model)
     if (point * point).sum() > bound * bound:
         set_theta(model, nearest_in_ball(model, point, bound))

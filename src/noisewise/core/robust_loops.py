@@ -195,15 +195,15 @@ def _hessian_loops(history, root, ridge):
 
 
 @compiled_body(move, flags=REORDERED, inline=False)
-def _move_loops(curvature, vector, reward, scale, tau, bound):
+def _move_loops(curvature, columns, action, reward, scale, tau, bound):
     point = curvature.theta
     dim = point.size
     half, step, row = np.empty(dim), np.empty(dim), np.zeros(dim + 1)
     expected = 0.0
     for i in range(dim):
-        half[i] = vector[i]
-        row[i] = vector[i]
-        expected += vector[i] * point[i]
+        half[i] = columns[i, action]
+        row[i] = half[i]
+        expected += half[i] * point[i]
     squared_width = _solve(curvature.factor, curvature.reciprocals, half, step)
     weight = 1.0 / (scale * scale)
     remains = remaining((reward - expected) / scale, squared_width * weight, tau)
@@ -222,20 +222,20 @@ def _move_loops(curvature, vector, reward, scale, tau, bound):
 
 
 @compiled_body(deal, flags=REORDERED, inline=False)
-def _deal_loops(blocks, vector, reward, sigma):
+def _deal_loops(blocks, columns, action, reward, sigma):
     n_blocks, dim = blocks.thetas.shape
     half, step, row = np.empty(dim), np.empty(dim), np.empty(dim + 1)
     squared_widths = np.empty(n_blocks)
     for b in range(n_blocks):
         for i in range(dim):
-            half[i] = vector[i]
+            half[i] = columns[i, action]
         squared_widths[b] = _solve(blocks.factor[b], blocks.reciprocals[b], half, step)
     low = squared_widths.max() * (1.0 - TIE)
     b = 0
     while squared_widths[b] < low:
         b += 1
     for i in range(dim):
-        row[i] = vector[i]
+        row[i] = columns[i, action]
     row[dim] = reward
     factor = blocks.factor[b]
     weight = 1.0 / (sigma * sigma)

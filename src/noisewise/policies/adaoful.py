@@ -15,6 +15,7 @@ from noisewise.policies.policy import Policy
 from noisewise.policies.robust import (
     Memory,
     Robust,
+    check_room,
     imagine_robustly,
     learn_robustly,
     make_robust,
@@ -56,6 +57,13 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return most_optimistic(state.model, allowed, robust_radius(params, state))
 
 
+def absorb_many(params: Params, state: State, actions: Any, rewards: Any, sigmas: Any) -> None:
+    """All of them, or none if there is no room for all."""
+    check_room(params, state, len(actions))
+    for action, reward, sigma in zip(actions, rewards, sigmas, strict=True):
+        learn_robustly(params, state, int(action), float(reward), float(sigma))
+
+
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
@@ -75,6 +83,7 @@ RULE = Rule(
     radius=robust_radius,
     candidates=candidates,
     certificate=robust_certificate,
+    absorb_many=absorb_many,
     reference="Li and Sun 2024, AdaOFUL",
     year=2024,
     guarantee="anytime certificate; regret",

@@ -101,7 +101,7 @@ def make_robust(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     floor = bool(options["floor"])
     if floor and estimator == MEDIAN:
         raise ValueError(
-            "`floor` must be False with estimator='median-of-means', which takes sigmas as they are; got True."
+            "`floor` must be False with estimator='median-of-means', which keeps every sigma; got True."
         )
     delta, rank = limits.delta / 4.0, max(1, limits.rank)
     doubt = math.log(2.0 * n_rounds**2 / delta)
@@ -197,12 +197,13 @@ def robust_radius(params: HasRobust, state: HasMemory) -> float:
         bias = math.sqrt(limits.ridge * (2.0 + 4.0 * limits.norm_bound * limits.norm_bound))
         return 107.0 * doubt * robust.tau0 + bias
     # The lemma of Li and Sun 2024, as the paper prints it.
-    kappa, doubt = robust.kappa, math.log(2.0 * told * told / robust.delta)
+    kappa: float = robust.kappa
+    doubt = math.log(2.0 * told * told / robust.delta)
     if math.isnan(kappa):
         spread = robust.horizon * (limits.max_norm / state.memory.smallest[0]) ** 2
-        kappa = robust.rank * math.log1p(spread / (robust.rank * limits.ridge))
+        kappa = float(robust.rank * math.log1p(spread / (robust.rank * limits.ridge)))
     stochastic = kappa / robust.tau0 + math.sqrt(kappa * doubt) + robust.tau0 * doubt
-    return 32.0 * stochastic + 5.0 * limits.bias
+    return float(32.0 * stochastic + 5.0 * limits.bias)
 
 
 @kernel
@@ -218,45 +219,48 @@ def entering(params: HasRobust, state: HasMemory, action: int, sigma: float) -> 
     doubt = math.log(2.0 * robust.horizon * robust.horizon / robust.delta)
     m1 = 1.0 / (M1 * doubt)
     # The last floor keeps <a, θ - θ*>/s below the threshold on the whole ball.
-    steep = math.sqrt(limits.norm_bound * limits.max_norm * width) / (m1 * robust.rank) ** 0.25
+    steep = math.sqrt(limits.norm_bound * limits.max_norm * width / math.sqrt(m1 * robust.rank))
     return max(sigma, limits.sigma_min, width / M0, steep)
+
+
+@kernel
+def check_room(params: HasRobust, state: HasMemory, coming: int) -> None:
+    """Refuse measurements that the history has no room for."""
+    history = state.memory.history
+    if params.robust.estimator == HUBER and history.filled[0] + coming > history.rewards.size:
+        raise ValueError(
+            "`horizon` must be at least the number of measurements told: this policy's history is full; "
+            "make it with a larger horizon, or with estimator='one-pass', which keeps none."
+        )
 
 
 @kernel
 def learn_robustly(params: HasRobust, state: HasMemory, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement: V grows by it, and the estimate is fitted afresh, moved, or dealt to a block."""
     robust, limits, model, memory = params.robust, params.setting.radius, state.model, state.memory
-    if robust.estimator == HUBER and memory.history.filled[0] >= memory.history.rewards.size:
-        raise ValueError(
-            "`horizon` must be at least the number of measurements told: this policy's history is full; "
-            "make it with a larger horizon, or with estimator='one-pass', which keeps none."
-        )
+    check_room(params, state, 1)
     scale = entering(params, state, action, sigma)
-    squared_width = model.squared_widths[action]
-    expected = model.means[action]
     memory.smallest[0] = min(memory.smallest[0], scale)
+    published = robust.estimator == ONE_PASS and robust.floor
+    counted = math.sqrt(ALPHA) * scale if published else scale
+    tau = huber.threshold(robust.tau0, model.squared_widths[action], counted)
+    # A measurement as expected makes V grow and leaves the estimate to what follows.
+    expected = told = model.means[action]
+    if published:
+        # A step along the gradient of the clipped loss is the same as folding a clipped measurement.
+        told = expected + ALPHA * scale * min(max((reward - expected) / scale, -tau), tau)
+    fold(model, action, told, counted)
     if robust.estimator == HUBER:
-        tau = huber.threshold(robust.tau0, squared_width, scale)
         huber.remember(memory.history, model.columns, action, reward, scale, tau)
-        fold(model, action, expected, scale)
         set_theta(model, huber.fit(memory.history, model, limits.ridge, limits.norm_bound))
-    elif robust.estimator == ONE_PASS and robust.floor:
-        # As published: a step along the clipped gradient, in a V that counts a quarter of every weight.
-        slow = math.sqrt(ALPHA) * scale
-        tau = huber.threshold(robust.tau0, squared_width, slow)
-        surprise = min(max((reward - expected) / scale, -tau), tau)
-        one_pass.descend(model, action, surprise * ALPHA * scale, slow, limits.norm_bound)
-    elif robust.estimator == ONE_PASS:
-        tau = huber.threshold(robust.tau0, squared_width, scale)
-        vector = model.columns[:, action].astype(np.float64)
-        fold(model, action, expected, scale)
-        one_pass.move(memory.curvature, vector, reward, scale, tau, limits.norm_bound)
-        set_theta(model, memory.curvature.theta)
-    else:
-        vector = model.columns[:, action].astype(np.float64)
-        fold(model, action, expected, scale)
-        median_of_means.deal(memory.blocks, vector, reward, scale)
+    elif robust.estimator == MEDIAN:
+        median_of_means.deal(memory.blocks, model.columns, action, reward, scale)
         set_theta(model, median_of_means.centre_of(memory.blocks, model))
+    elif published:
+        one_pass.stay_in_ball(model, limits.norm_bound)
+    else:
+        one_pass.move(memory.curvature, model.columns, action, reward, scale, tau, limits.norm_bound)
+        set_theta(model, memory.curvature.theta)
 
 
 @kernel

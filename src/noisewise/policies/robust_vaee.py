@@ -18,6 +18,7 @@ from noisewise.policies.robust import (
     TAU0,
     Memory,
     Robust,
+    check_room,
     imagine_robustly,
     learn_robustly,
     make_robust,
@@ -76,6 +77,13 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     state.last[0] = action
 
 
+def absorb_many(params: Params, state: State, actions: Any, rewards: Any, sigmas: Any) -> None:
+    """All of them, or none if there is no room for all."""
+    check_room(params, state, len(actions))
+    for action, reward, sigma in zip(actions, rewards, sigmas, strict=True):
+        absorb(params, state, int(action), float(reward), float(sigma))
+
+
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The survivors A_{t+1}; for medians, what the present certificate does not rule out."""
@@ -98,6 +106,7 @@ RULE = Rule(
     candidates=candidates,
     certificate=robust_certificate,
     bound=robust_bound,
+    absorb_many=absorb_many,
     reference="Breaking the Total Variance Barrier, Algorithm 3",
     guarantee="anytime certificate with floor=True and tau0='lemma'; fixed-design one by medians of means",
     cost="n·dim, and for estimator='huber' all measurements so far",
