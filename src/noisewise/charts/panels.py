@@ -74,14 +74,15 @@ def _panel(
     place: int,
 ) -> alt.LayerChart:
     source = data.table(f"{quantity}, {panel}", to_rows(table))
-    colour, shape, dash = tell_apart("policy", policies)
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=90, labelLimit=260)
-    colour.legend = shape.legend = legend
+    legend = alt.Legend(
+        title=None, orient="top", direction="horizontal", symbolSize=90, symbolStrokeWidth=0, labelLimit=260
+    )
+    colour, shape, dash = tell_apart("policy", policies, legend)
     across = alt.X("rounds:Q", scale=x.scale(), axis=x.axis("Rounds"))
     # The axis is the same in the whole row: its title stands once.
     axis = y.axis(quantity)
     if place > 0:
-        axis.title, axis.labels = None, False
+        axis = alt.Axis(**{**axis.to_dict(), "title": None, "labels": False})
     up = alt.Y("value:Q", scale=y.scale(), axis=axis)
     tooltip = ["policy:N", "rounds:Q", alt.Tooltip("value:Q", format=".3~r")]
     line = source.mark_line(strokeWidth=2).encode(across, up, color=colour, strokeDash=dash)
@@ -89,4 +90,4 @@ def _panel(
         across, up, color=colour, shape=shape, tooltip=tooltip
     )
     name = alt.TitleParams(text=panel, fontSize=13, fontWeight="normal", color=INK, offset=6)
-    return alt.layer(line, marks, width=WIDTH, height=HEIGHT, title=name)
+    return alt.LayerChart(layer=[line, marks], width=WIDTH, height=HEIGHT, title=name)
