@@ -9,6 +9,7 @@ from noisewise.policies import (
     Estimate,
     Policy,
     Rule,
+    adaoful,
     greedy,
     information_directed,
     linear_thompson,
@@ -20,6 +21,7 @@ from noisewise.policies import (
     oful,
     phased_elimination,
     register,
+    robust_vaee,
     round_robin,
     save,
     static_design,
@@ -43,7 +45,7 @@ from noisewise.simulation import (
     save_simulations,
     simulate,
 )
-from noisewise.world import Environment, Instance, instances, schedules
+from noisewise.world import Environment, Instance, instances, noise, schedules
 
 if TYPE_CHECKING:
     from noisewise.design import Design as Design
@@ -67,6 +69,7 @@ __all__ = [
     "Simulation",
     "SimulationInterrupted",
     "TransductiveDesign",
+    "adaoful",
     "compare",
     "greedy",
     "information_directed",
@@ -78,10 +81,12 @@ __all__ = [
     "load_policy",
     "load_simulations",
     "make_policy",
+    "noise",
     "oful",
     "optimal_design",
     "phased_elimination",
     "register",
+    "robust_vaee",
     "round_robin",
     "save",
     "save_simulations",

@@ -19,6 +19,15 @@ VARIANTS = {
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
     "vaee, most played": functools.partial(nw.vaee, radius=1.0, recommendation="most-played"),
     "vaee, smallest bound": functools.partial(nw.vaee, radius=1.0, recommendation="smallest-bound"),
+    "robust_vaee, one pass": functools.partial(nw.robust_vaee, estimator="one-pass", radius=5.0),
+    # With the published radius the floor is above every sigma, and the rule would not see any.
+    "robust_vaee, one pass as published": functools.partial(
+        nw.robust_vaee, estimator="one-pass", tau0=1.0, floor=True, radius=1.0
+    ),
+    "robust_vaee, medians": functools.partial(nw.robust_vaee, estimator="median-of-means", blocks=3),
+    "robust_vaee, candidates": functools.partial(
+        nw.robust_vaee, explore="candidates", recommendation="last", radius=1.0
+    ),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }
 

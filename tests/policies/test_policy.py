@@ -248,5 +248,5 @@ def test_signatures_show_the_defaults_that_are_used():
         needed = {"sigma_min": 0.1} if name == "vaee_as_printed" else {}
         options = constructor(np.eye(3), **needed).options
         for parameter in inspect.signature(constructor).parameters.values():
-            if parameter.name not in ("actions", "design", *needed):
+            if parameter.name not in ("actions", "design", "horizon", *needed):
                 assert options[parameter.name] == parameter.default, (name, parameter.name)

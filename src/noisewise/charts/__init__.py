@@ -6,6 +6,7 @@ from noisewise.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
+    from noisewise.charts.panels import lines_in_panels as lines_in_panels
     from noisewise.charts.pulls import who_was_measured as who_was_measured
     from noisewise.charts.regret import regret_over_precision as regret_over_precision
     from noisewise.charts.regret import regret_over_rounds as regret_over_rounds
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "design_weights",
     "intervals_per_option",
+    "lines_in_panels",
     "regret_over_precision",
     "regret_over_rounds",
     "save_chart",
@@ -28,6 +30,7 @@ __getattr__ = lazy_names(
     {
         "design_weights": "noisewise.charts.weights",
         "intervals_per_option": "noisewise.charts.intervals",
+        "lines_in_panels": "noisewise.charts.panels",
         "regret_over_precision": "noisewise.charts.regret",
         "regret_over_rounds": "noisewise.charts.regret",
         "save_chart": "noisewise.charts.save",

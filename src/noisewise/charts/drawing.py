@@ -13,11 +13,11 @@ class Drawing:
 
     def __init__(self) -> None:
         self.layers: list[alt.Chart] = []
-        self._tables: dict[str, list[dict[str, Any]]] = {}
+        self.tables: dict[str, list[dict[str, Any]]] = {}
 
     def table(self, name: str, rows: list[dict[str, Any]]) -> alt.Chart:
         """Keep a table, and return a chart of it that has no mark yet."""
-        self._tables[name] = rows
+        self.tables[name] = rows
         # Referring by name spares copies and checks of the rows at every step of building a layer.
         return alt.Chart(alt.NamedData(name=name))
 
@@ -32,18 +32,18 @@ class Drawing:
             height: Of the plotting area.
             margin: Pixels used right of the plotting area, where title and subtitle may reach.
         """
-        lines = [line for sentence in subtitle for line in _wrap(sentence, WIDTH + margin, 6.1)]
+        lines = [line for sentence in subtitle for line in wrap(sentence, WIDTH + margin, 6.1)]
         return alt.LayerChart(
             layer=self.layers,
             width=WIDTH,
             height=height,
-            title=alt.TitleParams(text=_wrap(title, WIDTH + margin, 8.5), subtitle=lines),
+            title=alt.TitleParams(text=wrap(title, WIDTH + margin, 8.5), subtitle=lines),
             description=" ".join(text if text.endswith(".") else f"{text}." for text in (title, *subtitle)),
-            datasets=self._tables,
+            datasets=self.tables,
             config=config(),
         )
 
 
-def _wrap(sentence: str, width: int, per_character: float) -> list[str]:
+def wrap(sentence: str, width: int, per_character: float) -> list[str]:
     """Break a sentence into lines that fit; Vega does not break lines by itself."""
     return textwrap.wrap(sentence, int(width / per_character)) or [""]

@@ -26,7 +26,13 @@ def simulate(
     schedule: Annotated[
         str | None, typer.Option(help="The sigmas, as name:option=value; default: rare-quiet.")
     ] = None,
-    noise: Annotated[str, typer.Option(help="gaussian, rademacher, uniform or laplace.")] = "gaussian",
+    noise: Annotated[
+        str,
+        typer.Option(
+            help="The law, as name:option=value: gaussian, rademacher, uniform, laplace, student-t, pareto, "
+            "lognormal or contaminated."
+        ),
+    ] = "gaussian",
     announced: Annotated[bool, typer.Option("--announced", help="Sigma is known before the choice.")] = False,
     horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 1000,
     replications: Annotated[int, typer.Option(help="Repetitions.")] = 200,
@@ -45,7 +51,9 @@ def simulate(
     if problem_name == "case-study":
         problem_options.setdefault("horizon", horizon)
     problem = nw.instances.named(problem_name, **problem_options)
-    env = problem.environment(_schedule(schedule, problem), noise=noise, announced=announced)
+    law_name, law_options = parse_named(noise, "noise")
+    law = nw.noise.named(law_name, **law_options)
+    env = problem.environment(_schedule(schedule, problem), noise=law, announced=announced)
     racers, left_out = choose_racers(split_list(policies), env, horizon, replications, seed)
     if not racers:
         raise ValueError("`policies` must name at least one rule that fits; got none.")

@@ -27,6 +27,7 @@ from noisewise.core.model import (
     fold,
     perturbed_means,
     recentre,
+    set_theta,
     squared_norm,
     theta,
 )
@@ -250,6 +251,17 @@ def _recentre_arrays(columns, factor, centre, away, means, tally):
         centre[i] += away[i]
         factor[i, dim] = 0.0
     _project(columns, centre, means)
+    tally[SINCE_CENTRED] = 0.0
+
+
+@compiled_body(set_theta, flags=REORDERED, inline=False)
+def _set_theta_loops(model, estimate):
+    centre, factor, tally = model.centre, model.factor, model.tally
+    dim = centre.size
+    for i in range(dim):
+        centre[i] = estimate[i]
+        factor[i, dim] = 0.0
+    _project(model.columns, centre, model.means)
     tally[SINCE_CENTRED] = 0.0
 
 

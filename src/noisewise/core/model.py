@@ -17,7 +17,7 @@ with this as its border) is a second class with the same verbs; rules would not 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,26 @@ class Model(NamedTuple):
     scratch: Floats  # (n,)
 
 
+class Factored(Protocol):
+    """A matrix held as ``UᵀDU``: a model, or one of the smaller things that robust estimates keep."""
+
+    @property
+    def factor(self) -> Floats:
+        """U, and a last column that follows its rotations."""
+
+    @property
+    def pivots(self) -> Floats:
+        """D."""
+
+    @property
+    def reciprocals(self) -> Floats:
+        """1/D."""
+
+    @property
+    def tally(self) -> Floats:
+        """Where the residual of each rotation is booked."""
+
+
 def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
     """The model before any measurement: ``V = ridge·I`` and an estimate of 0."""
     dim, n = columns.shape
@@ -118,7 +138,7 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     gain = (reward - float(model.means[action])) / variance
 
     row = np.append(vector, reward - float(vector @ model.centre))
-    _rotate_in(model, row, 1.0 / (sigma * sigma))
+    rotate_in(model, row, 1.0 / (sigma * sigma))
     count(model.tally, squared_width, sigma)
     # Scaling once saves a pass: with s = step/√variance, the widths lose (a_k·s)².
     scale = math.sqrt(variance)
@@ -157,21 +177,21 @@ def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
         np.dot(direction, block.astype(np.float64), out=out)
 
 
-def solve_lower(model: Model, vector: Floats) -> Floats:
+def solve_lower(model: Factored, vector: Floats) -> Floats:
     """``U⁻ᵀ·vector``."""
     dim = vector.size
     solved, _ = fortran.routines().solve_triangular(model.factor[:, :dim], vector, trans=1, unitdiag=1)
     return np.asarray(solved)
 
 
-def solve_upper(model: Model, vector: Floats) -> Floats:
+def solve_upper(model: Factored, vector: Floats) -> Floats:
     """``U⁻¹·vector``."""
     dim = vector.size
     solved, _ = fortran.routines().solve_triangular(model.factor[:, :dim], vector, unitdiag=1)
     return np.asarray(solved)
 
 
-def _rotate_in(model: Model, row: Floats, weight: float) -> None:
+def rotate_in(model: Factored, row: Floats, weight: float) -> None:
     """Replace the factors of V by those of ``V + weight·a aᵀ``; the row is a and what it measured.
 
     One plane rotation per feature. LAPACK's update of a QR factor reflects instead, and loses
@@ -209,8 +229,17 @@ def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
 
 def recentre(model: Model) -> None:
     """Move the centre to the estimate, and recompute the means from it."""
+    set_theta(model, theta(model))
+
+
+def set_theta(model: Model, estimate: Floats) -> None:
+    """Make ``estimate`` what the model believes, in place of least squares; V and the widths stay.
+
+    For rules with an estimate of their own: they fold each measurement as if it came out as expected, which
+    grows V alone, and then set theirs. Means, `theta`, `distance_to` and all that is made of them follow.
+    """
     dim, n = model.columns.shape
-    model.centre[:] = theta(model)
+    model.centre[:] = estimate
     model.factor[:, dim] = 0.0
     model.tally[SINCE_CENTRED] = 0.0
 

@@ -1,5 +1,6 @@
 """Rules (one per file), the ask/tell shell around them, and the list of all rules."""
 
+from noisewise.policies.adaoful import adaoful
 from noisewise.policies.greedy import greedy
 from noisewise.policies.information_directed import information_directed
 from noisewise.policies.linear_thompson import linear_thompson
@@ -9,6 +10,7 @@ from noisewise.policies.oful import oful
 from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Estimate, Policy
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
+from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
 from noisewise.policies.save import save
@@ -27,6 +29,7 @@ __all__ = [
     "Estimate",
     "Policy",
     "Rule",
+    "adaoful",
     "greedy",
     "information_directed",
     "linear_thompson",
@@ -38,6 +41,7 @@ __all__ = [
     "oful",
     "phased_elimination",
     "register",
+    "robust_vaee",
     "round_robin",
     "save",
     "static_design",

@@ -17,7 +17,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_number, check_sigma
 from noisewise.core.model import Floats, log_det, theta
 from noisewise.core.randomness import check_seed, generator
-from noisewise.core.selection import Mask, regret_bound
+from noisewise.core.selection import Mask
 from noisewise.policies.recommendation import (
     BEST,
     RECOMMENDATIONS,
@@ -198,6 +198,7 @@ class Policy:
         radius = float(self.rule.radius(self._params, self._state))
         candidates = np.array(self.rule.candidates(self._params, self._state))
         most = 2.0 * setting.radius.norm_bound * setting.radius.max_norm
+        bound = self.rule.bound(self._params, self._state, candidates, recommended, radius)
         return Estimate(
             theta=theta(model),
             means=model.means.copy(),
@@ -205,7 +206,7 @@ class Policy:
             radius=radius,
             candidates=candidates,
             recommended=recommended,
-            regret_bound=min(most, regret_bound(model, candidates, recommended, radius)),
+            regret_bound=min(most, float(bound)),
             total_precision=self.total_precision,
             n_told=self.n_told,
             delta=setting.radius.delta,

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.checks import nearest
+from noisewise.policies.adaoful import RULE as ADAOFUL
+from noisewise.policies.adaoful import adaoful
 from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
 from noisewise.policies.information_directed import RULE as INFORMATION_DIRECTED
@@ -27,6 +29,8 @@ from noisewise.policies.oful import oful
 from noisewise.policies.phased_elimination import RULE as PHASED_ELIMINATION
 from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Policy
+from noisewise.policies.robust_vaee import RULE as ROBUST_VAEE
+from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import RULE as ROUND_ROBIN
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
@@ -114,6 +118,7 @@ def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None
 for _rule, _constructor in (
     (VAEE, vaee),
     (AS_PRINTED, vaee_as_printed),
+    (ROBUST_VAEE, robust_vaee),
     (VAGD, vagd),
     (STATIC, static_design),
     (WIDEST, widest),
@@ -129,6 +134,7 @@ for _rule, _constructor in (
     (LINNATS, linnats),
     (LINNATS_UNKNOWN, linnats_unknown),
     (OFUL, oful),
+    (ADAOFUL, adaoful),
     (LINEAR_THOMPSON, linear_thompson),
     (LINGAPE, lingape),
     (WEIGHTED_LINGAPE, weighted_lingape),

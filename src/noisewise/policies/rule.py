@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from noisewise.actions import ActionSet
+from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.selection import Mask, regret_bound
 
 SeesSigma = Literal["before", "after", "never"]
 
@@ -22,6 +23,12 @@ def no_draws(params: Any) -> int:
 def always_anytime(params: Any, state: Any) -> str:
     """The certificate of most rules: true at every moment at once."""
     return ANYTIME
+
+
+@kernel
+def bound_by_radius(params: Any, state: Any, candidates: Mask, action: int, radius: float) -> float:
+    """The regret bound of most rules: the largest upper bound on a contrast with a candidate."""
+    return regret_bound(state.model, candidates, action, radius)
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,8 @@ class Rule:
     """``(params, state) -> (n,)`` mask of the actions that may still be the best."""
     certificate: Callable[[Any, Any], str] = always_anytime
     """``(params, state)``: what kind of certificate the radius gives; plain Python."""
+    bound: Callable[[Any, Any, Mask, int, float], float] = bound_by_radius
+    """``(params, state, candidates, action, radius)``: how far ``action`` can be below the best."""
     n_draws: Callable[[Any], int] = no_draws
     """``(params) ->`` how many standard normal numbers ``choose`` wants each round."""
     wants_plan: Callable[[Any, Any], bool] | None = None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, distance_to
-from noisewise.core.selection import Mask, regret_bound
+from noisewise.core.selection import Mask
 from noisewise.policies.recommendation import BEST, Advice, recommended
 from noisewise.policies.rule import Rule
 from noisewise.simulation.stopping import NEVER, Stop, should_stop
@@ -61,7 +61,7 @@ def make_loop(rule: Rule) -> Loop:
     """The loop of one rule: from a round until the end, a stop, or until the rule wants to plan."""
     # Plain functions in a closure: Numba's disk cache knows them by name.
     choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
-    radius_now, candidates_now = rule.radius, rule.candidates
+    radius_now, candidates_now, bound_now = rule.radius, rule.candidates, rule.bound
     wants_plan = rule.wants_plan or never
 
     def loop(
@@ -115,7 +115,7 @@ def make_loop(rule: Rule) -> Loop:
                 record.total_precision[checkpoint:last] = precision
                 record.radius[checkpoint:last] = radius
                 record.distance[checkpoint:last] = distance_to(state.model, truth.theta)
-                bound = regret_bound(state.model, candidates, advised, radius)
+                bound = bound_now(params, state, candidates, advised, radius)
                 record.bound[checkpoint:last] = min(bound, trivial)
                 checkpoint = last
             if stopped:

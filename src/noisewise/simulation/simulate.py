@@ -15,7 +15,7 @@ from noisewise.core.checks import check_count
 from noisewise.core.randomness import check_seed, generator
 from noisewise.policies.policy import Policy
 from noisewise.policies.recommendation import make_advice
-from noisewise.policies.rule import always_anytime, make_params
+from noisewise.policies.rule import ANYTIME, make_params
 from noisewise.simulation.compiling import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
@@ -149,7 +149,7 @@ class _Run:
         reason = misfit(policy, env)
         if reason is not None:
             raise ValueError(reason)
-        if stop[0] in CERTIFIED and policy.rule.certificate is not always_anytime:
+        if stop[0] in CERTIFIED and _certificate(policy) != ANYTIME:
             raise ValueError(
                 f"`stop` must not be {stop[0]!r} with {policy.name!r}: its certificate does not hold at a "
                 "moment that is chosen by looking at the values."
@@ -234,6 +234,11 @@ class _Run:
         # The world shuffled the actions; people see them in the order they know.
         results.pulled[r, :rounds] = world.order[results.pulled[r, :rounds]]
         results.advised[r] = world.order[results.advised[r]]
+
+
+def _certificate(policy: Policy) -> str:
+    """What kind of certificate the rule has before any measurement."""
+    return policy.rule.certificate(policy._params, policy.rule.init(policy._params))
 
 
 def _checkpoints(horizon: int, given: ArrayLike | None) -> NDArray[np.int64]:

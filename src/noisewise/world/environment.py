@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet
-from noisewise.core.checks import check_choice, check_count
+from noisewise.core.checks import check_count
 from noisewise.core.model import Floats
 from noisewise.core.randomness import generator
 from noisewise.world.instances import Instance, shuffled
-from noisewise.world.noise import LAWS
+from noisewise.world.noise import NamedLaw
+from noisewise.world.noise import named as named_law
 from noisewise.world.schedules import NAMES, NamedSchedule, Schedule
 
 NO_MASKS = np.empty((0, 0), dtype=np.bool_)
@@ -40,7 +41,8 @@ class Environment:
         actions: The action set (or an array of vectors).
         theta: The true parameter, ``(dim,)``.
         schedule: The sigmas of the rounds: an array, or a function (horizon, rng) -> array.
-        noise: A law of unit variance: "gaussian", "rademacher", "uniform", "laplace".
+        noise: A law of unit variance, by name or as ``nw.noise.named(name, **options)``: "gaussian",
+            "rademacher", "uniform", "laplace", "student-t", "pareto", "lognormal", "contaminated".
         announced: Whether a policy is told a round's sigma before it chooses.
         action_sigma: Noise that depends on the action: action k is measured with ``sigma_t·action_sigma[k]``.
     """
@@ -50,7 +52,7 @@ class Environment:
         actions: ActionSet | ArrayLike,
         theta: ArrayLike,
         schedule: ArrayLike | Schedule,
-        noise: str = "gaussian",
+        noise: str | NamedLaw = "gaussian",
         announced: bool = False,
         *,
         action_sigma: ArrayLike | None = None,
@@ -84,7 +86,7 @@ class Environment:
         cls,
         instance: Instance,
         schedule: ArrayLike | Schedule | None,
-        noise: str = "gaussian",
+        noise: str | NamedLaw = "gaussian",
         announced: bool = False,
         *,
         action_sigma: ArrayLike | None = None,
@@ -101,14 +103,15 @@ class Environment:
         self,
         instance: Instance,
         schedule: ArrayLike | Schedule,
-        noise: str,
+        noise: str | NamedLaw,
         announced: bool,
         action_sigma: ArrayLike | None,
     ) -> None:
         self.instance = instance
         self.actions = self._fixed or instance.actions
         self.schedule = schedule if callable(schedule) else _checked_sigmas("schedule", schedule)
-        self.noise = check_choice("noise", noise, tuple(LAWS))
+        self._law = noise if isinstance(noise, NamedLaw) else named_law(noise)
+        self.noise = str(self._law)
         self.announced = bool(announced)
         factors = np.ones(self.actions.n_actions) if action_sigma is None else action_sigma
         self.action_sigma = _checked_sigmas("action_sigma", factors)
@@ -149,7 +152,7 @@ class Environment:
     def world(self, horizon: int, seed: int, replication: int) -> World:
         """The truth of one replication: a pure function of seed and replication."""
         sigma = self.sigmas(horizon, seed, replication)
-        noise = LAWS[self.noise](generator(seed, "noise", replication), horizon)
+        noise = self._law(generator(seed, "noise", replication), horizon)
         if self._fixed is not None:
             means, order = self._fixed_means, self._fixed_order
             return World(self._fixed, self._theta, means, sigma, self.action_sigma, noise, order)
