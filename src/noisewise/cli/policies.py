@@ -7,7 +7,12 @@ import typer
 
 from noisewise.cli.output import console, print_json
 
-SEES = {"before": "before the choice", "after": "after the measurement", "never": "never"}
+SEES = {
+    "before": "before the choice",
+    "if announced": "before the choice, if announced",
+    "after": "after the measurement",
+    "never": "never",
+}
 
 
 def policies(

@@ -1,5 +1,6 @@
 """Rules (one per file), the ask/tell shell around them, and the list of all rules."""
 
+from noisewise.policies.bayes_gap import bayes_gap
 from noisewise.policies.greedy import greedy
 from noisewise.policies.linear_thompson import linear_thompson
 from noisewise.policies.oful import oful
@@ -7,9 +8,11 @@ from noisewise.policies.policy import Estimate, Policy
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
+from noisewise.policies.top_two_thompson import top_two_thompson
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import vaee, vaee_as_printed
 from noisewise.policies.vagd import static_design, vagd
+from noisewise.policies.vage import vage
 from noisewise.policies.weighted_oful import weighted_oful
 from noisewise.policies.widest import widest
 
@@ -18,6 +21,7 @@ __all__ = [
     "Estimate",
     "Policy",
     "Rule",
+    "bayes_gap",
     "greedy",
     "linear_thompson",
     "load_policy",
@@ -26,10 +30,12 @@ __all__ = [
     "register",
     "round_robin",
     "static_design",
+    "top_two_thompson",
     "uniform",
     "vaee",
     "vaee_as_printed",
     "vagd",
+    "vage",
     "weighted_oful",
     "widest",
 ]

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.checks import nearest
+from noisewise.policies.bayes_gap import RULE as BAYES_GAP
+from noisewise.policies.bayes_gap import bayes_gap
 from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
 from noisewise.policies.linear_thompson import RULE as LINEAR_THOMPSON
@@ -21,12 +23,16 @@ from noisewise.policies.round_robin import RULE as ROUND_ROBIN
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
 from noisewise.policies.saving import actions_of, read_saved
+from noisewise.policies.top_two_thompson import RULE as TOP_TWO_THOMPSON
+from noisewise.policies.top_two_thompson import top_two_thompson
 from noisewise.policies.uniform import RULE as UNIFORM
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import AS_PRINTED, vaee, vaee_as_printed
 from noisewise.policies.vaee import RULE as VAEE
 from noisewise.policies.vagd import RULE as VAGD
 from noisewise.policies.vagd import STATIC, static_design, vagd
+from noisewise.policies.vage import RULE as VAGE
+from noisewise.policies.vage import vage
 from noisewise.policies.weighted_oful import RULE as WEIGHTED_OFUL
 from noisewise.policies.weighted_oful import weighted_oful
 from noisewise.policies.widest import RULE as WIDEST
@@ -92,6 +98,7 @@ def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None
 
 
 for _rule, _constructor in (
+    (VAGE, vage),
     (VAEE, vaee),
     (AS_PRINTED, vaee_as_printed),
     (VAGD, vagd),
@@ -103,5 +110,7 @@ for _rule, _constructor in (
     (WEIGHTED_OFUL, weighted_oful),
     (OFUL, oful),
     (LINEAR_THOMPSON, linear_thompson),
+    (TOP_TWO_THOMPSON, top_two_thompson),
+    (BAYES_GAP, bayes_gap),
 ):
     register(_rule, _constructor)

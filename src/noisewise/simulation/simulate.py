@@ -14,7 +14,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count
 from noisewise.core.randomness import check_seed, generator
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import always_anytime, make_params
+from noisewise.policies.rule import FORESEEING, always_anytime, make_params
 from noisewise.simulation.compiling import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
@@ -203,7 +203,7 @@ class _Run:
             world.sigma,
             world.noise,
             draws,
-            self.env.announced and rule.sees_sigma == "before",
+            self.env.announced and rule.sees_sigma in FORESEEING,
             rule.sees_sigma == "never",
         )
         at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
