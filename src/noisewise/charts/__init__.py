@@ -7,6 +7,8 @@ from noisewise.core.lazy import lazy_names
 if TYPE_CHECKING:
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
     from noisewise.charts.pulls import who_was_measured as who_was_measured
+    from noisewise.charts.ratios import ratio_heat_map as ratio_heat_map
+    from noisewise.charts.ratios import ratio_intervals as ratio_intervals
     from noisewise.charts.regret import regret_over_precision as regret_over_precision
     from noisewise.charts.regret import regret_over_rounds as regret_over_rounds
     from noisewise.charts.save import save_chart as save_chart
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = [
     "design_weights",
     "intervals_per_option",
+    "ratio_heat_map",
+    "ratio_intervals",
     "regret_over_precision",
     "regret_over_rounds",
     "save_chart",
@@ -28,6 +32,8 @@ __getattr__ = lazy_names(
     {
         "design_weights": "noisewise.charts.weights",
         "intervals_per_option": "noisewise.charts.intervals",
+        "ratio_heat_map": "noisewise.charts.ratios",
+        "ratio_intervals": "noisewise.charts.ratios",
         "regret_over_precision": "noisewise.charts.regret",
         "regret_over_rounds": "noisewise.charts.regret",
         "save_chart": "noisewise.charts.save",
