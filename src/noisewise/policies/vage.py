@@ -26,7 +26,6 @@ from noisewise.core.model import (
     fold,
     new_model,
 )
-from noisewise.core.radius import Radius, confidence_radius
 from noisewise.core.selection import TIE, Mask, drop_ruled_out, first_largest, widest
 from noisewise.policies.least_squares import Setting, make_setting, present_radius
 from noisewise.policies.noise_history import NoiseHistory, average_variance, new_history, observe
@@ -44,8 +43,7 @@ class Params(NamedTuple):
 
     setting: Setting
     share: float  # ρ: what each ledger keeps for the widest action
-    challenge: float
-    mixture: Radius  # challengers are judged by a share of this radius, whatever the certificate's
+    challenge: float  # how many reaches of a difference's width count for a challenger
 
 
 class State(NamedTuple):
@@ -61,8 +59,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     """Check the options."""
     share = check_probability("share", options["share"])
     challenge = check_positive("challenge", options["challenge"])
-    setting = make_setting(actions, options)
-    return Params(setting, share, challenge, setting.radius._replace(kind=0))
+    return Params(make_setting(actions, options), share, challenge)
 
 
 def init(params: Params) -> State:
@@ -107,8 +104,21 @@ def closest_race(params: Params, state: State) -> tuple[int, int]:
     rivals[leader] = False
     if not rivals.any():
         return leader, NOBODY
-    reach = params.challenge * confidence_radius(params.mixture, model)
-    return leader, first_largest(model.means - model.means[leader] + reach * widths, rivals)
+    upper = model.means - model.means[leader] + reach(params, state) * widths
+    return leader, first_largest(upper, rivals)
+
+
+@kernel
+def reach(params: Params, state: State) -> float:
+    """How many widths of a difference a challenger is given, ``c·√(2·log((1 + log P)/δ))``.
+
+    P is the total precision in units of the largest possible value. The certificate's radius grows with
+    √dim: it must hold for all differences at once, while this only ranks them.
+    """
+    limits = params.setting.radius
+    most = limits.norm_bound * limits.max_norm
+    precision = max(1.0, most * most * state.ledgers[PRECISION])
+    return params.challenge * math.sqrt(2.0 * math.log((1.0 + math.log(precision)) / limits.delta))
 
 
 @compiled_body(inline=False)
@@ -207,8 +217,8 @@ RULE = Rule(
 def vage(
     actions: ActionSet | ArrayLike,
     *,
-    share: float = 0.1,
-    challenge: float = 0.5,
+    share: float = 0.05,
+    challenge: float = 0.85,
     **shared: Unpack[SharedOptions],
 ) -> Policy:
     """Variance-aware gap exploration: settle the race between the leader and its strongest challenger.
@@ -216,8 +226,9 @@ def vage(
     Args:
         share: What the widest actions get of the precision and of the credit, at least; between 0 and 1.
             Larger is safer against a wrong early leader, smaller is faster when the leader is right.
-        challenge: A challenger is judged by its mean and so many mixture radii of its difference to the
-            leader: larger looks at more challengers, smaller settles the nearest race first.
+        challenge: A challenger is judged by its mean and so many times ``√(2·log((1 + log S)/delta))``
+            widths of its difference to the leader: larger looks at more challengers, smaller settles
+            the nearest race first.
     """
     options = with_defaults("vage", shared)
     return Policy(RULE, actions, options | {"share": share, "challenge": challenge})
