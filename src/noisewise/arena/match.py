@@ -1,8 +1,10 @@
 """One match: one rule in one cell. What is measured, and the file that remembers it."""
 
+import functools
 import hashlib
 import json
 import math
+import sys
 import time
 import zipfile
 from dataclasses import asdict, dataclass
@@ -18,11 +20,13 @@ from noisewise.core.model import Floats
 from noisewise.policies import make_policy
 from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
-from noisewise.simulation.compiling import sources_hash
 from noisewise.simulation.results import Simulation
 
 #: A certificate counts as reached once its bound is at most so many dim/√S: on spheres, theta's length.
 CERTIFIED_AT = 8.0
+#: The rooms that decide how a match comes out.
+ROOMS = ("core", "actions", "design", "world", "policies", "simulation")
+PACKAGE = Path(__file__).parents[1]
 #: Recommendations within this of the best are the best.
 EQUAL = 1e-12
 
@@ -47,14 +51,23 @@ class Fixture:
     seed: int
 
     def key(self) -> str:
-        """A hash of it and of the rule's sources: a finished match with the same key need not be played."""
-        from noisewise import __version__
-
-        content = asdict(self) | {
-            "version": __version__,
-            "sources": sources_hash(rule_named(self.entry.rule)),
-        }
+        """A hash of it and of the sources: a finished match with the same key need not be played again."""
+        content = asdict(self) | {"sources": _sources_hash(rule_named(self.entry.rule).choose.__module__)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
+
+
+@functools.cache
+def _sources_hash(home: str) -> str:
+    """A hash of every source that decides how a rule fares; also of the rule's own file, if it is foreign."""
+    files = [path for room in ROOMS for path in sorted((PACKAGE / room).glob("*.py"))]
+    own = getattr(sys.modules.get(home), "__file__", None)
+    if own is not None and PACKAGE not in Path(own).parents:
+        files.append(Path(own))
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()[:20]
 
 
 @dataclass(frozen=True, eq=False)

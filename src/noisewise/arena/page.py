@@ -96,8 +96,11 @@ def write_page(arena: Arena, path: str | PathLike[str], against: str | None = No
     return target
 
 
-def draw(arena: Arena, against: str) -> tuple[Any, Any]:
-    """The heat map and the intervals of the geometric means, of all rules but the one compared with."""
+def draw(arena: Arena, against: str) -> list[Any]:
+    """The intervals of the geometric means and the heat map, of all rules but the one compared with.
+
+    Nothing where no ratio exists.
+    """
     import polars as pl
 
     from noisewise import charts
@@ -105,18 +108,17 @@ def draw(arena: Arena, against: str) -> tuple[Any, Any]:
     ratios = arena.ratios(against).filter(pl.col("ratio").is_not_null() & (pl.col("policy") != against))
     standings = arena.standings(against)
     known = standings.filter(pl.col("geometric_mean").is_not_null() & (pl.col("policy") != against))
+    if known.is_empty():
+        return []
     ordered = pl.concat([ratios.filter(pl.col("policy") == rule) for rule in known["policy"]])
-    return charts.ratio_heat_map(ordered, against=against), charts.ratio_intervals(known, against=against)
+    return [charts.ratio_intervals(known, against=against), charts.ratio_heat_map(ordered, against=against)]
 
 
 def _drawings(arena: Arena, against: str) -> list[str]:
-    """Both charts as drawings; none for a rule without opponents."""
+    """The charts as drawings that stand in the page itself."""
     from noisewise.charts.save import render
 
-    if len(arena.entries) < 2 or not arena.cells:
-        return []
-    heat_map, intervals = draw(arena, against)
-    return [render(chart.to_dict(), ".svg").decode() for chart in (intervals, heat_map)]
+    return [render(chart.to_dict(), ".svg").decode() for chart in draw(arena, against)]
 
 
 def _html(frame: "pl.DataFrame", columns: dict[str, tuple[str, str]]) -> str:

@@ -46,7 +46,7 @@ def cache_directory(rule: Rule) -> Path | None:
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
         root = str(Path(home) if home else Path.home() / ".cache")
-    directory = Path(root) / "noisewise" / sources_hash(rule)
+    directory = Path(root) / "noisewise" / _sources_hash(rule)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -55,7 +55,7 @@ def cache_directory(rule: Rule) -> Path | None:
         return None
 
 
-def sources_hash(rule: Rule) -> str:
+def _sources_hash(rule: Rule) -> str:
     """A hash of every source that the rule's machine code is made from.
 
     Numba's own cache compares only the file of the outermost function: an edited kernel would keep

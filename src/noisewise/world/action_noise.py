@@ -38,9 +38,11 @@ def quiet_when_useless(
     check_positive("quiet", quiet)
     best, second = np.argsort(-(vectors @ theta), kind="stable")[:2]
     race = vectors[best] - vectors[second]
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(race)
-    use = np.abs(vectors @ race) / np.maximum(lengths, np.finfo(float).tiny)
-    return np.where(use <= np.median(use) * (1.0 + 1e-9), quiet, 1.0)
+    lengths = np.linalg.norm(vectors, axis=1)
+    use = np.round(np.abs(vectors @ race) / np.maximum(lengths, np.finfo(float).tiny), 9)
+    factors = np.ones(len(vectors))
+    factors[np.argsort(use, kind="stable")[: len(vectors) // 2]] = quiet
+    return factors
 
 
 #: By the name used on the command line.
