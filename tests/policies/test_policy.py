@@ -155,7 +155,7 @@ def test_bad_options_get_one_sentence(options, error, message):
 
 def test_an_unknown_rule_suggests_the_nearest():
     with pytest.raises(KeyError, match="Did you mean 'vaee'"):
-        nw.make_policy("vae", np.eye(2))
+        nw.make_policy("vaeee", np.eye(2))
 
 
 def test_the_printed_version_uses_the_printed_choices():

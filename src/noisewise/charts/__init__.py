@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
     from noisewise.charts.panels import lines_in_panels as lines_in_panels
     from noisewise.charts.pulls import who_was_measured as who_was_measured
+    from noisewise.charts.ratios import ratio_heat_map as ratio_heat_map
+    from noisewise.charts.ratios import ratio_intervals as ratio_intervals
     from noisewise.charts.regret import regret_over_precision as regret_over_precision
     from noisewise.charts.regret import regret_over_rounds as regret_over_rounds
     from noisewise.charts.save import save_chart as save_chart
@@ -18,6 +20,8 @@ __all__ = [
     "design_weights",
     "intervals_per_option",
     "lines_in_panels",
+    "ratio_heat_map",
+    "ratio_intervals",
     "regret_over_precision",
     "regret_over_rounds",
     "save_chart",
@@ -31,6 +35,8 @@ __getattr__ = lazy_names(
         "design_weights": "noisewise.charts.weights",
         "intervals_per_option": "noisewise.charts.intervals",
         "lines_in_panels": "noisewise.charts.panels",
+        "ratio_heat_map": "noisewise.charts.ratios",
+        "ratio_intervals": "noisewise.charts.ratios",
         "regret_over_precision": "noisewise.charts.regret",
         "regret_over_rounds": "noisewise.charts.regret",
         "save_chart": "noisewise.charts.save",

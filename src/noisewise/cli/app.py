@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import noisewise
+from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
 from noisewise.cli.policies import policies
@@ -37,6 +38,7 @@ def _common(
 
 app.command()(demo)
 app.command()(simulate)
+app.command()(arena)
 app.command()(policies)
 app.command()(design)
 

@@ -9,6 +9,7 @@ from noisewise.cli.output import console, print_json
 
 SEES = {
     "before": "before the choice (privileged)",
+    "if announced": "before the choice, if announced",
     "after": "after the measurement",
     "never": "never (handicapped)",
 }

@@ -23,6 +23,7 @@ from noisewise.core.model import (
     contrast_widths,
     count,
     covariance_with,
+    difference_covariances,
     distance_to,
     fold,
     perturbed_means,
@@ -303,6 +304,18 @@ def _covariance_loops(model, action):
     half, step = np.empty(dim), np.empty(dim)
     for i in range(dim):
         half[i] = model.columns[i, action]
+    _solve(model.factor, model.reciprocals, half, step)
+    covariance = np.empty(n)
+    _project(model.columns, step, covariance)
+    return covariance
+
+
+@compiled_body(difference_covariances, flags=REORDERED, inline=False)
+def _difference_covariances_loops(model, action, other):
+    dim, n = model.columns.shape
+    half, step = np.empty(dim), np.empty(dim)
+    for i in range(dim):
+        half[i] = model.columns[i, action] - model.columns[i, other]
     _solve(model.factor, model.reciprocals, half, step)
     covariance = np.empty(n)
     _project(model.columns, step, covariance)

@@ -277,6 +277,16 @@ def covariance_with(model: Model, action: int) -> Floats:
     return projections(model, solve_upper(model, half * model.reciprocals))
 
 
+def difference_covariances(model: Model, action: int, other: int) -> Floats:
+    """The covariances ``(a - b)ᵀV⁻¹a_k`` of the difference of two actions with all actions, (n,).
+
+    From the difference itself: two almost equal vectors would cancel if each were projected alone.
+    """
+    difference = model.columns[:, action].astype(np.float64) - model.columns[:, other]
+    half = solve_lower(model, difference)
+    return projections(model, solve_upper(model, half * model.reciprocals))
+
+
 def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
     """The actions' values under a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior, (n,)."""
     away = solve_upper(model, normals * np.sqrt(model.reciprocals))

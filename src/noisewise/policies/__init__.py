@@ -1,6 +1,7 @@
 """Rules (one per file), the ask/tell shell around them, and the list of all rules."""
 
 from noisewise.policies.adaoful import adaoful
+from noisewise.policies.bayes_gap import bayes_gap
 from noisewise.policies.greedy import greedy
 from noisewise.policies.information_directed import information_directed
 from noisewise.policies.linear_thompson import linear_thompson
@@ -14,9 +15,11 @@ from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
 from noisewise.policies.save import save
+from noisewise.policies.top_two_thompson import top_two_thompson
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import vaee, vaee_as_printed
 from noisewise.policies.vagd import static_design, vagd
+from noisewise.policies.vage import vage
 from noisewise.policies.varcb import varcb
 from noisewise.policies.voful import voful
 from noisewise.policies.voful2 import voful2
@@ -30,6 +33,7 @@ __all__ = [
     "Policy",
     "Rule",
     "adaoful",
+    "bayes_gap",
     "greedy",
     "information_directed",
     "linear_thompson",
@@ -45,10 +49,12 @@ __all__ = [
     "round_robin",
     "save",
     "static_design",
+    "top_two_thompson",
     "uniform",
     "vaee",
     "vaee_as_printed",
     "vagd",
+    "vage",
     "varcb",
     "voful",
     "voful2",

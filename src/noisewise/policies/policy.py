@@ -26,7 +26,7 @@ from noisewise.policies.recommendation import (
     make_advice,
     recommended,
 )
-from noisewise.policies.rule import ANYTIME, Rule, make_params
+from noisewise.policies.rule import ANYTIME, FORESEEING, Rule, make_params
 from noisewise.policies.saving import Saved, copy_state, restore_state, write_saved
 
 Pending = Iterable[Any]
@@ -134,21 +134,27 @@ class Policy:
             allowed: The actions that can be measured this time. Default: all.
         """
         announced = math.nan if sigma is None else check_sigma(sigma)
-        if self.rule.sees_sigma != "before":
+        if self.rule.sees_sigma not in FORESEEING:
             announced = math.nan
-        elif sigma is None:
+        elif sigma is None and self.rule.sees_sigma == "before":
             raise ValueError(f"`sigma` must be given: {self.name!r} needs it before it chooses; got None.")
         mask = self._allowed(allowed)
-        if isinstance(pending, str) or not isinstance(pending, Iterable):
-            raise TypeError(f"`pending` must be a list of actions or pairs (action, sigma); got {pending!r}.")
-        under_way = [self._checked_pending(item) for item in pending]
-        state = copy_state(self._state) if under_way or self.rule.plan else self._state
-        for action, pending_sigma in under_way:
-            if math.isnan(pending_sigma):
-                pending_sigma = self._typical_sigma(state, action)
-            self.rule.imagine(self._params, state, action, pending_sigma)
-        self._plan_if_wanted(state)
-        return int(self.rule.choose(self._params, state, mask, announced, self._draws(len(under_way))))
+        state, n_pending = self._imagined(pending)
+        return int(self.rule.choose(self._params, state, mask, announced, self._draws(n_pending)))
+
+    def why(self, action: Any, pending: Pending = ()) -> str:
+        """Why to measure this action now, in words.
+
+        Args:
+            action: Usually what ``ask`` answered.
+            pending: The measurements under way that ``ask`` was told of.
+        """
+        row = self.actions.index(action)
+        state, _ = self._imagined(pending)
+        if self.rule.explain is not None:
+            return self.rule.explain(self._params, state, row, self.actions.label)
+        width = math.sqrt(state.model.squared_widths[row])
+        return f"The rule {self.name!r} chose it; its value is known to ±{width:.2g} (one standard error)."
 
     def tell(self, action: Any, reward: float, sigma: float) -> None:
         """Learn one measurement: the action's row or label, what came out, and its sigma."""
@@ -261,6 +267,19 @@ class Policy:
                 f"`recommendation` must not be {RECOMMENDATIONS[SMALLEST_BOUND]!r} for {self.name!r}, "
                 "which has no certificate."
             )
+
+    def _imagined(self, pending: Pending) -> tuple[Any, int]:
+        """The state as if what is under way came out as expected, ready to choose; and how much that is."""
+        if isinstance(pending, str) or not isinstance(pending, Iterable):
+            raise TypeError(f"`pending` must be a list of actions or pairs (action, sigma); got {pending!r}.")
+        under_way = [self._checked_pending(item) for item in pending]
+        state = copy_state(self._state) if under_way or self.rule.plan else self._state
+        for action, sigma in under_way:
+            if math.isnan(sigma):
+                sigma = self._typical_sigma(state, action)
+            self.rule.imagine(self._params, state, action, sigma)
+        self._plan_if_wanted(state)
+        return state, len(under_way)
 
     def _checked(self, action: Any, reward: Any, sigma: Any) -> Measurement:
         told = Measurement(self.actions.index(action), check_number("reward", reward), check_sigma(sigma))

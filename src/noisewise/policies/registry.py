@@ -12,6 +12,8 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import nearest
 from noisewise.policies.adaoful import RULE as ADAOFUL
 from noisewise.policies.adaoful import adaoful
+from noisewise.policies.bayes_gap import RULE as BAYES_GAP
+from noisewise.policies.bayes_gap import bayes_gap
 from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
 from noisewise.policies.information_directed import RULE as INFORMATION_DIRECTED
@@ -37,12 +39,16 @@ from noisewise.policies.rule import Rule
 from noisewise.policies.save import RULE as SAVE
 from noisewise.policies.save import save
 from noisewise.policies.saving import actions_of, read_saved
+from noisewise.policies.top_two_thompson import RULE as TOP_TWO_THOMPSON
+from noisewise.policies.top_two_thompson import top_two_thompson
 from noisewise.policies.uniform import RULE as UNIFORM
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import AS_PRINTED, vaee, vaee_as_printed
 from noisewise.policies.vaee import RULE as VAEE
 from noisewise.policies.vagd import RULE as VAGD
 from noisewise.policies.vagd import STATIC, static_design, vagd
+from noisewise.policies.vage import RULE as VAGE
+from noisewise.policies.vage import vage
 from noisewise.policies.varcb import RULE as VARCB
 from noisewise.policies.varcb import varcb
 from noisewise.policies.voful import RULE as VOFUL
@@ -116,6 +122,7 @@ def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None
 
 
 for _rule, _constructor in (
+    (VAGE, vage),
     (VAEE, vaee),
     (AS_PRINTED, vaee_as_printed),
     (ROBUST_VAEE, robust_vaee),
@@ -140,5 +147,7 @@ for _rule, _constructor in (
     (WEIGHTED_LINGAPE, weighted_lingape),
     (PHASED_ELIMINATION, phased_elimination),
     (INFORMATION_DIRECTED, information_directed),
+    (TOP_TWO_THOMPSON, top_two_thompson),
+    (BAYES_GAP, bayes_gap),
 ):
     register(_rule, _constructor)

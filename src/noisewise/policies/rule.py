@@ -9,7 +9,9 @@ from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask, regret_bound
 
-SeesSigma = Literal["before", "after", "never"]
+SeesSigma = Literal["before", "if announced", "after", "never"]
+#: Those that are told a coming sigma; the first cannot do without.
+FORESEEING = ("before", "if announced")
 
 
 ANYTIME = "anytime"
@@ -69,11 +71,15 @@ class Rule:
     """``(params, state)``: plain Python between compiled stretches, such as a design solver."""
     absorb_many: Callable[[Any, Any, Any, Any, Any], None] | None = None
     """``(params, state, actions, rewards, sigmas)``; default: one by one."""
+    explain: Callable[[Any, Any, int, Callable[[int], str]], str] | None = None
+    """``(params, state, action, label) ->`` why it should be measured now, in words; plain Python."""
 
     compiled: bool = True
     """Whether Numba can compile the kernels."""
     needs_horizon: bool = False
     sees_sigma: SeesSigma = "after"
+    """When it learns a measurement's sigma: "before" the choice, always; before it "if announced";
+    "after" the measurement; "never"."""
     fixed_set: bool = False
     """Whether it cannot do with actions that are allowed in some rounds only."""
     order_free: bool = False

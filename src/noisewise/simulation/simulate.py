@@ -15,7 +15,7 @@ from noisewise.core.checks import check_count
 from noisewise.core.randomness import check_seed, generator
 from noisewise.policies.policy import Policy
 from noisewise.policies.recommendation import make_advice
-from noisewise.policies.rule import ANYTIME, make_params
+from noisewise.policies.rule import ANYTIME, FORESEEING, make_params
 from noisewise.simulation.compiling import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
@@ -219,7 +219,7 @@ class _Run:
             world.sigma,
             world.noise,
             draws,
-            self.env.announced and rule.sees_sigma == "before",
+            self.env.announced and rule.sees_sigma in FORESEEING,
             rule.sees_sigma == "never",
             world.masks,
             world.opening,

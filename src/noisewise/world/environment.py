@@ -11,6 +11,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count
 from noisewise.core.model import Floats
 from noisewise.core.randomness import generator
+from noisewise.world.action_noise import ActionNoise, NamedActionNoise
 from noisewise.world.instances import Instance, shuffled
 from noisewise.world.noise import NamedLaw
 from noisewise.world.noise import named as named_law
@@ -45,6 +46,7 @@ class Environment:
             "rademacher", "uniform", "laplace", "student-t", "pareto", "lognormal", "contaminated".
         announced: Whether a policy is told a round's sigma before it chooses.
         action_sigma: Noise that depends on the action: action k is measured with ``sigma_t·action_sigma[k]``.
+            An array, or a function (vectors, theta, rng) -> array that is called in every replication.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Environment:
         noise: str | NamedLaw = "gaussian",
         announced: bool = False,
         *,
-        action_sigma: ArrayLike | None = None,
+        action_sigma: ArrayLike | ActionNoise | None = None,
     ) -> None:
         fixed = actions if isinstance(actions, ActionSet) else ActionSet(actions)
         try:
@@ -89,7 +91,7 @@ class Environment:
         noise: str | NamedLaw = "gaussian",
         announced: bool = False,
         *,
-        action_sigma: ArrayLike | None = None,
+        action_sigma: ArrayLike | ActionNoise | None = None,
     ) -> "Environment":
         """A named instance under a schedule, drawn or shuffled afresh for every replication."""
         if schedule is None:
@@ -105,7 +107,7 @@ class Environment:
         schedule: ArrayLike | Schedule,
         noise: str | NamedLaw,
         announced: bool,
-        action_sigma: ArrayLike | None,
+        action_sigma: ArrayLike | ActionNoise | None,
     ) -> None:
         self.instance = instance
         self.actions = self._fixed or instance.actions
@@ -113,13 +115,18 @@ class Environment:
         self._law = noise if isinstance(noise, NamedLaw) else named_law(noise)
         self.noise = str(self._law)
         self.announced = bool(announced)
-        factors = np.ones(self.actions.n_actions) if action_sigma is None else action_sigma
-        self.action_sigma = _checked_sigmas("action_sigma", factors)
-        if self.action_sigma.shape != (self.actions.n_actions,):
+        self.action_noise = action_sigma if callable(action_sigma) else None
+        given = None if callable(action_sigma) else action_sigma
+        self.action_sigma = self._checked_factors(np.ones(self.actions.n_actions) if given is None else given)
+
+    def _checked_factors(self, factors: ArrayLike) -> Floats:
+        checked = _checked_sigmas("action_sigma", factors)
+        if checked.shape != (self.actions.n_actions,):
             raise ValueError(
                 f"`action_sigma` must have one number per action, {self.actions.n_actions}; "
-                f"got {self.action_sigma.size}."
+                f"got {checked.size}."
             )
+        return checked
 
     @property
     def changes(self) -> bool:
@@ -153,10 +160,11 @@ class Environment:
         """The truth of one replication: a pure function of seed and replication."""
         sigma = self.sigmas(horizon, seed, replication)
         noise = self._law(generator(seed, "noise", replication), horizon)
+        rng = generator(seed, "instance", replication)
         if self._fixed is not None:
             means, order = self._fixed_means, self._fixed_order
-            return World(self._fixed, self._theta, means, sigma, self.action_sigma, noise, order)
-        rng = generator(seed, "instance", replication)
+            factors = self._factors(self._fixed.vectors, self._theta, rng, order)
+            return World(self._fixed, self._theta, means, sigma, factors, noise, order)
         vectors, theta = self.instance.draw(rng, sigma)
         # Where all replications have the same actions, their order is shuffled.
         order = shuffled(len(vectors), rng) if self.instance.same_actions else np.arange(len(vectors))
@@ -170,12 +178,24 @@ class Environment:
             theta,
             actions.vectors @ theta,
             sigma,
-            self.action_sigma[order],
+            self._factors(actions.vectors, theta, rng, order),
             noise,
             order,
             masks,
             opening,
         )
+
+    def _factors(
+        self,
+        vectors: NDArray[np.floating],
+        theta: Floats,
+        rng: np.random.Generator,
+        order: NDArray[np.int64],
+    ) -> Floats:
+        """The actions' factors of sigma, in the order in which the policy sees the actions."""
+        if self.action_noise is None:
+            return self.action_sigma[order]
+        return self._checked_factors(self.action_noise(vectors.astype(np.float64, copy=False), theta, rng))
 
     def describe(self) -> dict[str, Any]:
         """What makes this world, as plain numbers and strings; arrays that were given, as their hash."""
@@ -188,8 +208,15 @@ class Environment:
             "schedule": describe_schedule(self.schedule),
             "noise": self.noise,
             "announced": self.announced,
-            "action_sigma": None if (self.action_sigma == 1.0).all() else _hash(self.action_sigma),
+            "action_sigma": self._describe_action_sigma(),
         }
+
+    def _describe_action_sigma(self) -> Any:
+        if isinstance(self.action_noise, NamedActionNoise):
+            return {"name": self.action_noise.name, "options": self.action_noise.options}
+        if self.action_noise is not None:
+            return getattr(self.action_noise, "__qualname__", type(self.action_noise).__qualname__)
+        return None if (self.action_sigma == 1.0).all() else _hash(self.action_sigma)
 
     def __repr__(self) -> str:
         return f"Environment({self.instance.name}, {self.actions!r}, noise={self.noise!r})"

@@ -53,38 +53,141 @@ class Instance:
         return Environment.of(self, self.schedule if schedule is None else schedule, **options)
 
 
-def sphere(n_actions: int = 60, dim: int = 6, length: float = 1.0) -> Instance:
-    """Random unit vectors; theta random of the given length."""
+def sphere(n_actions: int = 60, dim: int = 6, length: float = 1.0, reach: float | None = None) -> Instance:
+    """Random unit vectors; theta random of the given length.
+
+    Args:
+        n_actions: How many.
+        dim: Features.
+        length: Of theta.
+        reach: If given, theta is not longer than ``reach/√S``, S the total precision of the run: then the
+            problem stays about equally hard at every horizon and under every schedule.
+    """
     check_count("n_actions", n_actions)
     check_count("dim", dim)
-    check_positive("length", length)
+    size = _length_of_theta(length, reach)
 
     def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
         vectors = rng.standard_normal((n_actions, dim))
         theta = rng.standard_normal(dim)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors, length * theta / np.linalg.norm(theta)
+        return _unit(vectors), size(sigma) * theta / np.linalg.norm(theta)
 
-    options = {"n_actions": n_actions, "dim": dim, "length": length}
+    options = {"n_actions": n_actions, "dim": dim, "length": length, "reach": reach}
     return Instance("sphere", options, draw, same_actions=False)
 
 
-def soare(dim: int = 6, angle: float = 0.1, length: float = 1.0) -> Instance:
-    """Soare's instance: the unit vectors, and a competitor at a small angle from the first, the best."""
+def soare(dim: int = 6, angle: float = 0.1, length: float = 1.0, reach: float | None = None) -> Instance:
+    """Soare's instance: the unit vectors, and a competitor at a small angle from the first, the best.
+
+    ``reach`` shortens theta as for `sphere`.
+    """
     if check_count("dim", dim) < 2:
         raise ValueError(f"`dim` must be at least 2; got {dim}.")
     check_number("angle", angle)
-    check_positive("length", length)
+    size = _length_of_theta(length, reach)
     competitor = np.zeros(dim)
     competitor[:2] = math.cos(angle), math.sin(angle)
     vectors = np.vstack([np.eye(dim), competitor])
-    theta = length * np.eye(dim)[0]
+
+    def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
+        return vectors, size(sigma) * np.eye(dim)[0]
+
+    options = {"dim": dim, "angle": angle, "length": length, "reach": reach}
+    return Instance("soare", options, draw, same_actions=True)
+
+
+def clustered(
+    n_actions: int = 60,
+    dim: int = 6,
+    spread: float = 0.1,
+    length: float = 1.0,
+    reach: float | None = None,
+) -> Instance:
+    """Unit vectors, half of them within ``spread`` of the direction of theta: many that are almost best.
+
+    ``reach`` shortens theta as for `sphere`.
+    """
+    check_count("n_actions", n_actions, least=2)
+    check_count("dim", dim)
+    check_positive("spread", spread)
+    size = _length_of_theta(length, reach)
+
+    def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
+        vectors = _unit(rng.standard_normal((n_actions, dim)))
+        centre = _unit(rng.standard_normal((1, dim)))[0]
+        near = n_actions // 2
+        vectors[:near] = _unit(centre + spread * vectors[:near])
+        return rng.permutation(vectors), size(sigma) * centre
+
+    options = {"n_actions": n_actions, "dim": dim, "spread": spread, "length": length, "reach": reach}
+    return Instance("clustered", options, draw, same_actions=False)
+
+
+def polytope(
+    n_points: int = 60, dim: int = 4, length: float = 1.0, reach: float | None = None, shape: int = 0
+) -> Instance:
+    """The vertices of a random polytope, the hull of normal points scaled to a largest norm of 1.
+
+    Args:
+        n_points: Points of which the hull is taken; those inside it are no actions.
+        dim: Features, from 2 to 8.
+        length: Of theta, whose direction is random.
+        reach: Shortens theta as for `sphere`.
+        shape: Seed of the polytope, which is the same in every replication.
+    """
+    if not 2 <= check_count("dim", dim) <= 8:
+        raise ValueError(f"`dim` must lie between 2 and 8, or the hull takes too long; got {dim}.")
+    check_count("n_points", n_points, least=dim + 1)
+    size = _length_of_theta(length, reach)
+    from scipy.spatial import ConvexHull
+
+    points = np.random.default_rng(shape).standard_normal((n_points, dim))
+    vectors = points[ConvexHull(points).vertices]
+    vectors /= np.linalg.norm(vectors, axis=1).max()
+
+    def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
+        return vectors, size(sigma) * _unit(rng.standard_normal((1, dim)))[0]
+
+    options = {"n_points": n_points, "dim": dim, "length": length, "reach": reach, "shape": shape}
+    return Instance("polytope", options, draw, same_actions=True)
+
+
+def leaderboard(length: float = 1.0) -> Instance:
+    """Real features: the language models of the AlpacaEval 2 leaderboard that have an error bar.
+
+    Features are 1, the logarithm of the mean answer length, the length-controlled win rate and its square,
+    standardised; theta is what fits the win rates best, scaled to ``length``. The one model with a standard
+    error of 0, the reference with 50 % by definition, is left out: it was never measured.
+    """
+    from noisewise.data import load_table
+
+    check_positive("length", length)
+    table = load_table("alpaca_eval")
+    table = table.filter(table["standard_error"] > 0.0)
+    quality = table["length_controlled_winrate"].to_numpy()
+    raw = np.column_stack([np.log(table["avg_length"].to_numpy()), quality, quality**2])
+    features = np.column_stack([np.ones(len(raw)), (raw - raw.mean(axis=0)) / raw.std(axis=0)])
+    fitted = np.linalg.lstsq(features, table["win_rate"].to_numpy(), rcond=None)[0]
+    theta = length * fitted / np.linalg.norm(fitted)
+    vectors = features / np.linalg.norm(features, axis=1).max()
 
     def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
         return vectors, theta
 
-    options = {"dim": dim, "angle": angle, "length": length}
-    return Instance("soare", options, draw, same_actions=True)
+    return Instance("leaderboard", {"length": length}, draw, same_actions=True)
+
+
+def _length_of_theta(length: float, reach: float | None) -> Callable[[Floats], float]:
+    """The length as a function of the sigmas that will come."""
+    check_positive("length", length)
+    if reach is None:
+        return lambda sigma: length
+    check_positive("reach", reach)
+    return lambda sigma: min(length, reach / math.sqrt(float((sigma**-2.0).sum())))
+
+
+def _unit(rows: Floats) -> Floats:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def hypercube(dim: int = 5, scale: float = HARDEST) -> Instance:
@@ -220,6 +323,9 @@ NAMES: dict[str, Callable[..., Instance]] = {
     "sphere": sphere,
     "soare": soare,
     "hypercube": hypercube,
+    "clustered": clustered,
+    "polytope": polytope,
+    "leaderboard": leaderboard,
     "case-study": case_study,
     "he-gu": he_gu,
 }
