@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_positive
 from noisewise.core.kernels import kernel
-from noisewise.core.model import Floats, fold, new_model
+from noisewise.core.model import Floats, fold, new_model, theta
 from noisewise.core.selection import Mask, most_optimistic
 from noisewise.policies.least_squares import (
     Setting,
@@ -17,6 +17,7 @@ from noisewise.policies.least_squares import (
     not_ruled_out,
     present_radius,
 )
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -63,6 +64,13 @@ def imagine(params: Params, state: State, action: int, sigma: float) -> None:
     fold(state.model, action, state.model.means[action], params.noise_level)
 
 
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
+    direction[:] = theta(state.model)
+    return present_radius(params, state)
+
+
 RULE = Rule(
     name="oful",
     make_params=make_params,
@@ -73,6 +81,7 @@ RULE = Rule(
     recommend=best_mean,
     radius=present_radius,
     candidates=not_ruled_out,
+    on_sets=OnSets(aim),
     sees_sigma="never",
     order_free=True,
     reference="Abbasi-Yadkori, Pál and Szepesvári 2011",

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from noisewise.actions import ActionSet
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask
+from noisewise.policies.on_sets import OnSets
 
 SeesSigma = Literal["before", "after", "never"]
 
@@ -60,6 +60,8 @@ class Rule:
     """``(params, state)``: plain Python between compiled stretches, such as a design solver."""
     absorb_many: Callable[[Any, Any, Any, Any, Any], None] | None = None
     """``(params, state, actions, rewards, sigmas)``; default: one by one."""
+    on_sets: OnSets | None = None
+    """How it runs on sets that answer questions, such as a ball; None if it needs a list of actions."""
 
     compiled: bool = True
     """Whether Numba can compile the kernels."""
@@ -88,7 +90,7 @@ def check_horizon(rule: Rule, horizon: int | None) -> None:
         )
 
 
-def make_params(rule: Rule, actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Any:
-    """The rule's parameters on these actions."""
+def make_params(rule: Rule, actions: Any, horizon: int | None, options: dict[str, Any]) -> Any:
+    """The rule's parameters on these actions: an `ActionSet`, or a set known through its oracle."""
     check_horizon(rule, horizon)
     return rule.make_params(actions, horizon, options)

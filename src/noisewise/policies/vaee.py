@@ -12,6 +12,7 @@ from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
 from noisewise.core.selection import Mask, drop_ruled_out, first_largest, first_largest_candidate, widest
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -84,6 +85,23 @@ def candidates(params: Params, state: State) -> Mask:
     return state.candidates
 
 
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """Line 3 on a set of vectors: nothing but the width counts."""
+    direction[:] = 0.0
+    return 1.0
+
+
+def among_candidates(params: Params) -> bool:
+    """Whether only candidates are measured."""
+    return not params.explore_all
+
+
+def recommends_last(params: Params) -> bool:
+    """Whether the action measured last is the advice."""
+    return params.recommend_last
+
+
 RULE = Rule(
     name="vaee",
     make_params=make_params,
@@ -94,6 +112,7 @@ RULE = Rule(
     recommend=recommend,
     radius=present_radius,
     candidates=candidates,
+    on_sets=OnSets(aim, eliminates=True, among_candidates=among_candidates, recommends_last=recommends_last),
     reference="Breaking the Total Variance Barrier, Algorithm 1",
 )
 AS_PRINTED = replace(RULE, name="vaee_as_printed")

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
-from noisewise.core.model import TOLD, Floats, Model, fold, new_model
+from noisewise.core.model import TOLD, Floats, Model, fold, new_model, theta
 from noisewise.core.radius import confidence_radius
 from noisewise.core.selection import Mask, drop_ruled_out, most_optimistic
 from noisewise.policies.least_squares import Setting, best_mean, imagine, make_setting
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -88,6 +89,13 @@ def candidates(params: Params, state: State) -> Mask:
     return mask
 
 
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
+    direction[:] = theta(state.model)
+    return radius(params, state)
+
+
 RULE = Rule(
     name="weighted_oful",
     make_params=make_params,
@@ -98,6 +106,7 @@ RULE = Rule(
     recommend=best_mean,
     radius=radius,
     candidates=candidates,
+    on_sets=OnSets(aim),
     order_free=True,
     reference="Zhou, Gu and Szepesvári 2021, Algorithm 1",
 )

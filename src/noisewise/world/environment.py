@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_choice, check_count
 from noisewise.core.model import Floats
 from noisewise.core.randomness import generator
-from noisewise.world.instances import Instance, shuffled
+from noisewise.world.instances import Instance, on_set, shuffled
 from noisewise.world.noise import LAWS
 from noisewise.world.schedules import NAMES, NamedSchedule, Schedule
 
@@ -28,21 +28,31 @@ class World(NamedTuple):
     order: NDArray[np.int64]  # (n,): the action in the instance's order that row k stands for
 
 
+class SetWorld(NamedTuple):
+    """One replication's truth on a set that answers questions."""
+
+    theta: Floats  # (dim,)
+    best: float  # the value of the best action
+    sigma: Floats  # (horizon,)
+    noise: Floats  # (horizon,), unit variance
+
+
 class Environment:
     """A simulated world: ``reward = <theta, a> + sigma_t·noise``.
 
     Args:
-        actions: The action set (or an array of vectors).
+        actions: The action set (or an array of vectors, or a set such as `noisewise.Ball`).
         theta: The true parameter, ``(dim,)``.
         schedule: The sigmas of the rounds: an array, or a function (horizon, rng) -> array.
         noise: A law of unit variance: "gaussian", "rademacher", "uniform", "laplace".
         announced: Whether a policy is told a round's sigma before it chooses.
         action_sigma: Noise that depends on the action: action k is measured with ``sigma_t·action_sigma[k]``.
+            Only for lists of actions.
     """
 
     def __init__(
         self,
-        actions: ActionSet | ArrayLike,
+        actions: ActionSet | OracleSet | ArrayLike,
         theta: ArrayLike,
         schedule: ArrayLike | Schedule,
         noise: str = "gaussian",
@@ -50,29 +60,24 @@ class Environment:
         *,
         action_sigma: ArrayLike | None = None,
     ) -> None:
-        fixed = actions if isinstance(actions, ActionSet) else ActionSet(actions)
+        known = isinstance(actions, ActionSet | OracleSet)
+        fixed: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
         try:
             parameter = np.array(theta, dtype=np.float64)
         except (TypeError, ValueError):
             parameter = np.empty(0)
         if parameter.shape != (fixed.dim,) or not np.isfinite(parameter).all():
             raise ValueError(f"`theta` must be {fixed.dim} finite numbers, one per feature; got {theta!r}.")
-        self._fixed: ActionSet | None = fixed
+        self._fixed: Any = fixed
         self._theta = parameter
-        self._fixed_means = np.asarray(fixed.vectors @ parameter, dtype=np.float64)
-        self._fixed_order = np.arange(fixed.n_actions)
-        self._prepare(
-            Instance(
-                "given",
-                {},
-                lambda rng, sigma: (fixed.vectors.astype(float, copy=False), parameter),
-                same_actions=True,
-            ),
-            schedule,
-            noise,
-            announced,
-            action_sigma,
-        )
+        if isinstance(fixed, OracleSet):
+            given = on_set("given", {}, fixed, lambda rng, sigma: parameter)
+        else:
+            self._fixed_means = np.asarray(fixed.vectors @ parameter, dtype=np.float64)
+            self._fixed_order = np.arange(fixed.n_actions)
+            vectors = fixed.vectors.astype(float, copy=False)
+            given = Instance("given", {}, lambda rng, sigma: (vectors, parameter), same_actions=True)
+        self._prepare(given, schedule, noise, announced, action_sigma)
 
     @classmethod
     def of(
@@ -101,10 +106,18 @@ class Environment:
         action_sigma: ArrayLike | None,
     ) -> None:
         self.instance = instance
-        self.actions = self._fixed or instance.actions
+        self.actions: Any = instance.actions if self._fixed is None else self._fixed
         self.schedule = schedule if callable(schedule) else _checked_sigmas("schedule", schedule)
         self.noise = check_choice("noise", noise, tuple(LAWS))
         self.announced = bool(announced)
+        if isinstance(self.actions, OracleSet):
+            if action_sigma is not None:
+                raise ValueError(
+                    f"`action_sigma` must be left out on {self.actions!r}, whose actions have no rows; "
+                    f"got {action_sigma!r}."
+                )
+            self.action_sigma = np.ones(0)
+            return
         factors = np.ones(self.actions.n_actions) if action_sigma is None else action_sigma
         self.action_sigma = _checked_sigmas("action_sigma", factors)
         if self.action_sigma.shape != (self.actions.n_actions,):
@@ -113,10 +126,12 @@ class Environment:
                 f"got {self.action_sigma.size}."
             )
 
-    def fits(self, actions: ActionSet) -> bool:
+    def fits(self, actions: ActionSet | OracleSet) -> bool:
         """Whether these are the actions of this world, or look like those that it draws."""
         if actions is self.actions:
             return True
+        if isinstance(actions, OracleSet) or isinstance(self.actions, OracleSet):
+            return bool(actions.fingerprint() == self.actions.fingerprint())
         same_shape = actions.vectors.shape == self.actions.vectors.shape
         return same_shape and (self._fixed is None or actions.fingerprint() == self._fixed.fingerprint())
 
@@ -157,6 +172,13 @@ class Environment:
             noise,
             order,
         )
+
+    def set_world(self, horizon: int, seed: int, replication: int) -> SetWorld:
+        """The truth of one replication on a set that answers questions."""
+        sigma = self.sigmas(horizon, seed, replication)
+        noise = LAWS[self.noise](generator(seed, "noise", replication), horizon)
+        _, theta = self.instance.draw(generator(seed, "instance", replication), sigma)
+        return SetWorld(theta, self.actions.best(theta).value, sigma, noise)
 
     def describe(self) -> dict[str, Any]:
         """What makes this world, as plain numbers and strings; arrays that were given, as their hash."""
