@@ -2,13 +2,25 @@
 
 from typing import TYPE_CHECKING
 
-from noisewise.actions import ActionSet
+from noisewise.actions import (
+    ActionSet,
+    Answer,
+    Ball,
+    Box,
+    Ellipsoid,
+    Hypercube,
+    Polytope,
+    Product,
+    Simplex,
+)
 from noisewise.core.lazy import lazy_names
 from noisewise.policies import (
     POLICIES,
     Estimate,
     Policy,
     Rule,
+    SetEstimate,
+    SetPolicy,
     adaoful,
     bayes_gap,
     greedy,
@@ -62,13 +74,23 @@ __version__ = "0.1.0"
 __all__ = [
     "POLICIES",
     "ActionSet",
+    "Answer",
+    "Ball",
+    "Box",
     "Design",
+    "Ellipsoid",
     "Environment",
     "Estimate",
+    "Hypercube",
     "Instance",
     "Pairs",
     "Policy",
+    "Polytope",
+    "Product",
     "Rule",
+    "SetEstimate",
+    "SetPolicy",
+    "Simplex",
     "Simulation",
     "SimulationInterrupted",
     "TransductiveDesign",

@@ -15,6 +15,7 @@ from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
 from noisewise.policies.save import save
+from noisewise.policies.set_policy import SetEstimate, SetPolicy
 from noisewise.policies.top_two_thompson import top_two_thompson
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import vaee, vaee_as_printed
@@ -32,6 +33,8 @@ __all__ = [
     "Estimate",
     "Policy",
     "Rule",
+    "SetEstimate",
+    "SetPolicy",
     "adaoful",
     "bayes_gap",
     "greedy",

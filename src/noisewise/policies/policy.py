@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_number, check_sigma
 from noisewise.core.model import Floats, log_det, theta
 from noisewise.core.randomness import check_seed, generator
@@ -80,16 +80,33 @@ class Policy:
     Made by the rules' constructors, such as `noisewise.vaee`, or by `noisewise.make_policy`.
     """
 
+    def __new__(
+        cls, rule: Rule | None = None, actions: Any = None, *_: Any, horizon: int | None = None
+    ) -> "Policy":
+        """On a set that answers questions, such as a ball, a policy is a `SetPolicy`."""
+        if cls is Policy and isinstance(actions, OracleSet):
+            from noisewise.policies.set_policy import SetPolicy
+
+            cls = SetPolicy
+        return super().__new__(cls)
+
     def __init__(
         self,
         rule: Rule,
-        actions: ActionSet | ArrayLike,
+        actions: ActionSet | OracleSet | ArrayLike,
         options: dict[str, Any],
         *,
         horizon: int | None = None,
     ) -> None:
+        listed = actions if isinstance(actions, ActionSet) else ActionSet(actions)  # type: ignore[arg-type]
+        self._prepare(rule, listed, options, horizon)
+        self._state = rule.init(self._params)
+        self._advice_kind = self._make_advice().kind
+        self._check_certified()
+
+    def _prepare(self, rule: Rule, actions: Any, options: dict[str, Any], horizon: int | None) -> None:
         self.rule = rule
-        self.actions = actions if isinstance(actions, ActionSet) else ActionSet(actions)
+        self.actions: ActionSet = actions
         # Numbers of NumPy become plain ones, which a file can hold.
         self.options = {
             name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()
@@ -97,11 +114,8 @@ class Policy:
         self.seed = check_seed(self.options.get("seed", 0))
         self.horizon = horizon
         self._params = make_params(rule, self.actions, horizon, self.options)
-        self._state = rule.init(self._params)
         self._sigmas = array("d")
-        self._told = array("q")  # the actions, in order
-        self._advice_kind = self._make_advice().kind
-        self._check_certified()
+        self._told = array("q")  # the actions, in order; none on sets whose actions have no rows
 
     @property
     def name(self) -> str:
@@ -123,8 +137,8 @@ class Policy:
         sigma: float | None = None,
         pending: Pending = (),
         allowed: Sequence[Any] | Mask | None = None,
-    ) -> int:
-        """The action to measure next. Asking changes nothing; only telling does.
+    ) -> Any:
+        """The action to measure next (on an infinite set, its vector). Asking changes nothing.
 
         Args:
             sigma: The noise of the coming measurement, if it is known beforehand; a rule that needs it
@@ -166,13 +180,7 @@ class Policy:
 
     def tell_many(self, actions: Sequence[Any], rewards: ArrayLike, sigmas: ArrayLike) -> None:
         """Learn many measurements in order; if one of them is bad, none is learnt."""
-        columns_told = list(actions), np.atleast_1d(rewards).tolist(), np.atleast_1d(sigmas).tolist()
-        if len({len(column) for column in columns_told}) > 1:
-            raise ValueError(
-                "`actions`, `rewards` and `sigmas` must be equally long; got {}, {} and {}.".format(
-                    *map(len, columns_told)
-                )
-            )
+        columns_told = self._equally_long(actions, rewards, sigmas)
         told = [self._checked(*item) for item in zip(*columns_told, strict=True)]
         if told and self.rule.absorb_many is not None:
             columns = [np.array(column) for column in zip(*map(self._seen, told), strict=True)]
@@ -183,7 +191,7 @@ class Policy:
             for item in told:
                 self.tell(*item)
 
-    def recommend(self) -> int:
+    def recommend(self) -> Any:
         """The action to take if measuring stops now."""
         best = int(self.rule.recommend(self._params, self._state))
         if self._advice_kind == BEST:
@@ -228,7 +236,7 @@ class Policy:
         twin._sigmas, twin._told = self._sigmas[:], self._told[:]
         return twin
 
-    def fresh(self, actions: ActionSet | None = None, horizon: int | None = None) -> "Policy":
+    def fresh(self, actions: ActionSet | OracleSet | None = None, horizon: int | None = None) -> "Policy":
         """The same rule and options before any measurement, perhaps on other actions."""
         return Policy(self.rule, actions or self.actions, self.options, horizon=horizon or self.horizon)
 
@@ -282,17 +290,31 @@ class Policy:
         return state, len(under_way)
 
     def _checked(self, action: Any, reward: Any, sigma: Any) -> Measurement:
-        told = Measurement(self.actions.index(action), check_number("reward", reward), check_sigma(sigma))
+        return Measurement(self.actions.index(action), *self._checked_values(reward, sigma))
+
+    def _checked_values(self, reward: Any, sigma: Any) -> tuple[float, float]:
+        value, deviation = check_number("reward", reward), check_sigma(sigma)
         least = self._params.setting.radius.sigma_min
-        if told.sigma < least:
+        if deviation < least:
             raise ValueError(
                 f"`sigma` must be at least the sigma_min={least!r} this policy was made with; got {sigma!r}."
             )
-        if abs(told.reward) > MOST_SIGMAS * told.sigma:
+        if abs(value) > MOST_SIGMAS * deviation:
             raise ValueError(f"`reward` must be within {MOST_SIGMAS:g} sigmas of 0; got {reward!r}.")
-        return told
+        return value, deviation
 
-    def _seen(self, told: Measurement) -> Measurement:
+    @staticmethod
+    def _equally_long(*columns: Any) -> tuple[list[Any], ...]:
+        lists = list(columns[0]), *(np.atleast_1d(column).tolist() for column in columns[1:])
+        if len({len(column) for column in lists}) > 1:
+            raise ValueError(
+                "`actions`, `rewards` and `sigmas` must be equally long; got {}, {} and {}.".format(
+                    *map(len, lists)
+                )
+            )
+        return lists
+
+    def _seen(self, told: Any) -> Any:
         return told._replace(sigma=math.nan) if self.rule.sees_sigma == "never" else told
 
     def _checked_pending(self, item: Any) -> tuple[int, float]:

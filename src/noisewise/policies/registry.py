@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import nearest
 from noisewise.policies.adaoful import RULE as ADAOFUL
 from noisewise.policies.adaoful import adaoful
@@ -76,7 +76,7 @@ def register(rule: Rule, constructor: Callable[..., Policy]) -> None:
     _RULES[rule.name] = rule
 
 
-def make_policy(name: str, actions: ActionSet | ArrayLike, **options: Any) -> Policy:
+def make_policy(name: str, actions: ActionSet | OracleSet | ArrayLike, **options: Any) -> Policy:
     """The policy of this name on these actions, with the options of its constructor."""
     _check_known(name)
     return POLICIES[name](actions, **options)
@@ -102,7 +102,9 @@ def _check_known(name: str) -> None:
         raise KeyError(f"`name` must be one of {listed}; got {name!r}.{nearest(name, list(POLICIES))}")
 
 
-def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None = None) -> Policy:
+def load_policy(
+    path: str | PathLike[str], actions: ActionSet | OracleSet | ArrayLike | None = None
+) -> Policy:
     """Read a policy that was saved.
 
     Args:
@@ -110,7 +112,8 @@ def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None
         actions: The action set, if it was not stored with the policy (a memory map is not).
     """
     saved = read_saved(Path(path))
-    given = actions if actions is None or isinstance(actions, ActionSet) else ActionSet(actions)
+    known = actions is None or isinstance(actions, ActionSet | OracleSet)
+    given: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
     policy = Policy(
         rule_named(saved.header["rule"]),
         actions_of(saved, given),

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask, regret_bound
+from noisewise.policies.on_sets import OnSets
 
 SeesSigma = Literal["before", "if announced", "after", "never"]
 #: Those that are told a coming sigma; the first cannot do without.
@@ -73,6 +73,8 @@ class Rule:
     """``(params, state, actions, rewards, sigmas)``; default: one by one."""
     explain: Callable[[Any, Any, int, Callable[[int], str]], str] | None = None
     """``(params, state, action, label) ->`` why it should be measured now, in words; plain Python."""
+    on_sets: OnSets | None = None
+    """How it runs on sets that answer questions, such as a ball; None if it needs a list of actions."""
 
     compiled: bool = True
     """Whether Numba can compile the kernels."""
@@ -105,7 +107,7 @@ def check_horizon(rule: Rule, horizon: int | None) -> None:
         )
 
 
-def make_params(rule: Rule, actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Any:
-    """The rule's parameters on these actions."""
+def make_params(rule: Rule, actions: Any, horizon: int | None, options: dict[str, Any]) -> Any:
+    """The rule's parameters on these actions: an `ActionSet`, or a set known through its oracle."""
     check_horizon(rule, horizon)
     return rule.make_params(actions, horizon, options)

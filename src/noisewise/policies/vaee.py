@@ -18,6 +18,7 @@ from noisewise.core.selection import (
     first_widest,
 )
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -28,6 +29,7 @@ class Params(NamedTuple):
 
     setting: Setting
     explore_all: bool
+    recommend_last: bool  # on sets of vectors; lists of actions have it from the shell
 
 
 class State(NamedTuple):
@@ -45,7 +47,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
             "`recommendation` must be 'best' with explore='all': the action measured last may be one "
             "that was measured only to learn from it; got 'last'."
         )
-    return Params(make_setting(actions, options), explore == "all")
+    return Params(make_setting(actions, options), explore == "all", options["recommendation"] == "last")
 
 
 def init(params: Params) -> State:
@@ -83,6 +85,23 @@ def candidates(params: Params, state: State) -> Mask:
     return state.candidates
 
 
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """Line 3 on a set of vectors: nothing but the width counts."""
+    direction[:] = 0.0
+    return 1.0
+
+
+def among_candidates(params: Params) -> bool:
+    """Whether only candidates are measured."""
+    return not params.explore_all
+
+
+def recommends_last(params: Params) -> bool:
+    """Whether the action measured last is the advice."""
+    return params.recommend_last
+
+
 RULE = Rule(
     name="vaee",
     make_params=make_params,
@@ -93,6 +112,7 @@ RULE = Rule(
     recommend=recommend,
     radius=present_radius,
     candidates=candidates,
+    on_sets=OnSets(aim, eliminates=True, among_candidates=among_candidates, recommends_last=recommends_last),
     reference="Breaking the Total Variance Barrier, Algorithm 1",
     guarantee="anytime certificate; simple regret 2·radius·x, x the level of Theorem 1, for "
     "recommendation='best' (4 for any candidate)",

@@ -83,8 +83,14 @@ def load_simulations(path: str | PathLike[str]) -> list[Simulation]:
 def _simulation(run: dict[str, Any], frame: Any) -> Simulation:
     checkpoints = frame["round"].unique().sort().to_numpy()
     shape = run["replications"], checkpoints.size
-    pulled = frame["measured"].explode().to_numpy().reshape(shape[0], run["horizon"])
-    arrays = {name: frame[name].to_numpy().reshape(shape) for name in PER_CHECKPOINT}
+    scalars = [name for name in PER_CHECKPOINT if frame[name].dtype.is_numeric()]
+    arrays = {name: frame[name].to_numpy().reshape(shape) for name in scalars}
+    # On a set of vectors the advice is a column of vectors, and what was measured one long list.
+    vectors = "advised" not in scalars
+    if vectors:
+        arrays["advised"] = frame["advised"].explode().to_numpy().reshape(*shape, -1)
+    entries = (arrays["advised"].shape[2],) if vectors else ()
+    pulled = frame["measured"].explode().to_numpy().reshape(shape[0], run["horizon"], *entries)
     once = {name: frame[name].to_numpy().reshape(shape)[:, 0] for name in ("stopped", "fired")}
     return Simulation(
         policy=run["policy"],

@@ -16,9 +16,11 @@ from noisewise.core.randomness import check_seed, generator
 from noisewise.policies.policy import Policy
 from noisewise.policies.recommendation import make_advice
 from noisewise.policies.rule import ANYTIME, FORESEEING, make_params
+from noisewise.policies.set_policy import SetPolicy
 from noisewise.simulation.compiling import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
+from noisewise.simulation.set_run import SetRun
 from noisewise.simulation.stopping import CERTIFIED, make_stop
 from noisewise.world import Environment, World
 
@@ -61,14 +63,14 @@ def simulate(
         compiled: Whether to compile the rule; default: if it can be.
         progress: Called now and then with (finished, all) replications.
     """
-    run = _Run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
+    run = _make_run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
     check_count("replications", replications)
     n_threads = (os.cpu_count() or 1) if threads is None else check_count("threads", threads)
-    use_compiler = policy.rule.compiled if compiled is None else compiled
-    if use_compiler and not policy.rule.compiled:
-        raise ValueError(f"`compiled` must be False for {policy.name!r}: it runs in plain NumPy only.")
+    use_compiler = run.compiles if compiled is None else compiled
+    if use_compiler and not run.compiles:
+        raise ValueError(f"`compiled` must be False for {policy.name!r} here: it runs in plain NumPy only.")
     results = run.empty(replications)
-    loop = compiled_loop(policy.rule) if use_compiler else make_loop(policy.rule)
+    loop: Any = run.loop(use_compiler)
     finished = np.zeros(replications, dtype=np.bool_)
     interrupted = threading.Event()
 
@@ -129,6 +131,35 @@ def _spread(
             raise
 
 
+def _make_run(
+    policy: Policy,
+    env: Environment,
+    horizon: int,
+    seed: int,
+    checkpoints: ArrayLike | None,
+    stop: tuple[str | None, float | None],
+) -> "_Run | SetRun":
+    """Check that policy and world belong together."""
+    if not isinstance(policy, Policy) or not isinstance(env, Environment):
+        raise TypeError(
+            "`policy` must be a policy, such as nw.vaee(actions), and `env` an Environment; "
+            f"got {policy!r} and {env!r}."
+        )
+    if not env.fits(policy.actions):
+        raise ValueError(
+            f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
+        )
+    if policy.rule.sees_sigma == "before" and not env.announced:
+        raise ValueError(
+            f"`env` must announce sigma for {policy.name!r}, which needs it before the choice: "
+            "make it with announced=True."
+        )
+    rounds = _checkpoints(horizon, checkpoints)
+    if isinstance(policy, SetPolicy):
+        return SetRun(policy, env, horizon, seed, rounds, stop)
+    return _Run(policy, env, horizon, seed, rounds, stop)
+
+
 class _Run:
     """What all replications of a simulation share."""
 
@@ -138,14 +169,9 @@ class _Run:
         env: Environment,
         horizon: int,
         seed: int,
-        checkpoints: ArrayLike | None,
+        checkpoints: NDArray[np.int64],
         stop: tuple[str | None, float | None],
     ) -> None:
-        if not isinstance(policy, Policy) or not isinstance(env, Environment):
-            raise TypeError(
-                "`policy` must be a policy, such as nw.vaee(actions), and `env` an Environment; "
-                f"got {policy!r} and {env!r}."
-            )
         reason = misfit(policy, env)
         if reason is not None:
             raise ValueError(reason)
@@ -155,10 +181,19 @@ class _Run:
                 "moment that is chosen by looking at the values."
             )
         self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
-        self.checkpoints = _checkpoints(horizon, checkpoints)
+        self.checkpoints = checkpoints
         self.stop = make_stop(*stop, policy.options["delta"], policy.actions.max_norm)
         self._named_stop = stop
         self._prepared: tuple[ActionSet, Any] | None = None
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the rule can be compiled."""
+        return self.policy.rule.compiled
+
+    def loop(self, compiled: bool) -> Loop:
+        """The loop of one replication."""
+        return compiled_loop(self.policy.rule) if compiled else make_loop(self.policy.rule)
 
     def empty(self, replications: int) -> Simulation:
         """The results, still to be filled."""

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_count
 from noisewise.core.model import Floats
 from noisewise.core.randomness import generator
 from noisewise.world.action_noise import ActionNoise, NamedActionNoise
-from noisewise.world.instances import Instance, shuffled
+from noisewise.world.instances import Instance, on_set, shuffled
 from noisewise.world.noise import NamedLaw
 from noisewise.world.noise import named as named_law
 from noisewise.world.schedules import NAMES, NamedSchedule, Schedule
@@ -35,11 +35,20 @@ class World(NamedTuple):
     opening: NDArray[np.int64] = NO_TURNS  # (horizon,): the set allowed in each round; empty: always all
 
 
+class SetWorld(NamedTuple):
+    """One replication's truth on a set that answers questions."""
+
+    theta: Floats  # (dim,)
+    best: float  # the value of the best action
+    sigma: Floats  # (horizon,)
+    noise: Floats  # (horizon,), unit variance
+
+
 class Environment:
     """A simulated world: ``reward = <theta, a> + sigma_t·noise``.
 
     Args:
-        actions: The action set (or an array of vectors).
+        actions: The action set (or an array of vectors, or a set such as `noisewise.Ball`).
         theta: The true parameter, ``(dim,)``.
         schedule: The sigmas of the rounds: an array, or a function (horizon, rng) -> array.
         noise: A law of unit variance, by name or as ``nw.noise.named(name, **options)``: "gaussian",
@@ -47,11 +56,12 @@ class Environment:
         announced: Whether a policy is told a round's sigma before it chooses.
         action_sigma: Noise that depends on the action: action k is measured with ``sigma_t·action_sigma[k]``.
             An array, or a function (vectors, theta, rng) -> array that is called in every replication.
+            Only for lists of actions.
     """
 
     def __init__(
         self,
-        actions: ActionSet | ArrayLike,
+        actions: ActionSet | OracleSet | ArrayLike,
         theta: ArrayLike,
         schedule: ArrayLike | Schedule,
         noise: str | NamedLaw = "gaussian",
@@ -59,29 +69,24 @@ class Environment:
         *,
         action_sigma: ArrayLike | ActionNoise | None = None,
     ) -> None:
-        fixed = actions if isinstance(actions, ActionSet) else ActionSet(actions)
+        known = isinstance(actions, ActionSet | OracleSet)
+        fixed: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
         try:
             parameter = np.array(theta, dtype=np.float64)
         except (TypeError, ValueError):
             parameter = np.empty(0)
         if parameter.shape != (fixed.dim,) or not np.isfinite(parameter).all():
             raise ValueError(f"`theta` must be {fixed.dim} finite numbers, one per feature; got {theta!r}.")
-        self._fixed: ActionSet | None = fixed
+        self._fixed: Any = fixed
         self._theta = parameter
-        self._fixed_means = np.asarray(fixed.vectors @ parameter, dtype=np.float64)
-        self._fixed_order = np.arange(fixed.n_actions)
-        self._prepare(
-            Instance(
-                "given",
-                {},
-                lambda rng, sigma: (fixed.vectors.astype(float, copy=False), parameter),
-                same_actions=True,
-            ),
-            schedule,
-            noise,
-            announced,
-            action_sigma,
-        )
+        if isinstance(fixed, OracleSet):
+            given = on_set("given", {}, fixed, lambda rng, sigma: parameter)
+        else:
+            self._fixed_means = np.asarray(fixed.vectors @ parameter, dtype=np.float64)
+            self._fixed_order = np.arange(fixed.n_actions)
+            vectors = fixed.vectors.astype(float, copy=False)
+            given = Instance("given", {}, lambda rng, sigma: (vectors, parameter), same_actions=True)
+        self._prepare(given, schedule, noise, announced, action_sigma)
 
     @classmethod
     def of(
@@ -110,11 +115,19 @@ class Environment:
         action_sigma: ArrayLike | ActionNoise | None,
     ) -> None:
         self.instance = instance
-        self.actions = self._fixed or instance.actions
+        self.actions: Any = instance.actions if self._fixed is None else self._fixed
         self.schedule = schedule if callable(schedule) else _checked_sigmas("schedule", schedule)
         self._law = noise if isinstance(noise, NamedLaw) else named_law(noise)
         self.noise = str(self._law)
         self.announced = bool(announced)
+        if isinstance(self.actions, OracleSet):
+            if action_sigma is not None:
+                raise ValueError(
+                    f"`action_sigma` must be left out on {self.actions!r}, whose actions have no rows; "
+                    f"got {action_sigma!r}."
+                )
+            self.action_sigma = np.ones(0)
+            return
         self.action_noise = action_sigma if callable(action_sigma) else None
         given = None if callable(action_sigma) else action_sigma
         self.action_sigma = self._checked_factors(np.ones(self.actions.n_actions) if given is None else given)
@@ -133,10 +146,12 @@ class Environment:
         """Whether the actions that are allowed change from round to round."""
         return self.instance.turns is not None
 
-    def fits(self, actions: ActionSet) -> bool:
+    def fits(self, actions: ActionSet | OracleSet) -> bool:
         """Whether these are the actions of this world, or look like those that it draws."""
         if actions is self.actions:
             return True
+        if isinstance(actions, OracleSet) or isinstance(self.actions, OracleSet):
+            return bool(actions.fingerprint() == self.actions.fingerprint())
         same_shape = actions.vectors.shape == self.actions.vectors.shape
         return same_shape and (self._fixed is None or actions.fingerprint() == self._fixed.fingerprint())
 
@@ -196,6 +211,13 @@ class Environment:
         if self.action_noise is None:
             return self.action_sigma[order]
         return self._checked_factors(self.action_noise(vectors.astype(np.float64, copy=False), theta, rng))
+
+    def set_world(self, horizon: int, seed: int, replication: int) -> SetWorld:
+        """The truth of one replication on a set that answers questions."""
+        sigma = self.sigmas(horizon, seed, replication)
+        noise = self._law(generator(seed, "noise", replication), horizon)
+        _, theta = self.instance.draw(generator(seed, "instance", replication), sigma)
+        return SetWorld(theta, self.actions.best(theta).value, sigma, noise)
 
     def describe(self) -> dict[str, Any]:
         """What makes this world, as plain numbers and strings; arrays that were given, as their hash."""

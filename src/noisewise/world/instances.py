@@ -1,5 +1,6 @@
 """Named problems: actions and a true parameter, drawn afresh (or shuffled) for every replication."""
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, Ball, Hypercube, OracleSet
 from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
 from noisewise.core.model import Floats
 from noisewise.world.schedules import Schedule, window
@@ -40,10 +41,14 @@ class Instance:
     turns: Turns | None = None
     """``(sigma) -> masks (G, n), opening (horizon,)``: the sets of actions that take turns, and the one
     that is allowed in each round; default: always all."""
+    over: OracleSet | None = None
+    """The set, where it is one that answers questions; then ``draw`` returns no vectors."""
 
     @functools.cached_property
-    def actions(self) -> ActionSet:
+    def actions(self) -> Any:
         """A typical set of actions, to make a policy for it (simulations draw their own)."""
+        if self.over is not None:
+            return self.over
         return ActionSet(self.draw(np.random.default_rng(0), np.ones(1))[0])
 
     def environment(self, schedule: Any = None, **options: Any) -> "Environment":
@@ -74,6 +79,56 @@ def sphere(n_actions: int = 60, dim: int = 6, length: float = 1.0, reach: float 
 
     options = {"n_actions": n_actions, "dim": dim, "length": length, "reach": reach}
     return Instance("sphere", options, draw, same_actions=False)
+
+
+def on_set(
+    name: str,
+    options: dict[str, Any],
+    actions: OracleSet,
+    parameter: Callable[[np.random.Generator, Floats], Floats],
+) -> Instance:
+    """A problem on a set that answers questions: only the parameter is drawn."""
+
+    def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
+        return np.empty((0, actions.dim)), parameter(rng, sigma)
+
+    return Instance(name, options, draw, same_actions=False, over=actions)
+
+
+def random_parameter(actions: OracleSet, length: float = 1.0) -> Instance:
+    """Any set that answers questions; theta random of the given length, all directions alike."""
+    if not isinstance(actions, OracleSet):
+        raise TypeError(f"`actions` must be a set such as nw.Ball(5); got {actions!r}.")
+    check_positive("length", length)
+
+    def parameter(rng: np.random.Generator, sigma: Floats) -> Floats:
+        theta = rng.standard_normal(actions.dim)
+        return np.asarray(length * theta / np.linalg.norm(theta))
+
+    options = {"actions": actions.describe(), "length": length}
+    return on_set("random-parameter", options, actions, parameter)
+
+
+def ball(dim: int = 5, length: float = 1.0) -> Instance:
+    """The unit ball; theta random of the given length."""
+    return dataclasses.replace(
+        random_parameter(Ball(dim), length), name="ball", options={"dim": dim, "length": length}
+    )
+
+
+def signs(dim: int = 6, scale: float = HARDEST) -> Instance:
+    """The lower-bound family on the whole set `noisewise.Hypercube`, of any dimension; as `hypercube`."""
+    check_positive("scale", scale)
+    return on_set("signs", {"dim": dim, "scale": scale}, Hypercube(dim), _signs_of(dim, scale))
+
+
+def _signs_of(dim: int, scale: float) -> Callable[[np.random.Generator, Floats], Floats]:
+    def parameter(rng: np.random.Generator, sigma: Floats) -> Floats:
+        total = float((sigma**-2.0).sum())
+        size = min(scale * math.sqrt(dim / total), 1.0 / math.sqrt(dim))
+        return np.asarray(size * rng.choice([-1.0, 1.0], dim))
+
+    return parameter
 
 
 def soare(dim: int = 6, angle: float = 0.1, length: float = 1.0, reach: float | None = None) -> Instance:
@@ -201,10 +256,10 @@ def hypercube(dim: int = 5, scale: float = HARDEST) -> Instance:
     check_positive("scale", scale)
     vectors = np.array(list(product([-1.0, 1.0], repeat=dim))) / math.sqrt(dim)
 
+    parameter = _signs_of(dim, scale)
+
     def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
-        total = float((sigma**-2.0).sum())
-        size = min(scale * math.sqrt(dim / total), 1.0 / math.sqrt(dim))
-        return vectors, size * rng.choice([-1.0, 1.0], dim)
+        return vectors, parameter(rng, sigma)
 
     return Instance("hypercube", {"dim": dim, "scale": scale}, draw, same_actions=True)
 
@@ -328,6 +383,8 @@ NAMES: dict[str, Callable[..., Instance]] = {
     "leaderboard": leaderboard,
     "case-study": case_study,
     "he-gu": he_gu,
+    "ball": ball,
+    "signs": signs,
 }
 
 
