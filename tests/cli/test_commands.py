@@ -76,9 +76,11 @@ def test_the_same_seed_gives_the_same_file_whatever_the_jobs(tmp_path):
 
 def test_options_of_rules_and_worlds_are_read():
     arguments = ["simulate", "-p", "weighted_oful:noise=sub-gaussian", "--schedule", "log-uniform:low=0.1"]
+    arguments += ["--noise", "student-t:df=3"]
     content = json.loads(run(*arguments, "--horizon", 10, "--replications", 2, "--json").stdout)
     assert content["runs"][0]["policy"] == "weighted_oful(noise=sub-gaussian)"
     assert content["world"]["schedule"] == {"name": "log-uniform", "options": {"low": 0.1}}
+    assert content["world"]["noise"] == "student-t:df=3"
 
 
 @pytest.mark.parametrize(
@@ -94,6 +96,9 @@ def test_options_of_rules_and_worlds_are_read():
             "`instance` 'sphere' has no option 'n'; it has n_actions, dim, length.",
         ),
         (["--schedule", "flatt"], "Did you mean 'flat'?"),
+        (["--noise", "normal"], "`noise` must be one of 'gaussian'"),
+        (["--noise", "student-t:df=2"], "`df` must be above 2, or the noise has no variance; got 2."),
+        (["-p", "robust_vaee:tau0=0"], "`tau0` must be a finite number above 0; got 0."),
         (["--horizon", "0"], "`horizon` must be at least 1; got 0."),
         (["--stop", "gap"], "`eps` must be given with stop='gap': the bound to reach; got None."),
         (["--out", "no/such/folder.parquet"], "must be in a folder that exists"),
