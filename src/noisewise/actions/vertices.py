@@ -73,8 +73,8 @@ def largest(shape: Vertices, direction: Floats, covariance: Floats, reach: float
         return contrast(shape, direction, covariance, reach, np.zeros(direction.size), out)
     # Without a norm the two halves of a vertex are chosen apart.
     cut = shape.left.shape[1]
-    left = np.sum(shape.left * direction[:cut], axis=1)
-    right = np.sum(shape.right * direction[cut:], axis=1)
+    left = np.dot(shape.left, direction[:cut])
+    right = np.dot(shape.right, direction[cut:])
     row = first_largest(left, np.ones(left.size, np.bool_))
     take(shape, row * right.size + first_largest(right, np.ones(right.size, np.bool_)), out)
     top = left.max() + right.max()

@@ -44,6 +44,7 @@ from noisewise.core.selection import (
     regret_bound,
     strongest_rival,
 )
+from noisewise.core.vectors import covariance, spread
 
 
 # Nothing here allocates or calls what is not inlined: next to such a call Numba counts a reference to
@@ -296,6 +297,43 @@ def _squared_norm_of(factor, centre, away):
         away[i] = rest
         total += (centre[i] + rest) * (centre[i] + rest)
     return total
+
+
+@compiled_body(spread, inline=False)
+def _spread_loops(model):
+    return _inverse_root(model.factor, model.reciprocals)
+
+
+@compiled_body(inline=False)
+def _inverse_root(factor, reciprocals):
+    dim = reciprocals.size
+    root = np.zeros((dim, dim))
+    for k in range(dim):
+        root[k, k] = math.sqrt(reciprocals[k])
+        for i in range(k - 1, -1, -1):
+            rest = 0.0
+            for j in range(i + 1, k + 1):
+                rest -= factor[i, j] * root[j, k]
+            root[i, k] = rest
+    return root
+
+
+@compiled_body(covariance, inline=False)
+def _covariance_matrix_loops(model):
+    return _squared(_inverse_root(model.factor, model.reciprocals))
+
+
+@compiled_body(flags=REORDERED, inline=False)
+def _squared(root):
+    dim = len(root)
+    product = np.empty((dim, dim))
+    for i in range(dim):
+        for j in range(i, dim):
+            entry = 0.0
+            for k in range(j, dim):
+                entry += root[i, k] * root[j, k]
+            product[i, j] = product[j, i] = entry
+    return product
 
 
 @compiled_body(covariance_with, flags=REORDERED, inline=False)

@@ -207,10 +207,12 @@ def tilt_bound(theta: Floats, covariance: Floats, radius: float, origin: Floats)
     squared_width = np.dot(origin, pull)
     least = np.dot(theta, origin) - radius * math.sqrt(max(squared_width, 0.0))
     # P·C·P with P = I - origin·originᵀ
-    across = covariance - np.outer(origin, pull) - np.outer(pull, origin)
-    across += squared_width * np.outer(origin, origin)
+    across = covariance.copy()
+    for i in range(origin.size):
+        across[i] += (squared_width * origin[i] - pull[i]) * origin - origin[i] * pull
     away = theta - np.dot(theta, origin) * origin
-    widest = max(np.linalg.eigvalsh(across)[origin.size - 1], 0.0)
+    values, _ = np.linalg.eigh(across)
+    widest = max(values[origin.size - 1], 0.0)
     most = math.sqrt(np.dot(away, away)) + radius * math.sqrt(widest)
     if least <= 0.0:
         return float(math.sqrt(least * least + most * most) - least)

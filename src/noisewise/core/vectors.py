@@ -4,10 +4,9 @@ In an infinite set no list of actions exists. The model then has one column, and
 the vector that is about to be measured; everything else about the model stays as it is.
 """
 
-from typing import Any
-
 import numpy as np
 
+from noisewise.core import fortran
 from noisewise.core.kernels import large_kernel
 from noisewise.core.model import WORN, Floats, Model, covariance_with, theta
 
@@ -23,20 +22,15 @@ def place(model: Model, vector: Floats) -> None:
     model.floors[0] = WORN * squared_width
 
 
-@large_kernel
 def spread(model: Model) -> Floats:
     """A root W of ``V⁻¹ = W·Wᵀ``, (dim, dim): ``U⁻¹·D^(-1/2)``."""
     dim = model.pivots.size
-    upper = np.triu(model.factor[:, :dim], 1) + np.eye(dim)
-    # Elimination of a triangle neither swaps rows nor fills in: this is back substitution.
-    inverse: Any = np.linalg.inv(upper)
-    root: Floats = inverse * np.sqrt(model.reciprocals)
-    return root
+    solve = fortran.routines().solve_many
+    inverse = solve(1.0, np.asfortranarray(model.factor[:, :dim]), np.eye(dim), diag=1)
+    return np.asarray(inverse * np.sqrt(model.reciprocals))
 
 
-@large_kernel
 def covariance(model: Model) -> Floats:
     """``V⁻¹``, (dim, dim): its large eigenvalues, the wide directions, are exact to rounding."""
-    root = np.ascontiguousarray(spread(model))
-    product: Floats = np.dot(root, root.T)
-    return product
+    root = spread(model)
+    return np.ascontiguousarray(root @ root.T)

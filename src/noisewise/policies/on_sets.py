@@ -60,7 +60,7 @@ class Memory(NamedTuple):
     covariances: Floats  # (K, dim, dim)
     radii: Floats  # (K,)
     advice: Floats  # (K, dim): the action then recommended, with which all others are compared
-    tally: Floats  # (2,): how many are kept, and the total precision at which the next is due
+    tally: Floats  # (2,): how many were kept, and the total precision at which the next is due
 
 
 class SetState(NamedTuple):
@@ -102,7 +102,7 @@ def not_ruled_out(parameter: Floats, spread: Floats, radius: float, advice: Floa
     ``<θ̂, a - advice> + radius·‖a - advice‖ >= 0``; up to rounding, so that advice is always among them.
     """
     away = points - advice
-    squares = np.sum(np.dot(away, spread) * away, axis=1)
+    squares = np.dot(np.dot(away, spread) * away, np.ones(advice.size))
     reach = radius * np.sqrt(np.maximum(squares, 0.0))
     leads = np.dot(away, parameter)
     alive: Mask = leads + reach >= -TIE * (np.abs(leads) + reach)
@@ -113,7 +113,7 @@ def not_ruled_out(parameter: Floats, spread: Floats, radius: float, advice: Floa
 def remembered(memory: Memory, points: Floats) -> Mask:
     """Which points no certificate of the past ruled out, (n,)."""
     alive = np.ones(len(points), np.bool_)
-    for k in range(int(memory.tally[KEPT])):
+    for k in range(min(int(memory.tally[KEPT]), memory.radii.size)):
         alive &= not_ruled_out(
             memory.parameters[k], memory.covariances[k], memory.radii[k], memory.advice[k], points
         )
@@ -129,7 +129,7 @@ def advise(largest: Any, shape: Any, memory: Memory, parameter: Floats, out: Flo
         return
     # The advice at the newest kept certificate passed all of them, so there is always one.
     most = -np.inf
-    for k in range(int(memory.tally[KEPT])):
+    for k in range(min(int(memory.tally[KEPT]), memory.radii.size)):
         mean = np.dot(memory.advice[k], parameter)
         if mean > most and remembered(memory, memory.advice[k].copy().reshape((1, dim)))[0]:
             most = mean
@@ -138,20 +138,13 @@ def advise(largest: Any, shape: Any, memory: Memory, parameter: Floats, out: Flo
 
 @large_kernel
 def keep(memory: Memory, parameter: Floats, spread: Floats, radius: float, advice: Floats) -> None:
-    """Remember a certificate; of too many, the oldest is forgotten."""
-    k = int(memory.tally[KEPT])
-    if k == memory.radii.size:
-        k -= 1
-        for j in range(k):
-            memory.parameters[j] = memory.parameters[j + 1]
-            memory.covariances[j] = memory.covariances[j + 1]
-            memory.radii[j] = memory.radii[j + 1]
-            memory.advice[j] = memory.advice[j + 1]
+    """Remember a certificate, in the place of the oldest if there are too many."""
+    k = int(memory.tally[KEPT]) % memory.radii.size
     memory.parameters[k] = parameter
     memory.covariances[k] = spread
     memory.radii[k] = radius
     memory.advice[k] = advice
-    memory.tally[KEPT] = k + 1
+    memory.tally[KEPT] += 1.0
 
 
 @large_kernel
