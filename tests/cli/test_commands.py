@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import noisewise as nw
 from noisewise.cli import app, main
 from noisewise.cli.reference import reference
+from noisewise.cli.rules import COMMAND, pages
 
 SMALL = [
     "simulate",
@@ -46,8 +47,51 @@ def test_policies_lists_every_rule():
     assert listed["schema"] == "noisewise.policies/1"
     assert {row["name"] for row in listed["policies"]} == set(nw.POLICIES)
     assert all(row["what"].endswith(".") for row in listed["policies"])
-    table = run("policies").stdout
-    assert all(name in table for name in nw.POLICIES)
+    described = run("policies").stdout
+    assert all(f"\n{name}\n" in f"\n{described}" for name in nw.POLICIES)
+    assert described.count("guarantee: ") == described.count("cost per round: ") == len(nw.POLICIES)
+    assert "sees sigma: before the choice (privileged)" in described
+    assert "faithful: our reconstruction" in described
+
+
+#: Run in plain NumPy below: compiling every rule once more would take long.
+RACE = ["simulate", "-p", "all", "--instance", "soare:dim=3", "--horizon", "4", "--replications", "2"]
+
+
+def test_all_rules_that_fit_race_and_the_others_are_listed_with_the_reason(monkeypatch):
+    real = nw.simulate
+    monkeypatch.setattr(nw, "simulate", lambda *a, **o: real(*a, **o, compiled=False))
+    content = json.loads(run(*RACE, "--json").stdout)
+    ran, left_out = {row["policy"] for row in content["runs"]}, content["left_out"]
+    assert ran | {row["policy"] for row in left_out} == set(nw.POLICIES)
+    reasons = {row["policy"]: row["reason"] for row in left_out}
+    assert "which needs it before the choice" in reasons["information_directed"]
+    assert "vaee_as_printed" in ran
+    for row in content["runs"]:
+        smaller = sum(other["simple_regret"] < row["simple_regret"] for other in content["runs"])
+        assert row["rank"] == 1 + smaller
+    table = run(*RACE, "--schedule", "rare-quiet").stdout
+    assert "rank" in table
+    assert "lingape ↓" in table
+    assert "phased_elimination *" in table
+    assert "↓ handicapped, never sees sigma. * our reconstruction." in table
+    assert "information_directed: `env` must announce sigma" in " ".join(table.split())
+    assert "information_directed ↑*" in run(*RACE, "--announced").stdout
+
+
+def test_all_rules_that_can_run_where_actions_take_turns(monkeypatch):
+    real = nw.simulate
+    monkeypatch.setattr(nw, "simulate", lambda *a, **o: real(*a, **o, compiled=False))
+    arguments = [*RACE[:3], "--instance", "he-gu", "--horizon", "4", "--replications", "2", "--json"]
+    reasons = {row["policy"]: row["reason"] for row in json.loads(run(*arguments).stdout)["left_out"]}
+    for name in ("vagd", "static_design", "phased_elimination"):
+        assert "must allow the same actions in every round" in reasons[name]
+
+
+def test_the_pages_of_the_rules_are_fresh():
+    folder = Path(__file__).parents[2] / "docs" / "rules"
+    written = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    assert written == pages(), f"run: {COMMAND}"
 
 
 def test_simulate_prints_a_table_and_writes_files(tmp_path):

@@ -16,6 +16,9 @@ from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
 
+#: A phase may be this much longer than the best design would make it: exact designs take twice the time.
+GAP = 0.05
+
 
 class Params(NamedTuple):
     """The precision that the first phase wants of each action, and what does not change."""
@@ -54,10 +57,13 @@ def wanted_precision(setting: Setting, scale: float, survivors: Mask, phase: int
     from noisewise.design import optimal_design
 
     rows = np.flatnonzero(survivors)
-    design = optimal_design(np.ascontiguousarray(setting.columns[:, rows].T))
+    shares, g_value = np.ones(1), 1.0  # with one survivor there is nothing to solve
+    if rows.size > 1:
+        design = optimal_design(np.ascontiguousarray(setting.columns[:, rows].T), gap=GAP)
+        shares, g_value = design.dense(), design.g_value
     doubt = math.log(2.0 * survivors.size * phase * (phase + 1) / setting.radius.delta)
     wanted = np.zeros(survivors.size)
-    wanted[rows] = 2.0 * scale**2 * design.g_value * design.dense() * doubt / error(setting, phase) ** 2
+    wanted[rows] = 2.0 * scale**2 * g_value * shares * doubt / error(setting, phase) ** 2
     return wanted
 
 
