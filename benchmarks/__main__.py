@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "rules", "live", "designs", "transductive", "heavy_tails")
+NAMES = ("starting", "rounds", "rules", "live", "designs", "transductive", "heavy_tails", "vage")
 
 
 def main() -> None:
