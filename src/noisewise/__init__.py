@@ -35,6 +35,7 @@ from noisewise.simulation import (
 from noisewise.world import Environment, Instance, instances, schedules
 
 if TYPE_CHECKING:
+    from noisewise import theory as theory
     from noisewise.design import Design as Design
     from noisewise.design import optimal_design as optimal_design
 
@@ -66,6 +67,7 @@ __all__ = [
     "schedules",
     "simulate",
     "static_design",
+    "theory",
     "uniform",
     "vaee",
     "vaee_as_printed",
@@ -74,4 +76,11 @@ __all__ = [
     "widest",
 ]
 
-__getattr__ = lazy_names(__name__, {"Design": "noisewise.design", "optimal_design": "noisewise.design"})
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Design": "noisewise.design",
+        "optimal_design": "noisewise.design",
+        "theory": "noisewise.theory",
+    },
+)
