@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from noisewise.actions import ActionSet
 from noisewise.core.lazy import lazy_names
+from noisewise.core.version import __version__ as __version__
 from noisewise.policies import (
     POLICIES,
     Estimate,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from noisewise import theory as theory
     from noisewise.design import Design as Design
     from noisewise.design import optimal_design as optimal_design
-
-__version__ = "0.1.0"
 
 __all__ = [
     "POLICIES",

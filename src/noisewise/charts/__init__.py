@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from noisewise.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from noisewise.charts.claims import measured_and_claimed as measured_and_claimed
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
+    from noisewise.charts.lines import lines_with_bands as lines_with_bands
     from noisewise.charts.pulls import who_was_measured as who_was_measured
     from noisewise.charts.regret import regret_over_precision as regret_over_precision
     from noisewise.charts.regret import regret_over_rounds as regret_over_rounds
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = [
     "design_weights",
     "intervals_per_option",
+    "lines_with_bands",
+    "measured_and_claimed",
     "regret_over_precision",
     "regret_over_rounds",
     "save_chart",
@@ -28,6 +32,8 @@ __getattr__ = lazy_names(
     {
         "design_weights": "noisewise.charts.weights",
         "intervals_per_option": "noisewise.charts.intervals",
+        "lines_with_bands": "noisewise.charts.lines",
+        "measured_and_claimed": "noisewise.charts.claims",
         "regret_over_precision": "noisewise.charts.regret",
         "regret_over_rounds": "noisewise.charts.regret",
         "save_chart": "noisewise.charts.save",

@@ -8,6 +8,7 @@ import typer
 import noisewise
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
+from noisewise.cli.paper import paper
 from noisewise.cli.policies import policies
 from noisewise.cli.simulate import simulate
 
@@ -39,6 +40,7 @@ app.command()(demo)
 app.command()(simulate)
 app.command()(policies)
 app.command()(design)
+app.command()(paper)
 
 
 def main() -> None:
