@@ -73,28 +73,30 @@ def cells(plan: Plan) -> dict[str, Cell]:
 def characteristic_time(length: float = LENGTH) -> float:
     """T*: no method stops before ``T*·kl(δ, 1-δ)`` rounds on average.
 
-    ``2·min over shares of max over rivals of ‖a - x‖²/gap²``, by exponentiated gradients on the shares.
+    ``2·min over shares of max over rivals of ‖a - x‖²/gap²`` in the norm of ``A(shares)⁻¹``: smooth in the
+    logarithms of shares and maximum.
     """
+    from scipy.optimize import minimize
+
     vectors = np.vstack([np.eye(DIM), np.zeros(DIM)])
     vectors[-1, :2] = math.cos(ANGLE), math.sin(ANGLE)
-    differences = vectors[0] - vectors[1:]
-    scaled = differences / (length * (1.0 - vectors[1:, 0]))[:, None]
+    gaps = length * (1.0 - vectors[1:, 0])
+    rivals = (vectors[0] - vectors[1:]) / gaps[:, None]
 
-    def worst(shares: Floats) -> tuple[float, Floats]:
+    def log_squares(logits: Floats) -> Floats:
+        shares = np.exp(logits) / np.exp(logits).sum()
         inverse = np.linalg.inv((vectors * shares[:, None]).T @ vectors)
-        squares = np.einsum("ij,jk,ik->i", scaled, inverse, scaled)
-        rival = int(squares.argmax())
-        return float(squares[rival]), np.square(vectors @ inverse @ scaled[rival])
+        return np.asarray(np.log(np.einsum("ij,jk,ik->i", rivals, inverse, rivals)))
 
-    shares = np.full(len(vectors), 1.0 / len(vectors))
-    best = math.inf
-    for step in range(20_000):
-        value, slopes = worst(shares)
-        best = min(best, value)
-        shares = shares * np.exp(0.5 / math.sqrt(1.0 + step) * slopes / slopes.max())
-        shares = np.maximum(shares / shares.sum(), 1e-9)
-        shares /= shares.sum()
-    return 2.0 * best
+    start = np.zeros(len(vectors))
+    found = minimize(
+        lambda point: point[-1],
+        np.append(start, log_squares(start).max()),
+        constraints={"type": "ineq", "fun": lambda point: point[-1] - log_squares(point[:-1])},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    return float(2.0 * np.exp(log_squares(found.x[:-1]).max()))
 
 
 def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
