@@ -223,7 +223,7 @@ def test_exponents_of_vaee_are_the_papers():
 
 
 def test_regrets_by_four_ways_to_recommend():
-    found = recommended("round_robin", {}, "flat", 2, 5, 200, 20, 0)
+    found = recommended("round_robin", {}, "flat", "sphere", {"n_actions": 5, "dim": 2}, 200, 20, 0)
     # Round robin plays everything alike: what is drawn from it is as bad as the average action.
     assert found["drawn from those played"]["mean"] > 5 * found["own"]["mean"]
     assert found["drawn from those played"]["error"] < 0.2
@@ -231,7 +231,7 @@ def test_regrets_by_four_ways_to_recommend():
 
 
 def test_the_lemma_on_tracked_designs_is_measured():
-    found = tracked_design("log-uniform", {"low": 1e-3, "high": 1.0}, 3, 20, 200, 6, 0)
+    found = tracked_design("log-uniform", {"low": 1e-3, "high": 1.0}, "hypercube", {"dim": 3}, 200, 6, 0)
     assert min(found["gathered"]) >= 1 - 1e-9
     assert all(bound > regret for bound, regret in zip(found["bound"], found["regret"], strict=True))
 

@@ -33,7 +33,6 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str | None], ...] = (
     ("LinGapE, weighted", "weighted_lingape", {}, None),
     ("VAEE", "vaee", {}, None),
     ("VAGD", "vagd", {}, None),
-    ("Weighted OFUL", "weighted_oful", {"noise": "sub-gaussian"}, None),
 )
 TOLERANCE = 0.03
 

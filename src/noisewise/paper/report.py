@@ -37,9 +37,10 @@ th {{ text-align: left; border-bottom: 2px solid #1f1f1f; vertical-align: bottom
 td, th {{ padding: .28rem .8rem .28rem 0 }}
 td {{ border-bottom: 1px solid #e6e6e6; vertical-align: top }}
 td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums }}
+td.number {{ white-space: nowrap }}
 .checks {{ list-style: none; padding-left: 0 }}
-.checks li {{ margin: .3rem 0 }}
-.mark {{ display: inline-block; min-width: 4.2rem; font-weight: bold }}
+.checks li {{ margin: .45rem 0; display: flex; max-width: 54rem }}
+.mark {{ flex: 0 0 4.2rem; font-weight: bold }}
 .held {{ color: #00663f }}
 .failed {{ color: #b23a00 }}
 .quiet {{ color: #595959 }}
@@ -80,7 +81,10 @@ def page(plan: Plan, told: Sequence[tuple[Section, Told]], version: str) -> str:
             f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section, _ in told
         ),
         verdict=verdict,
-        checks=_checks(sorted((check for _, check in every), key=lambda check: check.passed)),
+        checks=_checks(
+            [check for _, check in sorted(every, key=lambda pair: pair[1].passed)],
+            [section for section, _ in sorted(every, key=lambda pair: pair[1].passed)],
+        ),
         sections="\n".join(_section(section, one) for section, one in told),
     )
 
@@ -91,11 +95,14 @@ def _section(section: Section, told: Told) -> str:
     return f'<section id="{section.name}">\n<h2>{escape(section.title)}</h2>\n{blocks}\n{checks}\n</section>'
 
 
-def _checks(checks: Sequence[Check]) -> str:
+def _checks(checks: Sequence[Check], sections: Sequence[Section] = ()) -> str:
+    """What must hold; in the summary with links to the sections."""
+    links = [f'<a href="#{section.name}">{section.name}</a>: ' for section in sections] or [""] * len(checks)
     items = [
         f'<li><span class="mark {"held" if check.passed else "failed"}">'
-        f"{'holds' if check.passed else 'FAILS'}</span> {_words(check.name)}: {_words(check.detail)}</li>"
-        for check in checks
+        f"{'holds' if check.passed else 'FAILS'}</span>"
+        f"<span>{link}{_words(check.name)}. {_words(check.detail)}.</span></li>"
+        for check, link in zip(checks, links, strict=True)
     ]
     return '<ul class="checks">\n' + "\n".join(items) + "\n</ul>"
 

@@ -16,15 +16,18 @@ from noisewise.theory.lower import family_regret
 DIM, HORIZON = 5, 500
 SCALES = (0.25, 0.5, SHARPEST, 1.0, 1.5, 2.5)
 SIGMAS: dict[str, dict[str, Any]] = {"flat": {}, "log-uniform": {"low": 1e-2, "high": 1.0}}
+BLIND = "OFUL, blind to sigma"
 RULES: dict[str, tuple[str, dict[str, Any]]] = {
     "VAEE": ("vaee", {}),
     "VAGD": ("vagd", {}),
     "Weighted OFUL": ("weighted_oful", {"noise": "sub-gaussian"}),
     "Thompson": ("linear_thompson", {}),
     "round robin": ("round_robin", {}),
-    "OFUL, blind to sigma": ("oful", {}),
+    BLIND: ("oful", {}),
 }
 PRINTED = 3.0 / 16.0
+#: Those that spread evenly whatever they see.
+EVEN = ("VAEE", "VAGD")
 
 
 def cells(plan: Plan) -> dict[str, Cell]:
@@ -62,7 +65,8 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
         printed bound needs S ≥ d²/16, "any T ≥ 1" is not enough, and choosing an action contributes
         nothing to the divergence (notes 12 and 26)."""
     )
-    rows, beaten, nearest = [], 0, np.inf
+    rows, beaten = [], 0
+    spreading: list[Outcome] = []
     # Over all cells together a false alarm has probability 1e-6.
     from scipy.stats import norm
 
@@ -79,8 +83,8 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
                     | measured._asdict()
                     | {"physical limit": least, "ratio": measured.mean / least}
                 )
-                if scale == SHARPEST and label in ("VAEE", "VAGD"):
-                    nearest = min(nearest, measured.low / least)
+                if scale == SHARPEST and label in EVEN:
+                    spreading.append(found)
     frame = pl.DataFrame(rows)
     told.show(
         "theorem3-family",
@@ -91,9 +95,10 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
     for schedule in SIGMAS:
         told.draw(
             f"theorem3-{schedule}",
-            f"The family over its scale, {schedule} sigmas. Grey: the physical limit, and the printed 3/16.",
+            f"""The family over its scale, {schedule} sigmas. Grey: the physical limit, and the printed
+            3/16. The rule that is blind to sigma stands in the table.""",
             lines_with_bands(
-                frame.filter(pl.col("schedule") == schedule),
+                frame.filter((pl.col("schedule") == schedule) & (pl.col("policy") != BLIND)),
                 x="scale u",
                 x_title="Scale u = c·√(S/d)",
                 y_title="Regret·√S/d",
@@ -112,10 +117,17 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
         beaten == 0,
         f"{beaten} of {len(outcomes)} cells significantly below it (false alarm 1e-6 in all)",
     )
+    limit = float(family_regret(SHARPEST))
+    # On common random numbers: the errors do not average out.
+    even = interval(
+        float(np.mean([found["mean"] for found in spreading])) / limit,
+        max(found["error"] for found in spreading) / limit,
+    )
     told.check(
         "even spreading attains it",
-        nearest <= 1.05,
-        f"at the worst scale the lowest 95 % interval of VAEE and VAGD begins at {nearest:.3f} limits",
+        even.low <= 1.05,
+        f"VAEE and VAGD together have {even.mean:.3f} times the limit at the worst scale, 95 % interval "
+        f"{even.low:.3f} to {even.high:.3f}",
     )
     return told
 

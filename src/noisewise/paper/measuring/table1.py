@@ -11,8 +11,8 @@ def recommended(
     rule: str,
     options: dict[str, Any],
     schedule: str,
-    dim: int,
-    n_actions: int,
+    problem: str,
+    problem_options: dict[str, Any],
     horizon: int,
     replications: int,
     seed: int,
@@ -21,9 +21,8 @@ def recommended(
 
     The noise is ±σ, a fair coin: bounded by the largest sigma, as most systems assume, and σ-sub-Gaussian.
     """
-    env = make_world(
-        "sphere", {"n_actions": n_actions, "dim": dim}, make_schedule(schedule, dim), "rademacher"
-    )
+    schedule_made = make_schedule(schedule, problem_options["dim"])
+    env = make_world(problem, problem_options, schedule_made, "rademacher")
     simulation = run(rule, options, env, horizon=horizon, replications=replications, seed=seed)
     most, last = [], []
     for r in range(replications):

@@ -14,15 +14,16 @@ def against_the_bound(
     options: dict[str, Any],
     schedule: str,
     schedule_options: dict[str, Any],
-    dim: int,
-    n_actions: int,
+    problem: str,
+    problem_options: dict[str, Any],
     horizon: int,
     replications: int,
     seed: int,
 ) -> dict[str, Any]:
-    """VAEE on random actions: per replication the largest width, the levels, the regret and its bounds."""
+    """VAEE: per replication the largest width, the levels, the regret and its bounds."""
+    dim = problem_options["dim"]
     world = make_schedule(schedule, dim, **schedule_options)
-    env = make_world("sphere", {"n_actions": n_actions, "dim": dim}, world)
+    env = make_world(problem, problem_options, world)
     checkpoints = sorted({int(t) for t in np.geomspace(1, horizon, 25)})
     simulation = run(
         "vaee",
@@ -45,10 +46,10 @@ def against_the_bound(
     advice = "best" if options.get("recommendation", "best") == "best" else "last"
     return {
         "width": widths,
-        "level": np.asarray(water_level(sigma, budget)).tolist(),
-        "printed_level": np.asarray(water_level(sigma, printed)).tolist(),
+        "level": _finite(water_level(sigma, budget)),
+        "printed_level": _finite(water_level(sigma, printed)),
         "harmonic_level": _finite(harmonic_level(sigma, budget)),
-        "level_of_run": np.asarray(water_level(sigma, np.array(gains) / np.log(2.0))).tolist(),
+        "level_of_run": _finite(water_level(sigma, np.array(gains) / np.log(2.0))),
         "regret": simulation.simple_regret[:, -1].tolist(),
         "bound": np.asarray(vaee_bound(sigma, dim, recommendation=advice)).tolist(),
         "printed_bound": np.asarray(vaee_bound(sigma, dim, as_printed=True)).tolist(),
@@ -59,6 +60,7 @@ def against_the_bound(
 
 
 def _finite(values: Any) -> list[float | None]:
+    """Levels as a file can hold them: None where there is none, with too few rounds for the budget."""
     return [float(value) if np.isfinite(value) else None for value in np.ravel(values)]
 
 

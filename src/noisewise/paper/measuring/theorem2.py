@@ -15,21 +15,25 @@ from noisewise.theory.sigmas import precision_without_largest
 def tracked_design(
     schedule: str,
     schedule_options: dict[str, Any],
-    dim: int,
-    n_actions: int,
+    problem: str,
+    problem_options: dict[str, Any],
     horizon: int,
     replications: int,
     seed: int,
 ) -> dict[str, Any]:
-    """VAGD on random actions: how much of D·V(π) was gathered, the regret and its bounds, per replication."""
-    world = make_schedule(schedule, dim, **schedule_options)
-    env = make_world("sphere", {"n_actions": n_actions, "dim": dim}, world)
+    """VAGD: how much of D·V(π) was gathered, the regret and its bounds, per replication."""
+    dim = problem_options["dim"]
+    env = make_world(problem, problem_options, make_schedule(schedule, dim, **schedule_options))
+    n_actions = env.actions.n_actions
     simulation = run("vagd", {}, env, horizon=horizon, replications=replications, seed=seed)
     gathered, bounds, printed, supports = [], [], [], []
     for r in range(replications):
         vectors, given = given_precision(simulation, env, r)
-        design = optimal_design(vectors, support="core")
-        shares = design.dense()
+        world = env.world(horizon, seed, r)
+        # The rule's own design: on the actions in the order in which it saw them, where many tie.
+        design = optimal_design(world.actions.vectors, support="core")
+        shares = np.empty(n_actions)
+        shares[world.order] = design.dense()
         root = np.linalg.inv(np.linalg.cholesky((vectors * shares[:, None]).T @ vectors))
         gram = root @ ((vectors * given[:, None]).T @ vectors) @ root.T
         sigma = env.sigmas(horizon, seed, r)
