@@ -40,15 +40,14 @@ class Row(NamedTuple):
     label: str
     rule: str
     options: dict[str, Any]
-    slow: bool = False
 
 
 ROWS = (
     Row("Weighted OFUL", "weighted_oful", {}),
     Row("Weighted OFUL, sub-Gaussian", "weighted_oful", {"noise": "sub-gaussian"}),
     Row("Weighted OFUL+", "weighted_oful_plus", {}),
-    Row("VOFUL", "voful", {}, True),
-    Row("VOFUL2", "voful2", {}, True),
+    Row("VOFUL", "voful", {}),
+    Row("VOFUL2", "voful2", {}),
     Row("SAVE", "save", {}),
     Row("LinNATS", "linnats", {}),
     Row("VarCB", "varcb", {}),
@@ -74,7 +73,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
                 "problem": problem,
                 "problem_options": problem_options,
                 "horizon": horizon(plan),
-                "replications": plan.pick(4, 16) if row.slow else plan.pick(40, 400),
+                "replications": plan.pick(40, 400),
                 "seed": plan.seed,
             },
         )

@@ -1,5 +1,6 @@
 """Simulations as the sections want them: by names, on one thread, and reduced to a few numbers."""
 
+import inspect
 import math
 from typing import Any
 
@@ -45,8 +46,9 @@ def run(
     """A rule in a world, on one thread: cells run side by side."""
     if rule_named(rule).sees_sigma == "before" and not env.announced:
         env = Environment.of(env.instance, env.schedule, noise=env.noise, announced=True)
+    planned = {"horizon": horizon} if "horizon" in inspect.signature(POLICIES[rule]).parameters else {}
     return simulate(
-        make_policy(rule, env.actions, **options),
+        make_policy(rule, env.actions, **planned, **options),
         env,
         horizon=horizon,
         replications=replications,
