@@ -14,6 +14,7 @@ from noisewise.actions import (
     Simplex,
 )
 from noisewise.core.lazy import lazy_names
+from noisewise.core.version import __version__ as __version__
 from noisewise.policies import (
     POLICIES,
     Estimate,
@@ -63,13 +64,12 @@ from noisewise.simulation import (
 from noisewise.world import Environment, Instance, instances, noise, schedules
 
 if TYPE_CHECKING:
+    from noisewise import theory as theory
     from noisewise.design import Design as Design
     from noisewise.design import Pairs as Pairs
     from noisewise.design import TransductiveDesign as TransductiveDesign
     from noisewise.design import optimal_design as optimal_design
     from noisewise.design import transductive_design as transductive_design
-
-__version__ = "0.1.0"
 
 __all__ = [
     "POLICIES",
@@ -119,6 +119,7 @@ __all__ = [
     "schedules",
     "simulate",
     "static_design",
+    "theory",
     "top_two_thompson",
     "transductive_design",
     "uniform",
@@ -139,5 +140,6 @@ __getattr__ = lazy_names(
     __name__,
     dict.fromkeys(
         ("Design", "Pairs", "TransductiveDesign", "optimal_design", "transductive_design"), "noisewise.design"
-    ),
+    )
+    | {"theory": "noisewise.theory"},
 )

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from noisewise.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from noisewise.charts.claims import measured_and_claimed as measured_and_claimed
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
+    from noisewise.charts.lines import lines_with_bands as lines_with_bands
     from noisewise.charts.panels import lines_in_panels as lines_in_panels
     from noisewise.charts.pulls import who_was_measured as who_was_measured
     from noisewise.charts.ratios import ratio_heat_map as ratio_heat_map
@@ -20,6 +22,8 @@ __all__ = [
     "design_weights",
     "intervals_per_option",
     "lines_in_panels",
+    "lines_with_bands",
+    "measured_and_claimed",
     "ratio_heat_map",
     "ratio_intervals",
     "regret_over_precision",
@@ -37,6 +41,8 @@ __getattr__ = lazy_names(
         "lines_in_panels": "noisewise.charts.panels",
         "ratio_heat_map": "noisewise.charts.ratios",
         "ratio_intervals": "noisewise.charts.ratios",
+        "lines_with_bands": "noisewise.charts.lines",
+        "measured_and_claimed": "noisewise.charts.claims",
         "regret_over_precision": "noisewise.charts.regret",
         "regret_over_rounds": "noisewise.charts.regret",
         "save_chart": "noisewise.charts.save",

@@ -9,6 +9,7 @@ import noisewise
 from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
+from noisewise.cli.paper import paper
 from noisewise.cli.policies import policies
 from noisewise.cli.simulate import simulate
 
@@ -41,6 +42,7 @@ app.command()(simulate)
 app.command()(arena)
 app.command()(policies)
 app.command()(design)
+app.command()(paper)
 
 
 def main() -> None:

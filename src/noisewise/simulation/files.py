@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.files import written_whole
+from noisewise.core.version import __version__
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 
 #: Raised whenever the layout changes.
@@ -22,8 +23,6 @@ def save_simulations(simulations: Sequence[Simulation], path: str | PathLike[str
     The file depends on nothing but the simulations: the same seed gives the same bytes.
     """
     import polars as pl
-
-    from noisewise import __version__
 
     target = Path(path)
     if not target.parent.is_dir():
