@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from noisewise.actions import ActionSet
 from noisewise.core.lazy import lazy_names
+from noisewise.core.version import __version__ as __version__
 from noisewise.policies import (
     POLICIES,
     Estimate,
@@ -37,26 +38,41 @@ from noisewise.world import Environment, Instance, instances, schedules
 if TYPE_CHECKING:
     from noisewise.design import Design as Design
     from noisewise.design import optimal_design as optimal_design
-
-__version__ = "0.1.0"
+    from noisewise.study import Certificate as Certificate
+    from noisewise.study import Check as Check
+    from noisewise.study import Job as Job
+    from noisewise.study import Measurement as Measurement
+    from noisewise.study import MemoryStorage as MemoryStorage
+    from noisewise.study import Study as Study
+    from noisewise.study import create_study as create_study
+    from noisewise.study import load_study as load_study
+    from noisewise.study import verify_certificate as verify_certificate
 
 __all__ = [
     "POLICIES",
     "ActionSet",
+    "Certificate",
+    "Check",
     "Design",
     "Environment",
     "Estimate",
     "Instance",
+    "Job",
+    "Measurement",
+    "MemoryStorage",
     "Policy",
     "Rule",
     "Simulation",
     "SimulationInterrupted",
+    "Study",
     "compare",
+    "create_study",
     "greedy",
     "instances",
     "linear_thompson",
     "load_policy",
     "load_simulations",
+    "load_study",
     "make_policy",
     "oful",
     "optimal_design",
@@ -70,8 +86,27 @@ __all__ = [
     "vaee",
     "vaee_as_printed",
     "vagd",
+    "verify_certificate",
     "weighted_oful",
     "widest",
 ]
 
-__getattr__ = lazy_names(__name__, {"Design": "noisewise.design", "optimal_design": "noisewise.design"})
+_STUDY = (
+    "Certificate",
+    "Check",
+    "Job",
+    "Measurement",
+    "MemoryStorage",
+    "Study",
+    "create_study",
+    "load_study",
+    "verify_certificate",
+)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Design": "noisewise.design",
+        "optimal_design": "noisewise.design",
+        **dict.fromkeys(_STUDY, "noisewise.study"),
+    },
+)

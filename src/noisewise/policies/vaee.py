@@ -84,6 +84,11 @@ def candidates(params: Params, state: State) -> Mask:
     return state.candidates
 
 
+def catch_up(params: Params, state: State) -> None:
+    """Drop what the measurements rule out together; the order in which they came leaves no trace."""
+    drop_ruled_out(state.model, state.candidates, present_radius(params, state))
+
+
 RULE = Rule(
     name="vaee",
     make_params=make_params,
@@ -94,6 +99,7 @@ RULE = Rule(
     recommend=recommend,
     radius=present_radius,
     candidates=candidates,
+    catch_up=catch_up,
     reference="Breaking the Total Variance Barrier, Algorithm 1",
 )
 AS_PRINTED = replace(RULE, name="vaee_as_printed")

@@ -32,6 +32,7 @@ RULE = Rule(
     recommend=least_squares.best_mean,
     radius=least_squares.present_radius,
     candidates=least_squares.not_ruled_out,
+    catch_up=least_squares.nothing_else,
     order_free=True,
     pools=True,
     reference="uncertainty sampling",
