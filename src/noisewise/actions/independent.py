@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from noisewise.actions.finite import ActionSet
 from noisewise.core.independent import Separate, separate
 
@@ -22,7 +19,7 @@ class IndependentOptions(ActionSet):
     def __init__(
         self, n_actions: int, labels: Sequence[str] | None = None, columns: Separate | None = None
     ) -> None:
-        self.n_actions, self.dim = n_actions, n_actions
+        self.n_actions, self.dim, self.rank = n_actions, n_actions, n_actions
         self.labels = None if labels is None else list(labels)
         self.is_memory_map = False
         self.max_norm = 1.0
@@ -33,18 +30,13 @@ class IndependentOptions(ActionSet):
         """What stands for the vectors: see `noisewise.core.independent`."""
         return self._separate
 
-    @property
-    def vectors(self) -> NDArray[np.floating]:  # type: ignore[override]
-        """Refused: a rule that looks at vectors has nothing to look at."""
-        raise ValueError(
-            "this rule looks at the options' feature vectors, and independent options have none: "
-            'choose another policy, such as "vaee", or model="linear".'
-        )
-
-    @property
-    def rank(self) -> int:  # type: ignore[override]
-        """Every option is a direction of its own."""
-        return self.n_actions
+    def __getattr__(self, name: str) -> Any:
+        if name == "vectors":  # a rule that looks at vectors has nothing to look at
+            raise ValueError(
+                "this rule looks at the options' feature vectors, and independent options have none: "
+                'choose another policy, such as "vaee", or model="linear".'
+            )
+        raise AttributeError(f"IndependentOptions has no attribute {name!r}")
 
     @property
     def notes(self) -> list[str]:
@@ -52,7 +44,7 @@ class IndependentOptions(ActionSet):
         return []
 
     def __len__(self) -> int:
-        return self.n_actions
+        return int(self.n_actions)
 
     def __repr__(self) -> str:
         return f"IndependentOptions({self.n_actions} options)"

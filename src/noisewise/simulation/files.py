@@ -23,7 +23,7 @@ def save_simulations(simulations: Sequence[Simulation], path: str | PathLike[str
     """
     import polars as pl
 
-    from noisewise import __version__
+    from noisewise.core.version import __version__
 
     target = Path(path)
     if not target.parent.is_dir():

@@ -1,4 +1,4 @@
-"""Live studies: a catalogue of options, measurements with their error bars, what to measure next, when to stop."""
+"""Live studies: options, measurements with their error bars, what to measure next, when to stop."""
 
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check

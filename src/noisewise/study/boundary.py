@@ -1,22 +1,27 @@
-"""Anytime boundaries for differences between options: how far an estimate can be off, at every moment at once.
+"""Anytime boundaries for differences between options: how far estimates can be off, at every moment.
 
-Let ``M = Σ weight·row·noise`` over all measurements so far, ``V = Σ weight·row rowᵀ``, and P any fixed positive definite
-matrix. The mixture of likelihood ratios over a normal prior with precision P is a supermartingale, so by Ville
+Let ``M = Σ weight·row·noise`` over all measurements so far, ``V = Σ weight·row rowᵀ``, and P any fixed
+positive definite matrix. The mixture of likelihood ratios over a normal prior with precision P is a
+supermartingale, so by Ville
 
-    ‖M‖² in the norm of (V + P)⁻¹  <=  2·log(1/δ) + log det(I + P⁻¹V)      at all times, with probability 1 - δ,
+    ‖M‖² in the norm of (V + P)⁻¹  <=  2·log(1/δ) + log det(I + P⁻¹V)      at all times, with prob. 1 - δ,
 
-whatever chose the rows, the weights (if they do not look at the noise to come) and the moment of stopping. An
-estimated difference is off by ``<x, M>`` with a known x, hence by at most ``√(xᵀ(V + P)x)`` times the root of the right side.
+whatever chose the rows, the weights (if they do not look at the noise to come) and the moment of stopping.
+An estimated difference is off by ``<x, M>`` with a known x, hence by at most ``√(xᵀ(V + P)x)`` times the
+root of the right side.
 
-**Independent options.** x puts most of its weight on the two options compared. P has a moderate entry ρ there and a large
-one Λ elsewhere (other options, offsets of blocks), where x is small or 0: without blocks and differences only two scalar
-boundaries remain, one per option. The best option is one fixed, unknown option, so only the n - 1 comparisons with it
-must hold: δ is divided by n - 1, and not by the number of pairs.
+**Independent options.** x puts most of its weight on the two options compared. P has a moderate entry ρ
+there and a large one Λ elsewhere (other options, offsets of blocks), where x is small or 0: without blocks
+and differences only two scalar boundaries remain, one per option. The best option is one fixed, unknown
+option, so only the n - 1 comparisons with it must hold: δ is divided by n - 1, and not by the number of
+pairs.
 
-**Linear model.** P is the ridge on theta, with ``ridge·‖θ‖² <= 1`` by the span, and Λ on the offsets: one ellipsoid for all.
+**Linear model.** P is the ridge on theta, with ``ridge·‖θ‖² <= 1`` by the span, and Λ on the offsets: one
+ellipsoid for all.
 
-ρ and Λ are fixed beforehand, in units of the difference that matters; several are tried side by side, each with a share
-of δ. If options were added or excluded, which option is the best changed with them: see `Shares`.
+ρ and Λ are fixed beforehand, in units of the difference that matters; several are tried side by side, each
+with a share of δ. If options were added or excluded, which option is the best changed with them: see
+`Shares`.
 """
 
 import math
@@ -57,9 +62,10 @@ COMPARING, CHANGED, ADDED, SCATTER = 0.85, 0.025, 0.025, 0.1
 class Shares(NamedTuple):
     """How δ is divided.
 
-    Differences between options that were there from the beginning, as long as none was added or excluded, have most
-    of it. Once the catalogue changed, the best of those that remain may be anyone: every ordered pair has a share,
-    and pairs with the i-th added option share 6/(π²i²) of what is set aside for added ones.
+    Differences between options that were there from the beginning, as long as none was added or excluded,
+    have most of it. Once the catalogue changed, the best of those that remain may be anyone: every ordered
+    pair has a share, and pairs with the i-th added option share 6/(π²i²) of what is set aside for added
+    ones.
     """
 
     delta: float

@@ -25,7 +25,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """The sentence "this option is at most ``bound`` below the best, with this confidence", true at every moment at once."""
+    """The sentence "this option is at most ``bound`` below the best", with a confidence, true at every moment."""
 
     study: str
     option: str | None
@@ -132,7 +132,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
 
 
 RADII = {
-    "independent": "normal-mixture boundaries, one per option, over the differences to the best (union bound)",
+    "independent": "normal-mixture boundaries, one per option, over differences to the best (union bound)",
     "linear": "normal-mixture ellipsoid of the features, over differences",
 }
 
@@ -183,8 +183,9 @@ def _recommend(analysis: Analysis) -> Recommended | None:
 def smallest_bound(means: Floats, among: Any, half_widths: Any) -> tuple[int, Floats]:
     """The option whose upper bounds on all others' advantage are smallest, and those bounds, (n,).
 
-    Half-widths are symmetric, so one O(n) look at option k bounds from below what every other option's bound can be;
-    options are looked at in the order of these lower bounds until none can be better than the best found.
+    Half-widths are symmetric, so one O(n) look at option k bounds from below what every other option's
+    bound can be; options are looked at in the order of these lower bounds until none can be better than the
+    best found.
     """
     floors = np.full(means.size, np.inf)
     floors[among] = -np.inf
@@ -217,7 +218,7 @@ def _assumptions(analysis: Analysis, check: Check) -> list[str]:
     if KNOWN in present:
         said += [
             "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
-            "these error bars do not depend on the realised noise (they were not computed from the same readings)",
+            "these error bars do not depend on the realised noise (were not computed from the same readings)",
         ]
     if READINGS in present:
         said.append(
@@ -231,13 +232,11 @@ def _assumptions(analysis: Analysis, check: Check) -> list[str]:
         )
     said.append("what a measurement measures does not change with time, apart from its block's offset")
     if specification.model == "linear":
-        said.append(
-            f"an option's value is a weighted sum of the features; no two differ by more than {specification.span:g}"
-        )
+        span = f"{specification.span:g}"
+        said.append(f"an option's value is a weighted sum of its features; no two differ by more than {span}")
     if check.freedom > 0:
-        said.append(
-            f"the fit was checked: reduced chi-square {number(check.reduced)} on {check.freedom} degrees of freedom"
-        )
+        fit = f"reduced chi-square {number(check.reduced)} on {check.freedom} degrees of freedom"
+        said.append(f"the fit was checked: {fit}")
     else:
         said.append("not checked yet: whether the model fits (nothing was repeated)")
     return said
@@ -252,8 +251,8 @@ def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
         notes.append(f"{found.unmeasured} options were never measured ({some_of(missing)}).")
     if found.unconnected:
         notes.append(
-            f"{found.unconnected} options were measured only in blocks without a link to {state.ids[found.option]}: "
-            "measure one option of each in a common block."
+            f"{found.unconnected} options were measured only in blocks without a link to "
+            f"{state.ids[found.option]}: measure one option of each in a common block."
         )
     columns = analysis.columns
     level = columns.minus < 0

@@ -62,8 +62,8 @@ def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
         if outside.max() > 1e-6:
             option = found.ids[int(outside.argmax())]
             raise ValueError(
-                f"option {option!r} combines features in a way that no option of this study does: its value cannot be "
-                "known from theirs. Make a new study with all options."
+                f"option {option!r} combines features in a way that no option of this study does: its value "
+                "cannot be known from theirs. Make a new study with all options."
             )
     return {"ids": found.ids, "values": found.values.tolist(), "costs": found.costs}
 

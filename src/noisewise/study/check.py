@@ -12,7 +12,7 @@ from noisewise.study.error_bars import COUNTS, KNOWN, NONE
 from noisewise.study.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.scatter import unequal_scatter
 from noisewise.study.show import as_html, number
-from noisewise.study.sums import block_places
+from noisewise.study.sums import block_places, totals
 
 #: A fit this unlikely under the model withholds the certificate.
 SUSPICIOUS = 0.01
@@ -44,8 +44,8 @@ class Check:
         else:
             low, high = self.expected
             lines = [
-                f"Reduced chi-square {number(self.reduced)} on {self.freedom} degrees of freedom (expected 1; "
-                f"{number(low)} to {number(high)} in 95 % of cases)."
+                f"Reduced chi-square {number(self.reduced)} on {self.freedom} degrees of freedom "
+                f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
         lines += [f"PROBLEM: {problem}" for problem in self.problems]
         lines += list(self.notes)
@@ -84,8 +84,8 @@ def check_fit(analysis: Analysis) -> Check:
             notes.append(_too_large(analysis, columns, reduced))
     if (name := unequal_scatter(columns, SUSPICIOUS / 10.0)) is not None:
         problems.append(
-            f"the scatter within {name} differs from one measurement to the next by more than chance: name the "
-            "instrument= of each, so that only equals are pooled"
+            f"the scatter within {name} differs from one measurement to the next by more than chance: name "
+            "the instrument= of each, so that only equals are pooled"
         )
     if contradiction := _beyond_span(analysis):
         problems.append(contradiction)
@@ -102,7 +102,7 @@ def _checkable(analysis: Analysis) -> tuple[Columns, Floats]:
         trials = np.where(counts, columns.readings, 0.0)
         successes = np.where(counts, columns.value * columns.readings, 0.0)
         n = analysis.n
-        share = (np.bincount(columns.plus, successes, n) + 1.0) / (np.bincount(columns.plus, trials, n) + 2.0)
+        share = (totals(columns.plus, successes, n) + 1.0) / (totals(columns.plus, trials, n) + 2.0)
         usual = np.sqrt((share * (1.0 - share))[columns.plus] / columns.readings)
         sigma = np.where(counts, usual, sigma)
     if without.any():
@@ -140,8 +140,8 @@ def _too_large(analysis: Analysis, columns: Columns, reduced: float) -> str:
     if variances := _like_variances(analysis, columns):
         return variances.strip()
     return (
-        f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations of single "
-        f"readings when the value is the mean of about {round(1.0 / reduced)}. If so, tell sd= with n=."
+        f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations of "
+        f"single readings when the value is the mean of about {round(1.0 / reduced)}. If so, tell sd= with n=."
     )
 
 
@@ -154,8 +154,8 @@ def _like_variances(analysis: Analysis, columns: Columns) -> str:
     as_variances, reduced = _likelihood(analysis, known, np.sqrt(known.sigma))
     if as_variances - as_given > 6.0 and 1.0 / 3.0 < reduced < 3.0:
         return (
-            f"Your error bars look like variances: their square roots fit (reduced chi-square {number(reduced)}). "
-            "If they are, tell them as var=. "
+            "Your error bars look like variances: their square roots fit "
+            f"(reduced chi-square {number(reduced)}). If they are, tell them as var=. "
         )
     return ""
 
@@ -195,7 +195,7 @@ def _worst(
     # An option (a block) whose residuals all point one way, as the linear model cannot follow it.
     for what, codes, names in (("option", columns.plus[level], ids), ("block", block[level], blocks)):
         count = np.bincount(codes, minlength=len(names))
-        together = np.bincount(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
+        together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
         if abs(together[at]) > 3.0 and names[at]:
             rows.append({"what": what, "name": names[at], "residual": together[at]})

@@ -1,7 +1,8 @@
 """Which option to measure next: a policy's rule on what the study knows.
 
-The rule sees the measurements pooled, in units of half the span, on a model that holds offsets of blocks and
-differences, too. Its state is made afresh from the log at every question, so the answer depends on nothing else.
+The rule sees the measurements pooled, in units of half the span, on a model that holds offsets of blocks
+and differences, too. Its state is made afresh from the log at every question, so the answer depends on
+nothing else.
 """
 
 import math
@@ -21,7 +22,7 @@ from noisewise.policies.rule import Rule, make_params
 from noisewise.study.analysis import Analysis
 from noisewise.study.fit import assemble_border
 from noisewise.study.specification import PolicyChoice
-from noisewise.study.sums import Sums, block_places
+from noisewise.study.sums import Sums, block_places, totals
 
 #: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
 SETTING = {"ridge": 1.0, "norm_bound": 1.0}
@@ -158,8 +159,8 @@ def _learn_one_by_one(
     columns, unit = analysis.columns, analysis.specification.sign
     if rule.pools:
         values = sums.value - offsets[sums.block] / _unit(analysis)
-        weight = np.bincount(sums.plus, sums.weight, analysis.n)
-        mean = np.bincount(sums.plus, sums.weight * values, analysis.n)
+        weight = totals(sums.plus, sums.weight, analysis.n)
+        mean = totals(sums.plus, sums.weight * values, analysis.n)
         for option in np.flatnonzero(weight):
             rule.absorb(params, state, int(option), mean[option] / weight[option], weight[option] ** -0.5)
         return

@@ -53,7 +53,8 @@ def create_study(
         goal: ``"max"`` or ``"min"``.
         eps: How far from the best is good enough, in the unit of your values.
         confidence: Of the certificate.
-        span: A number, in the unit of your values, by which no two options differ more. The linear model needs it.
+        span: A number, in the unit of your values, by which no two options differ more; the linear model
+            needs it.
         policy: Who asks; any name of `noisewise.POLICIES`.
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.

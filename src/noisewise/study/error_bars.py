@@ -1,9 +1,9 @@
 """Which number is the error bar? Exactly one way of saying it, and what it enters the model as.
 
-Error bars that were computed from the same readings as the value are a trap: a reading that happens to lie low with
-a small scatter gets a large weight, and weighted means drift (note 10 on the paper: at a nominal 5 % such
-certificates missed in 92 % of runs). So successes out of trials enter with the largest standard error they can
-have, and repeated readings share one scatter, pooled over an instrument or a block.
+Error bars that were computed from the same readings as the value are a trap: a reading that happens to lie
+low with a small scatter gets a large weight, and weighted means drift (note 10 on the paper: at a nominal
+5 % such certificates missed in 92 % of runs). So successes out of trials enter with the largest standard
+error they can have, and repeated readings share one scatter, pooled over an instrument or a block.
 """
 
 import math
@@ -37,7 +37,8 @@ def read_measured(given: dict[str, Any], *, noise_floor: float | None, where: st
     """Read a value with its error bar from keyword arguments, of which most are None.
 
     Args:
-        given: ``value``, ``se``, ``var``, ``sd``, ``n``, ``ci``, ``level``, ``values``, ``successes``, ``trials``.
+        given: ``value``, ``se``, ``var``, ``sd``, ``n``, ``ci``, ``level``, ``values``, ``successes``,
+            ``trials``.
         noise_floor: Standard errors below it are raised to it.
         where: How messages begin, such as "row 17 (A-077): ".
         lease: What messages say about a lease that is kept.

@@ -1,9 +1,9 @@
-"""The least-squares fit behind estimates, certificate and check: unknown offsets per block, nothing assumed of them.
+"""The least-squares fit behind estimates, certificate and check, with unknown offsets per block.
 
-A value in a block is the option's value plus the block's offset. Offsets are unknowns without any prior, so only
-differences between options mean something, and only between options that are connected: measured in a common
-block, compared directly, or through others. In every connected group one offset is set to 0; nothing that is
-reported depends on which.
+A value in a block is the option's value plus the block's offset. Offsets are unknowns without any prior, so
+only differences between options mean something, and only between options that are connected: measured in a
+common block, compared directly, or through others. In every connected group one offset is set to 0; nothing
+that is reported depends on which.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from noisewise.core.independent import quadratic_forms
 from noisewise.core.model import Floats
 from noisewise.core.pooled import Border, solve_border
 from noisewise.study.measurements import Codes
-from noisewise.study.sums import Sums
+from noisewise.study.sums import Sums, totals
 
 UNMEASURED = -1
 
@@ -48,10 +48,9 @@ def fit_independent(n: int, sums: Sums) -> Fit:
     """One unknown per option."""
     n_blocks = len(sums.blocks)
     level = sums.minus < 0
-    precision = np.bincount(sums.plus, sums.weight, n) + np.bincount(
-        sums.minus[~level], sums.weight[~level], n
-    )
-    offset_precision = np.bincount(sums.block[level], sums.weight[level], n_blocks)
+    precision = totals(sums.plus, sums.weight, n)
+    precision += totals(sums.minus[~level], sums.weight[~level], n)
+    offset_precision = totals(sums.block[level], sums.weight[level], n_blocks)
     if not sums.has_border:
         own = np.full(n, np.inf)
         own[sums.plus] = 1.0 / sums.weight
@@ -76,8 +75,8 @@ def fit_independent(n: int, sums: Sums) -> Fit:
     residuals = _residuals(sums, solved.means, offsets)
     rank = int(np.count_nonzero(precision > 0.0) + np.count_nonzero(offset_precision > 0.0) - fixed.sum())
     return Fit(
-        solved.means, own, border.touched, solved.loads, solved.border, precision, offset_precision, offsets, group,
-        residuals, rank, 0.0,
+        solved.means, own, border.touched, solved.loads, solved.border, precision, offset_precision, offsets,
+        group, residuals, rank, 0.0,
     )  # fmt: skip
 
 
@@ -104,8 +103,8 @@ def assemble_border(
     known = np.zeros(n + 1, dtype=bool)
     known[fixed] = True
     plain = level & (seat_of[sums.plus] < 0) & ~known[sums.plus]
-    own = np.bincount(sums.plus[plain], sums.weight[plain], n)
-    own_values = np.bincount(sums.plus[plain], sums.weight[plain] * sums.value[plain], n)
+    own = totals(sums.plus[plain], sums.weight[plain], n)
+    own_values = totals(sums.plus[plain], sums.weight[plain] * sums.value[plain], n)
     if ridge:
         own[seat_of[:n] < 0] += ridge
     coupled = plain & (place >= 0)
@@ -175,9 +174,9 @@ def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
     np.add.at(cross, place, weighted[level])
     precision[dim:, :dim], precision[:dim, dim:] = cross, cross.T
     at = np.arange(dim, q)
-    offset_weight = np.bincount(place, sums.weight[level], present.size)
+    offset_weight = totals(place, sums.weight[level], present.size)
     precision[at, at] = offset_weight
-    right[dim:] = np.bincount(place, (sums.weight * sums.value)[level], present.size)
+    right[dim:] = totals(place, (sums.weight * sums.value)[level], present.size)
     free, rank = _least_squares(precision, right)
     offsets, offset_precision = np.zeros(n_blocks), np.zeros(n_blocks)
     offsets[present], offset_precision[present] = free[dim:], offset_weight
@@ -189,8 +188,8 @@ def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
     offsets[present] = estimate[dim:]
     everybody = np.arange(n)
     return Fit(
-        features @ estimate[:dim], np.zeros(n), everybody, features, covariance, np.zeros(n), offset_precision,
-        offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge,
+        features @ estimate[:dim], np.zeros(n), everybody, features, covariance, np.zeros(n),
+        offset_precision, offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge,
     )  # fmt: skip
 
 

@@ -38,8 +38,10 @@ class Columns(NamedTuple):
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
-        chosen: Any = (column[mask] for column in self[:10])
-        return Columns(*chosen, blocks=self.blocks, pools=self.pools)
+        parts: Any = self._asdict()
+        return Columns(
+            **{n: part[mask] if isinstance(part, np.ndarray) else part for n, part in parts.items()}
+        )
 
 
 class Measurements:

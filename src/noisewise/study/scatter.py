@@ -1,8 +1,9 @@
 """Standard errors for measurements that brought none of their own: pooled scatter and its upper limit.
 
-Readings that share an instrument (or a block) share one standard deviation. With ν degrees of freedom and a sum of
-squares Q its square is estimated by Q/ν; for the certificate by an upper limit that holds at every moment at once:
-``exp(-λQ/s²)·(1 + 2λ)^(ν/2)`` is a martingale with mean 1 if s is the true one and readings are normal, so by Ville
+Readings that share an instrument (or a block) share one standard deviation. With ν degrees of freedom and a
+sum of squares Q its square is estimated by Q/ν; for the certificate by an upper limit that holds at every
+moment at once: ``exp(-λQ/s²)·(1 + 2λ)^(ν/2)`` is a martingale with mean 1 if s is the true one and readings
+are normal, so by Ville
 
     s² <= λQ / (ν/2·log(1 + 2λ) - log(1/δ))      for all ν, with probability 1 - δ.
 """
@@ -53,8 +54,8 @@ def settle(
         columns: The measurements.
         delta: Error probability of all upper limits together.
         noise_floor: Standard errors are at least this.
-        residual: Sum of squares and degrees of freedom that remain when the model is fitted to measurements with
-            equal weights: the scatter of those that came without error bars.
+        residual: Sum of squares and degrees of freedom that remain when the model is fitted to measurements
+            with equal weights: the scatter of those that came without error bars.
     """
     estimated = columns.sigma.copy()
     lacking = np.isnan(estimated)
@@ -131,5 +132,5 @@ def unequal_scatter(columns: Columns, level: float) -> str | None:
         statistic = total * np.log(pooled) - (freedom * np.log(squares / freedom)).sum()
         correction = 1.0 + ((1.0 / freedom).sum() - 1.0 / total) / (3.0 * (sets - 1))
         if chdtrc(sets - 1, statistic / correction) < level:
-            return columns.pools[code]
+            return str(columns.pools[code])
     return None

@@ -53,5 +53,6 @@ def as_html(title: str, lines: Sequence[str], *, good: bool | None = None) -> st
     body = "".join(f"<div style='opacity:0.8'>{line}</div>" for line in rest)
     return (
         f"<div style='border-left:4px solid {colour};padding:0.3em 0.8em'>"
-        f"<div style='opacity:0.6;font-size:85%'>{html.escape(title)}</div><div><b>{first}</b></div>{body}</div>"
+        f"<div style='opacity:0.6;font-size:85%'>{html.escape(title)}</div>"
+        f"<div><b>{first}</b></div>{body}</div>"
     )

@@ -94,7 +94,7 @@ def check_question(
         )
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(
-            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) must "
-            "be given, in the unit of your values: without either, nothing says what a small difference is."
+            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
+            "must be given, in the unit of your values: nothing else says what a small difference is."
         )
     return checked

@@ -1,7 +1,7 @@
 """Where studies are kept: a specification and an append-only log of events per study, behind five methods.
 
-The state of a study is a function of its specification and its log: nothing else is stored, nothing is changed or
-deleted. Events are plain dictionaries of JSON values, so that any store can keep them.
+The state of a study is a function of its specification and its log: nothing else is stored, nothing is
+changed or deleted. Events are plain dictionaries of JSON values, so that any store can keep them.
 """
 
 import json

@@ -27,7 +27,6 @@ from noisewise.study.telling import (
     read_told,
 )
 
-#: So many events are applied at once when a log is read.
 Frame = Literal["measurements", "options", "events"]
 
 
@@ -108,13 +107,13 @@ class Study:
         """Take the result of a measurement, asked for or not.
 
         Args:
-            job: The suggestion that was measured, or its id; or say ``option=``, or ``plus=`` and ``minus=`` for a
-                measured difference.
+            job: The suggestion that was measured, or its id; or say ``option=``, or ``plus=`` and
+                ``minus=`` for a measured difference.
             value: What came out: a number, "12.34(5)", or an object of the package uncertainties.
-            told: Exactly one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with ``n=``,
-                ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with ``trials=``; none
-                if you know none. Also ``block=``, ``instrument=``, ``key=`` (telling a key again is harmless),
-                ``by=``, ``cost=``, ``at=``, ``note=``.
+            told: Exactly one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
+                ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
+                ``trials=``; none if you know none. Also ``block=``, ``instrument=``, ``key=`` (telling a key
+                again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         body = read_told(self._state, self._told(job, value, told), now=self._clock())
         earlier = earlier_with_key(self._state, body)
@@ -126,8 +125,8 @@ class Study:
     def tell_many(self, measurements: Any) -> list[Measurement]:
         """Take a table of results (a file or a frame); if one row is bad, none is taken.
 
-        Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors ``se_up`` and
-        ``se_down``, and repeated readings in one cell are separated by semicolons.
+        Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
+        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons.
         """
         fresh: list[dict[str, Any]] = []
         keys: dict[str, dict[str, Any]] = {}
@@ -268,7 +267,8 @@ class Study:
         lines = [
             certificate.sentence,
             f"Study {self.name!r}: the {word} of {len(self._state.ids)} options, {specification.model} model, "
-            f"{self.n_measurements} measurements, {len(self.pending)} under way, policy {self._state.policy.name}.",
+            f"{self.n_measurements} measurements, {len(self.pending)} under way, "
+            f"policy {self._state.policy.name}.",
         ]
         if certificate.estimate is not None:
             lines.append(f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}.")
@@ -276,6 +276,6 @@ class Study:
 
 
 ARGUMENTS = (
-    "job", "value", "option", "plus", "minus", "se", "var", "sd", "n", "ci", "level", "values", "successes", "trials",
-    "block", "instrument", "key", "by", "cost", "at", "note",
+    "job", "value", "option", "plus", "minus", "se", "var", "sd", "n", "ci", "level", "values", "successes",
+    "trials", "block", "instrument", "key", "by", "cost", "at", "note",
 )  # fmt: skip

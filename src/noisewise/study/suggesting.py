@@ -30,7 +30,7 @@ def suggest(
     allowed = _worth_asking(analysis, certificate)
     reasons = Reasons(analysis, certificate)
     names = [job.option for job in under_way]
-    suggested = []
+    suggested: list[dict[str, Any]] = []
     for _ in range(n):
         asked = len(state.jobs) + len(suggested) + 1
         option = chooser.choose(allowed, sigma, asked)

@@ -1,4 +1,4 @@
-"""Pooled sums: one row per distinct probe, the same to the last bit whatever the order of the measurements."""
+"""Pooled sums: one row per distinct probe, the same to the last bit whatever the order of telling."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ class Sums(NamedTuple):
     plus: Codes  # (rows,)
     minus: Codes  # (rows,): NOBODY unless a difference
     block: Codes  # (rows,): places in ``blocks``; differences cancel offsets and have NO_BLOCK's
-    value: Floats  # (rows,): weighted means, times the sign of the goal, relative to ``centre`` unless differences
+    value: Floats  # (rows,): weighted means times the goal's sign, minus ``centre`` unless a difference
     weight: Floats  # (rows,)
     blocks: list[str]  # sorted; NO_BLOCK first
     centre: float
@@ -25,6 +25,11 @@ class Sums(NamedTuple):
     def has_border(self) -> bool:
         """Whether anything connects options: an offset or a difference."""
         return bool((self.minus >= 0).any() or (self.block > 0).any())
+
+
+def totals(codes: Codes, weights: Floats, size: int) -> Floats:
+    """The sum of the weights of each code, (size,)."""
+    return np.asarray(np.bincount(codes, weights, size), dtype=np.float64)
 
 
 def block_places(columns: Columns, blocks: list[str]) -> Codes:

@@ -1,13 +1,13 @@
 """Tables from wherever people keep them: files, data frames of any library, mappings, plain lists."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-READERS = {
+READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
     ".csv": lambda path: pl.read_csv(path, infer_schema_length=None),
     ".tsv": lambda path: pl.read_csv(path, separator="\t", infer_schema_length=None),
     ".parquet": pl.read_parquet,
@@ -30,8 +30,8 @@ def read_table(what: str, source: Any) -> pl.DataFrame:
         table: pl.DataFrame = nw.from_native(source, eager_only=True).to_polars()
     except TypeError:
         raise TypeError(
-            f"`{what}` must be a file (csv, tsv, parquet, arrow), a data frame, a mapping of columns or a list; "
-            f"got {type(source).__name__}."
+            f"`{what}` must be a file (csv, tsv, parquet, arrow), a data frame, a mapping of columns or a "
+            f"list; got {type(source).__name__}."
         ) from None
     return table
 

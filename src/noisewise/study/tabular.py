@@ -18,7 +18,8 @@ from noisewise.study.telling import ABOUT, ERROR_WAYS
 FRAMES = ("measurements", "options", "events")
 #: Columns of a table of measurements; intervals and asymmetric errors take two each.
 COLUMNS = (
-    "option", "plus", "minus", "value", *ERROR_WAYS, "lo", "hi", "se_up", "se_down", *ABOUT, "at", "cost", "job",
+    "option", "plus", "minus", "value", *ERROR_WAYS, "lo", "hi", "se_up", "se_down", *ABOUT, "at", "cost",
+    "job",
 )  # fmt: skip
 
 

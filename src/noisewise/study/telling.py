@@ -63,9 +63,8 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
     """The body of an event "tell"; raises one sentence if anything is wrong.
 
     Args:
-        state: The study before the measurement.
-        given: ``job``, ``option`` or ``plus`` and ``minus``, ``value``, one error bar, and what `ABOUT` lists.
-        now: The time, to know which leases have expired.
+        state: The study before the measurement. given: ``job``, ``option`` or ``plus`` and ``minus``,
+        ``value``, one error bar, and what `ABOUT` lists. now: The time, to know which leases have expired.
         row: The row of a table that it comes from, for messages.
     """
     job = find_job(state, given["job"]) if given.get("job") is not None else None
@@ -141,7 +140,8 @@ def find_measurement(state: State, measurement: Any) -> int:
     if isinstance(measurement, int) and 1 <= measurement <= len(state.told):
         return measurement
     raise KeyError(
-        f"`measurement` must be one of this study's {len(state.told)}, by its id (m-1, …) or key; got {measurement!r}."
+        f"`measurement` must be one of this study's {len(state.told)}, by its id (m-1, …) or key; "
+        f"got {measurement!r}."
     )
 
 
@@ -154,7 +154,8 @@ def _probe(state: State, given: dict[str, Any], job: Job | None, where: str) -> 
     ]
     if len(ways) > 1 and not (job and option is not None and str(option) == job.option):
         raise ValueError(
-            f"{where}say what was measured in one way: a job, option=, or plus= and minus= (got {', '.join(ways)})."
+            f"{where}say what was measured in one way: a job, option=, or plus= and minus= "
+            f"(got {', '.join(ways)})."
         )
     if not ways:
         raise ValueError(f"{where}say what was measured: a job, option=, or plus= and minus=.")
@@ -174,9 +175,9 @@ def _check_pairs(state: State, option: str, minus: str, where: str) -> None:
         and len(state.pairs) >= MOST_PAIRS
     ):
         raise ValueError(
-            f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the independent model keeps at most "
-            f"{MOST_PAIRS} distinct pairs, because every compared option is tied to every other. Compare all options "
-            'with a few references, measure them directly, or use model="linear".'
+            f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the independent model keeps at "
+            f"most {MOST_PAIRS} distinct pairs, because every compared option is tied to every other. Compare "
+            'all options with a few references, measure them directly, or use model="linear".'
         )
 
 

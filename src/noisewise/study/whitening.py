@@ -1,9 +1,10 @@
 """Features centred and whitened over the catalogue, so that the size of theta means something.
 
-With ``Z`` the whitened features (mean 0, ``ZᵀZ/n = I``) and option values ``b + Zθ``, the variance of the option
-values over the catalogue is exactly ``‖θ‖²``. Numbers within a range ``span`` have a variance of at most
-``(span/2)²`` (Popoviciu), so "no two options differ by more than span" gives ``‖θ‖ <= span/2``: a bound that a
-person can state, in the person's units, and that does not depend on how the features are scaled.
+With ``Z`` the whitened features (mean 0, ``ZᵀZ/n = I``) and option values ``b + Zθ``, the variance of the
+option values over the catalogue is exactly ``‖θ‖²``. Numbers within a range ``span`` have a variance of at
+most ``(span/2)²`` (Popoviciu), so "no two options differ by more than span" gives ``‖θ‖ <= span/2``: a
+bound that a person can state, in the person's units, and that does not depend on how the features are
+scaled.
 """
 
 from dataclasses import dataclass
