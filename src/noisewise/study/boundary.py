@@ -47,12 +47,13 @@ INDEPENDENT = (
     Tuning(4.0, 1e9, 0.3),
     Tuning(0.2, 1e9, 0.2),
     Tuning(0.01, 1e9, 0.1),
-    Tuning(4.0, 1e4, 0.1),
-    Tuning(4.0, 1e3, 0.1),
-    Tuning(4.0, 1e2, 0.1),
-    Tuning(0.2, 1e1, 0.1),
+    Tuning(4.0, 3e3, 0.1),
+    Tuning(4.0, 3e2, 0.1),
+    Tuning(4.0, 6e1, 0.1),
+    Tuning(0.2, 6e0, 0.1),
 )
-LINEAR = (Tuning(0.0, 1e4, 0.5), Tuning(0.0, 1e2, 0.3), Tuning(0.0, 1e0, 0.2))
+UNCONNECTED = 3
+LINEAR = (Tuning(0.0, 1e3, 0.15), Tuning(0.0, 1e2, 0.25), Tuning(0.0, 1e1, 0.35), Tuning(0.0, 1e0, 0.25))
 
 
 #: Shares of δ: comparisons; the same once options were excluded; with added options; upper limits of scatter.
@@ -104,10 +105,14 @@ class Boundary:
             self._out = np.zeros(fit.own.size)
             self._out[fit.touched] = quadratic_forms(fit.loads, self._elsewhere)
         self._constants = [self._constant(tuning) for tuning in self._tunings]
+        self._gained = [self._gain(tuning) for tuning in self._tunings]
 
     @property
     def _tunings(self) -> tuple[Tuning, ...]:
-        return LINEAR if self._fit.ridge else INDEPENDENT
+        if self._fit.ridge:
+            return LINEAR
+        # Without a border Λ does not matter: the shares of what differs in Λ alone lie idle.
+        return INDEPENDENT if self._fit.loads.shape[1] else INDEPENDENT[:UNCONNECTED]
 
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,); infinite if unconnected."""
@@ -141,17 +146,18 @@ class Boundary:
         variance = own + own_here + np.maximum(within + within[option] - 2.0 * shared, 0.0)
         # x = V⁻¹(e_k - e_option) at the two options, and the rest of its squared length.
         here, there = shared - within[option], within - shared
-        elsewhere = 0.0
+        elsewhere = None
         if fit.loads.shape[1]:
             elsewhere = np.maximum(self._out + self._out[option] - 2.0 * out - here**2 - there**2, 0.0)
         pair = (own + there) ** 2 + (here - own_here) ** 2
-        best = np.full(own.size, np.inf)
         doubt = self._shares.doubt(option)
-        for tuning, constant in zip(self._tunings, self._constants, strict=True):
-            rho, big = tuning.on_pair * self._unit, tuning.elsewhere * self._unit
-            gained = np.log1p(fit.precision / rho) - np.log1p(fit.precision / big)
-            radius = 2.0 * (doubt - math.log(tuning.share)) + constant + gained + gained[option]
-            np.minimum(best, (variance + rho * pair + big * elsewhere) * radius, out=best)
+        best = np.full(own.size, np.inf)
+        for tuning, constant, gained in zip(self._tunings, self._constants, self._gained, strict=True):
+            radius = 2.0 * doubt + (constant - 2.0 * math.log(tuning.share) + gained[option]) + gained
+            length = variance + tuning.on_pair * self._unit * pair
+            if elsewhere is not None:
+                length += tuning.elsewhere * self._unit * elsewhere
+            np.minimum(best, length * radius, out=best)
         return best
 
     def _linear(self, option: int, shared: Floats, out: Floats) -> Floats:
@@ -174,6 +180,13 @@ class Boundary:
             return np.asarray(offsets.T @ offsets)
         alone = fit.loads[fit.own[fit.touched] > 0.0]
         return np.asarray(self._lead @ (np.eye(k) + alone.T @ alone) @ self._lead)
+
+    def _gain(self, tuning: Tuning) -> Floats:
+        """What an option of the pair adds to the determinant, having ρ in the place of Λ, (n,)."""
+        if self._fit.ridge:
+            return np.zeros(0)
+        rho, big = tuning.on_pair * self._unit, tuning.elsewhere * self._unit
+        return np.asarray(np.log1p(self._fit.precision / rho) - np.log1p(self._fit.precision / big))
 
     def _constant(self, tuning: Tuning) -> float:
         """``log det(I + P⁻¹V)``, of which the independent model takes the bound by its diagonal."""

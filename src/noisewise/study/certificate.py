@@ -25,7 +25,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """The sentence "this option is at most ``bound`` below the best", with a confidence, true at every moment."""
+    """How far the recommended option can be from the best: a sentence that is true at every moment."""
 
     study: str
     option: str | None
@@ -67,7 +67,8 @@ class Certificate:
         if self.bound == 0.0:
             text = f"{self.option} is the best of {self.n_options}, {sure}."
         else:
-            text = f"{self.option}: at most {rounded_up(self.bound)} {side} the best of {self.n_options}, {sure}."
+            far = f"at most {rounded_up(self.bound)} {side}"
+            text = f"{self.option}: {far} the best of {self.n_options}, {sure}."
         if self.eps is not None:
             text += f" Stopping is {'' if self.reached else 'not yet '}allowed (eps {self.eps:g})."
         return text
@@ -247,7 +248,7 @@ def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
         return []
     notes, state = [], analysis.state
     if found.unmeasured and math.isinf(found.bound):
-        missing = [state.ids[k] for k in np.flatnonzero((analysis.certified.group < 0) & state.allowed())]
+        missing = [state.ids[k] for k in np.flatnonzero((analysis.estimates.group < 0) & state.allowed())]
         notes.append(f"{found.unmeasured} options were never measured ({some_of(missing)}).")
     if found.unconnected:
         notes.append(
@@ -262,8 +263,8 @@ def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
         if columns.plus[top] != found.option:
             word = "largest" if analysis.specification.goal == "max" else "smallest"
             notes.append(
-                f"The {word} single value, {columns.value[top]:g}, was seen at {state.ids[columns.plus[top]]}; "
-                "recommended is the option with the smallest bound."
+                f"The {word} single value, {columns.value[top]:g}, was seen at "
+                f"{state.ids[columns.plus[top]]}; recommended is the option with the smallest bound."
             )
     return notes
 

@@ -140,8 +140,9 @@ def _too_large(analysis: Analysis, columns: Columns, reduced: float) -> str:
     if variances := _like_variances(analysis, columns):
         return variances.strip()
     return (
-        f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations of "
-        f"single readings when the value is the mean of about {round(1.0 / reduced)}. If so, tell sd= with n=."
+        f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations "
+        "of single readings where the value is the mean of "
+        f"about {round(1.0 / reduced)}. If so, tell sd= with n=."
     )
 
 

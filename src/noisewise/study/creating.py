@@ -70,8 +70,8 @@ def create_study(
         'B'
     """
     question = check_question(
-        model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor, lease=lease,
-        seed=seed,
+        model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
+        lease=lease, seed=seed,
     )  # fmt: skip
     catalogue = read_catalogue(options, id=id, features=features, cost=cost, model=model)
     pinned = complete_options(

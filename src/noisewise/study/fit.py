@@ -128,13 +128,8 @@ def _groups(
     n: int, n_blocks: int, sums: Sums, precision: Floats, offset_precision: Floats
 ) -> tuple[Codes, NDArray[np.bool_]]:
     """Which options are connected, and which unknown of each group is set to 0: (n,), (n + n_blocks,)."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     size = n + n_blocks
-    ends = np.where(sums.minus < 0, n + sums.block, sums.minus)
-    graph = coo_array((np.ones(ends.size), (sums.plus, ends)), shape=(size, size))
-    _, group = connected_components(graph, directed=False)
+    group = _connected(size, sums.plus, np.where(sums.minus < 0, n + sums.block, sums.minus))
     weights = np.concatenate([precision, offset_precision])
     # Of every group the block without a name, else the block with the most precision, else the first option.
     rank = np.concatenate([np.full(n, 1.0), 2.0 + offset_precision])
@@ -146,6 +141,20 @@ def _groups(
     fixed[order[first]] = True
     fixed &= weights > 0.0
     return np.where(precision > 0.0, group[:n], UNMEASURED), fixed
+
+
+def _connected(size: int, one: Codes, other: Codes) -> Codes:
+    """The lowest number that each number is connected with: small labels spread along edges."""
+    labels = np.arange(size)
+    while True:
+        least = np.minimum(labels[one], labels[other])
+        spread = labels.copy()
+        np.minimum.at(spread, one, least)
+        np.minimum.at(spread, other, least)
+        spread = spread[spread]
+        if (spread == labels).all():
+            return labels
+        labels = spread
 
 
 def _residuals(sums: Sums, means: Floats, offsets: Floats) -> Floats:

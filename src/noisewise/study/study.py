@@ -266,8 +266,8 @@ class Study:
         word = "largest" if specification.goal == "max" else "smallest"
         lines = [
             certificate.sentence,
-            f"Study {self.name!r}: the {word} of {len(self._state.ids)} options, {specification.model} model, "
-            f"{self.n_measurements} measurements, {len(self.pending)} under way, "
+            f"Study {self.name!r}: the {word} of {len(self._state.ids)} options, "
+            f"{specification.model} model, {self.n_measurements} measurements, {len(self.pending)} under way, "
             f"policy {self._state.policy.name}.",
         ]
         if certificate.estimate is not None:

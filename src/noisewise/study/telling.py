@@ -175,9 +175,9 @@ def _check_pairs(state: State, option: str, minus: str, where: str) -> None:
         and len(state.pairs) >= MOST_PAIRS
     ):
         raise ValueError(
-            f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the independent model keeps at "
-            f"most {MOST_PAIRS} distinct pairs, because every compared option is tied to every other. Compare "
-            'all options with a few references, measure them directly, or use model="linear".'
+            f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the independent model keeps "
+            f"at most {MOST_PAIRS} distinct pairs, because every compared option is tied to every other. "
+            'Compare all options with a few references, measure them directly, or use model="linear".'
         )
 
 
