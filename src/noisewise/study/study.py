@@ -267,8 +267,8 @@ class Study:
         lines = [
             certificate.sentence,
             f"Study {self.name!r}: the {word} of {len(self._state.ids)} options, "
-            f"{specification.model} model, {self.n_measurements} measurements, {len(self.pending)} under way, "
-            f"policy {self._state.policy.name}.",
+            f"{specification.model} model, {self.n_measurements} measurements, "
+            f"{len(self.pending)} under way, policy {self._state.policy.name}.",
         ]
         if certificate.estimate is not None:
             lines.append(f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}.")
