@@ -169,8 +169,7 @@ def _recommend(analysis: Analysis) -> Recommended | None:
     gaps[option] = 0.0
     span = math.inf if analysis.specification.span is None else analysis.specification.span
     bound = min(span, max(0.0, float(gaps[allowed].max())))
-    sums = analysis.sums
-    estimate = analysis.specification.sign * (analysis.estimates.means[option] + sums.centre)
+    estimate = analysis.estimated_values()[option]
     return Recommended(
         option=option,
         bound=bound,

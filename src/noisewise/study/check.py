@@ -141,9 +141,12 @@ def _too_large(analysis: Analysis, columns: Columns, reduced: float) -> str:
         return variances.strip()
     return (
         f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations "
-        "of single readings where the value is the mean of "
-        f"about {round(1.0 / reduced)}. If so, tell sd= with n=."
+        f"of single readings{_mean_of(reduced)}. If so, tell sd= with n=."
     )
+
+
+def _mean_of(reduced: float) -> str:
+    return f" where the value is the mean of about {round(1.0 / reduced)}" if reduced > 1e-3 else ""
 
 
 def _like_variances(analysis: Analysis, columns: Columns) -> str:

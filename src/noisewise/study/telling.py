@@ -1,5 +1,6 @@
 """From what people tell to the body of an event: every check happens here, before anything is written."""
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -123,9 +124,15 @@ def find_option(state: State, option: Any, where: str = "") -> str:
     name = str(option)
     if name in state.index:
         return name
-    close = get_close_matches(name, state.ids, n=2, cutoff=0.5)
-    hint = f" Nearest: {', '.join(sorted(close))}." if close else ""
+    # A-7 means A-007 before it means A-97.
+    same = [known for known in state.ids if _without_zeros(known) == _without_zeros(name)]
+    close = [*same, *(known for known in get_close_matches(name, state.ids, n=2) if known not in same)][:2]
+    hint = f" Nearest: {', '.join(close)}." if close else ""
     raise KeyError(f"{where}{name!r} is not in the catalogue ({len(state.ids)} options).{hint}")
+
+
+def _without_zeros(name: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", name.casefold())
 
 
 def find_measurement(state: State, measurement: Any) -> int:
