@@ -114,7 +114,7 @@ def test_wrong_files_are_refused(tmp_path):
         read(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="must be a file that ends in one of"):
         read("options.xls")
-    with pytest.raises(TypeError, match="must be a file .* got float"):
+    with pytest.raises(TypeError, match=r"must be a file .* got float"):
         read(3.0)
 
 

@@ -29,13 +29,14 @@ def test_the_recommended_option_is_the_one_with_the_smallest_bound():
 
 def test_it_need_not_be_the_largest_number_seen_and_says_so():
     study = nw.create_study(options=["lucky", "solid", "poor"], eps=0.5)
-    study.tell(option="lucky", value=5.2, se=3.0)
+    study.tell(option="lucky", value=7.2, se=3.0)
+    study.tell(option="lucky", value=1.0, se=3.0)
     for _ in range(4):
         study.tell(option="solid", value=5.0, se=0.1)
         study.tell(option="poor", value=1.0, se=0.1)
     certificate = study.certificate()
     assert certificate.option == "solid"
-    assert "The largest single value, 5.2, was seen at lucky" in str(certificate)
+    assert "The largest single value, 7.2, was seen at lucky" in str(certificate)
     assert certificate.candidates == ("lucky", "solid")
     assert "May still be better: lucky." in str(certificate)
 
@@ -113,7 +114,7 @@ def test_it_is_rechecked_from_the_log_alone(tmp_path):
     assert kept["sentence"] == study.certificate().sentence
     study.tell(option="A", value=5.0, se=0.1)  # what happened later does not matter
     assert nw.verify_certificate(path, study).bound == kept["bound"]
-    with pytest.raises(ValueError, match="the certificate says bound=0.01; the log says bound|the log says"):
+    with pytest.raises(ValueError, match=r"the certificate says bound=0\.01; the log says"):
         nw.verify_certificate(json.dumps(kept | {"bound": 0.01}), study)
     with pytest.raises(ValueError, match="the certificate says option='A'; the log says 'B'"):
         nw.verify_certificate(json.dumps(kept | {"option": "A"}), study)

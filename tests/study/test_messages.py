@@ -57,8 +57,8 @@ def test_a_standard_error_of_zero(study):
     refused(
         study,
         lambda: study.tell_many(table),
-        r"row 2 \(A-077\): se is 0\. An exact measurement would end the study by itself\. If it is below your "
-        r"instrument's resolution, set noise_floor \(e\.g\. 0\.01\)\.",
+        r"row 2 \(A-077\): se is 0\. An exact measurement would end the study by itself\. "
+        r"If it is below your instrument's resolution, set noise_floor \(e\.g\. 0\.01\)\.",
     )
 
 

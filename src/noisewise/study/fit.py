@@ -197,11 +197,11 @@ def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
     estimate = covariance @ right
     offsets[present] = estimate[dim:]
     # As in the block without a name; if all have names, as in the one with the most precision.
-    level = float(offsets[0] if offset_precision[0] > 0.0 else offsets[np.argmax(offset_precision)])
+    reference = 0 if offset_precision[0] > 0.0 else int(np.argmax(offset_precision))
     everybody = np.arange(n)
     return Fit(
         features @ estimate[:dim], np.zeros(n), everybody, features, covariance, np.zeros(n),
-        offset_precision, offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge, level,
+        offset_precision, offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge, float(offsets[reference]),
     )  # fmt: skip
 
 
