@@ -58,7 +58,6 @@ def test_frames_of_other_libraries_give_the_same(csv, library):
     if library == "mapping":
         frame = table.to_dict(as_series=False)
     else:
-        pytest.importorskip(library)
         frame = table.to_pandas() if library == "pandas" else table.to_arrow()
     assert read(frame, id="alloy").fingerprint == read(csv, id="alloy").fingerprint
 

@@ -84,7 +84,7 @@ def test_readings_are_withheld_below_twenty_degrees_of_freedom():
     assert not study.certificate().withheld
     study.tell(option="A", values=[0.0, 0.1], instrument="new")
     (reason,) = study.certificate().withheld
-    assert reason.startswith("the scatter of instrument new has 1 degrees of freedom and needs 20")
+    assert reason.startswith("the scatter of instrument new has 1 degree of freedom and needs 20")
     assert study.certificate().bound == math.inf
 
 

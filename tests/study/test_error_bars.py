@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from uncertainties import ufloat
 
 from noisewise.study.error_bars import read_measured
 from noisewise.study.numbers import read_value
@@ -53,9 +54,8 @@ def test_an_object_brings_its_own_error():
         read(value="3.0(2)", se=0.1)
 
 
-def test_an_uncertainties_object_is_taken_if_the_package_is_there():
-    uncertainties = pytest.importorskip("uncertainties")
-    assert read(value=uncertainties.ufloat(3.0, 0.2)).sigma == 0.2
+def test_an_uncertainties_object_is_taken():
+    assert read(value=ufloat(3.0, 0.2)).sigma == 0.2
 
 
 def test_asymmetric_errors_take_the_larger_with_a_note():

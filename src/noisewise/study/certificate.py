@@ -15,7 +15,7 @@ from noisewise.study.catalogue import some_of
 from noisewise.study.check import Check, check_fit
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.measurements import KINDS
-from noisewise.study.show import as_html, number, percent, rounded_up
+from noisewise.study.show import as_html, counted, number, percent, rounded_up
 from noisewise.study.sums import block_places
 
 #: Searching for the smallest bound looks at most at so many options; each look costs O(n).
@@ -235,7 +235,8 @@ def _assumptions(analysis: Analysis, check: Check) -> list[str]:
         span = f"{specification.span:g}"
         said.append(f"an option's value is a weighted sum of its features; no two differ by more than {span}")
     if check.freedom > 0:
-        fit = f"reduced chi-square {number(check.reduced)} on {check.freedom} degrees of freedom"
+        freedom = counted(check.freedom, "degree of freedom")
+        fit = f"reduced chi-square {number(check.reduced)} on {freedom}"
         said.append(f"the fit was checked: {fit}")
     else:
         said.append("not checked yet: whether the model fits (nothing was repeated)")
@@ -248,10 +249,10 @@ def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
     notes, state = [], analysis.state
     if found.unmeasured and math.isinf(found.bound):
         missing = [state.ids[k] for k in np.flatnonzero((analysis.estimates.group < 0) & state.allowed())]
-        notes.append(f"{found.unmeasured} options were never measured ({some_of(missing)}).")
+        notes.append(f"{counted(found.unmeasured, 'option')} never measured ({some_of(missing)}).")
     if found.unconnected:
         notes.append(
-            f"{found.unconnected} options were measured only in blocks without a link to "
+            f"{counted(found.unconnected, 'option')} measured only in blocks without a link to "
             f"{state.ids[found.option]}: measure one option of each in a common block."
         )
     columns = analysis.columns

@@ -201,7 +201,8 @@ def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
     everybody = np.arange(n)
     return Fit(
         features @ estimate[:dim], np.zeros(n), everybody, features, covariance, np.zeros(n),
-        offset_precision, offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge, float(offsets[reference]),
+        offset_precision, offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge,
+        float(offsets[reference]),
     )  # fmt: skip
 
 

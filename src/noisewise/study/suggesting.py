@@ -101,7 +101,7 @@ class Reasons:
         if self._analysis.state.ids[option] == self._certificate.option:
             return f"{known}, the present leader"
         rank = int((self._errors[self._may_be_best] > error * (1.0 + 1e-9)).sum())
-        among = f"of {few} that may be the best" if few < self._analysis.n else f"of all {few}"
+        among = f"of {few} that may be the best" if few < self._analysis.n else f"of {few}"
         if not known:
-            return f"one {among}"
+            return f"not measured yet, one {among}"
         return f"{known}, least known {among}" if rank == 0 else f"{known}, one {among}"
