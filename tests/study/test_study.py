@@ -1,5 +1,7 @@
 """Studies from the outside: ask, tell, leases, corrections, replay, order, units."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study import LogMovedOnError
+from noisewise.study import Event, LogMovedOnError
 
 NAMES = [f"o{k}" for k in range(8)]
 FEATURES = np.random.default_rng(5).normal(size=(8, 3))
@@ -318,3 +320,26 @@ def test_two_people_at_one_study_see_each_other():
     mine.tell(option="o1", value=1.0, se=0.1)
     with pytest.raises(LogMovedOnError, match="has 1 events, not 0"):
         yours.tell(option="o2", value=1.0, se=0.1)
+
+
+def test_the_log_is_plain_json():
+    """Any store that keeps JSON gives the study back."""
+    study = tell_all(make("linear"), history(12))
+    job, other = study.ask(2, sigma=np.float64(0.3), by="me")
+    study.tell(job, np.float64(1.5), values=None, se=np.float64(0.2))
+    study.tell(option="o1", values=np.array([1.0, 1.1]), instrument="x")
+    study.tell(option="o2", successes=np.int64(3), trials=np.int64(9))
+    study.fail(other, "broke")
+    study.void(3, "wrong")
+    study.amend(2, "right", se=0.7)
+    study.exclude("o7", "gone")
+    study.add_options({"id": ["o8"], "a": [0.1], "b": [0.2], "c": [0.3]})
+    study.set_policy("uniform", seed=3)
+    store = nw.MemoryStorage()
+    store.create("study", json.loads(json.dumps(study.specification.to_plain())))
+    events = [Event(*json.loads(json.dumps(event))) for event in study.events()]
+    store.append("study", 0, events)
+    again = nw.load_study(store, clock=Clock())
+    assert again.certificate().to_json() == study.certificate().to_json()
+    assert again.ask(3, dry_run=True) == study.ask(3, dry_run=True)
+    assert again.frame("measurements").equals(study.frame("measurements"))

@@ -46,15 +46,15 @@ def suggest(
 
 
 def _worth_asking(analysis: Analysis, certificate: Certificate) -> Mask:
-    """Options that are not excluded; where nothing connects options, only those that may still be the best.
+    """Options that are not excluded; in the independent model, only those that may still be the best.
 
-    Measuring an independent option teaches about itself alone, so one that is ruled out has nothing to teach.
+    An independent option teaches about itself, and in a block about the offset, which the others do as well.
     """
     state = analysis.state
     allowed = state.allowed()
     if not allowed.any():
         raise ValueError("every option of this study is excluded: there is nothing to ask for.")
-    if state.features is None and not analysis.sums.has_border and certificate.candidates:
+    if state.features is None and certificate.candidates:
         worth = np.zeros(analysis.n, dtype=bool)
         worth[[state.index[name] for name in certificate.candidates]] = True
         return allowed & worth

@@ -1,11 +1,12 @@
 """From what people tell to the body of an event: every check happens here, before anything is written."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypedDict
 
-from noisewise.core.checks import as_float
+from noisewise.core.checks import as_float, nearest
 from noisewise.study.error_bars import read_measured
 from noisewise.study.show import duration
 from noisewise.study.state import FAILED, OPEN, RELEASED, TOLD, Job, State
@@ -17,6 +18,39 @@ ABOUT = ("block", "instrument", "key", "by", "note")
 ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "trials")
 #: What makes two tellings of one key the same.
 CONTENT = ("option", "minus", "value", "kind", "sigma", "readings", "scatter", "block")
+
+
+class Told(TypedDict, total=False):
+    """What `tell` takes besides a job and a value."""
+
+    option: str | None
+    plus: str | None
+    minus: str | None
+    se: float | Sequence[float] | None
+    var: float | None
+    sd: float | None
+    n: int | None
+    ci: Sequence[float] | None
+    level: float | None
+    values: Sequence[float] | None
+    successes: int | None
+    trials: int | None
+    block: str | None
+    instrument: str | None
+    key: str | None
+    by: str | None
+    cost: float | None
+    at: float | None
+    note: str | None
+
+
+def check_arguments(told: Mapping[str, Any]) -> None:
+    """Refuse arguments that `tell` does not have."""
+    for argument in told:
+        if argument not in Told.__annotations__:
+            listed = ", ".join(Told.__annotations__)
+            hint = nearest(argument, list(Told.__annotations__))
+            raise TypeError(f"tell() has no argument {argument!r}; it has job, value, {listed}.{hint}")
 
 
 @dataclass(frozen=True)
