@@ -232,6 +232,15 @@ def test_telling_a_key_again_is_harmless():
     assert study.n_measurements == 2
 
 
+def test_importing_a_file_again_does_not_undo_a_correction():
+    study = make()
+    table = {"option": ["o1"], "value": [99.0], "se": [0.1], "key": ["a"]}
+    study.tell_many(table)
+    study.amend("a", "misplaced point", value=9.9)
+    assert study.tell_many(table) == []
+    assert study.frame("measurements")["value"].to_list() == [9.9]
+
+
 def test_a_bad_row_of_a_table_leaves_the_study_alone():
     study = make()
     with pytest.raises(KeyError, match="row 2: 'o99' is not in the catalogue"):
