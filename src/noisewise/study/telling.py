@@ -131,7 +131,7 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
 def earlier_with_key(state: State, body: dict[str, Any], where: str = "") -> int | None:
     """The number of a measurement that was told with the same key and content; another content is refused.
 
-    What was told before a correction counts as told, too: whoever imports the same file again changes nothing.
+    What was told before a correction counts as told, too: importing the same file again changes nothing.
     """
     number = state.keys.get(body.get("key", ""))
     if number is None or "key" not in body:
