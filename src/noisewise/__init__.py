@@ -70,6 +70,15 @@ if TYPE_CHECKING:
     from noisewise.design import TransductiveDesign as TransductiveDesign
     from noisewise.design import optimal_design as optimal_design
     from noisewise.design import transductive_design as transductive_design
+    from noisewise.study import Certificate as Certificate
+    from noisewise.study import Check as Check
+    from noisewise.study import Job as Job
+    from noisewise.study import Measurement as Measurement
+    from noisewise.study import MemoryStorage as MemoryStorage
+    from noisewise.study import Study as Study
+    from noisewise.study import create_study as create_study
+    from noisewise.study import load_study as load_study
+    from noisewise.study import verify_certificate as verify_certificate
 
 __all__ = [
     "POLICIES",
@@ -77,12 +86,17 @@ __all__ = [
     "Answer",
     "Ball",
     "Box",
+    "Certificate",
+    "Check",
     "Design",
     "Ellipsoid",
     "Environment",
     "Estimate",
     "Hypercube",
     "Instance",
+    "Job",
+    "Measurement",
+    "MemoryStorage",
     "Pairs",
     "Policy",
     "Polytope",
@@ -93,10 +107,12 @@ __all__ = [
     "Simplex",
     "Simulation",
     "SimulationInterrupted",
+    "Study",
     "TransductiveDesign",
     "adaoful",
     "bayes_gap",
     "compare",
+    "create_study",
     "greedy",
     "information_directed",
     "instances",
@@ -106,6 +122,7 @@ __all__ = [
     "linnats_unknown",
     "load_policy",
     "load_simulations",
+    "load_study",
     "make_policy",
     "noise",
     "oful",
@@ -128,6 +145,7 @@ __all__ = [
     "vagd",
     "vage",
     "varcb",
+    "verify_certificate",
     "voful",
     "voful2",
     "weighted_lingape",
@@ -136,10 +154,22 @@ __all__ = [
     "widest",
 ]
 
+_STUDY = (
+    "Certificate",
+    "Check",
+    "Job",
+    "Measurement",
+    "MemoryStorage",
+    "Study",
+    "create_study",
+    "load_study",
+    "verify_certificate",
+)
 __getattr__ = lazy_names(
     __name__,
     dict.fromkeys(
         ("Design", "Pairs", "TransductiveDesign", "optimal_design", "transductive_design"), "noisewise.design"
     )
+    | dict.fromkeys(_STUDY, "noisewise.study")
     | {"theory": "noisewise.theory"},
 )

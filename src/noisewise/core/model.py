@@ -12,17 +12,18 @@ its diagonal, D diagonal) and as the mean and squared width of every action. Rul
 * Means move by addition and are recomputed from θ̂ every 32 measurements. θ̂ itself is held as a centre
   and ``U(θ̂ - centre)``, which stays small: rotating large numbers would cost digits.
 
-One unknown per feature is all there is here. A model with one unknown per action as well (a diagonal part
-with this as its border) is a second class with the same verbs; rules would not notice.
+One unknown per feature is all there is here. `noisewise.core.independent` is the model with one unknown per
+option; the verbs below hand over to its own, and rules do not notice.
 """
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core import fortran
+from noisewise.core import fortran, independent
+from noisewise.core.independent import IndependentModel, Separate
 from noisewise.core.kernels import kernel
 from noisewise.core.rows import Floats as Floats
 from noisewise.core.rows import map_rows, row_blocks, workspace
@@ -95,6 +96,8 @@ class Factored(Protocol):
 
 def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
     """The model before any measurement: ``V = ridge·I`` and an estimate of 0."""
+    if isinstance(columns, Separate):
+        return cast(Model, independent.new_independent(columns, ridge))
     dim, n = columns.shape
     squared_widths = np.empty(n)
     for rows in row_blocks(n):
@@ -128,6 +131,8 @@ def copy_model(model: Model) -> Model:
 
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
+    if isinstance(model, IndependentModel):
+        return independent.fold(model, action, reward, sigma)
     dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(model, vector)
@@ -160,7 +165,7 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
 
     worn = np.concatenate(map_rows(learn, n))
     if refresh_all or worn.size:
-        _refresh(model, np.arange(n) if refresh_all else worn)
+        refresh(model, np.arange(n) if refresh_all else worn)
     if refresh_all:
         model.tally[AGE] = 0.0
     far = float(model.pivots @ model.factor[:, dim] ** 2)
@@ -209,7 +214,7 @@ def rotate_in(model: Factored, row: Floats, weight: float) -> None:
     model.tally[RESIDUAL] += weight * float(row[-1]) ** 2
 
 
-def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
+def refresh(model: Model, stale: NDArray[np.intp]) -> None:
     """Recompute the squared widths of some actions: ``‖D^(-1/2)·U⁻ᵀa‖²``."""
     dim = model.columns.shape[0]
     upper = np.asfortranarray(model.factor[:, :dim])
@@ -262,6 +267,8 @@ def count(tally: Floats, squared_width: float, sigma: float) -> None:
 
 def theta(model: Model) -> Floats:
     """The estimate θ̂, (dim,)."""
+    if isinstance(model, IndependentModel):
+        return independent.theta(model)
     return model.centre + solve_upper(model, model.factor[:, -1])
 
 
@@ -273,6 +280,8 @@ def squared_norm(model: Model) -> float:
 
 def covariance_with(model: Model, action: int) -> Floats:
     """The covariances ``aᵀV⁻¹a_k`` of one action with all actions, (n,)."""
+    if isinstance(model, IndependentModel):
+        return independent.covariance_with(model, action)
     half = solve_lower(model, model.columns[:, action].astype(np.float64))
     return projections(model, solve_upper(model, half * model.reciprocals))
 
@@ -282,6 +291,8 @@ def difference_covariances(model: Model, action: int, other: int) -> Floats:
 
     From the difference itself: two almost equal vectors would cancel if each were projected alone.
     """
+    if isinstance(model, IndependentModel):
+        return independent.difference_covariances(model, action, other)
     difference = model.columns[:, action].astype(np.float64) - model.columns[:, other]
     half = solve_lower(model, difference)
     return projections(model, solve_upper(model, half * model.reciprocals))
@@ -289,6 +300,8 @@ def difference_covariances(model: Model, action: int, other: int) -> Floats:
 
 def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
     """The actions' values under a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior, (n,)."""
+    if isinstance(model, IndependentModel):
+        return independent.perturbed_means(model, normals, scale)
     away = solve_upper(model, normals * np.sqrt(model.reciprocals))
     return model.means + projections(model, scale * away)
 

@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise.core.kernels import compiled_body
 from noisewise.core.model import Floats
@@ -67,6 +68,24 @@ def observe(history: NoiseHistory, action: int, sigma: float) -> None:
     compare_actions(history)
     # What belongs to the action must not move the level of the round.
     tally[LEVEL] += (residual - math.log(history.relative[action])) / min(tally[TOLD], MEMORY)
+
+
+def observe_all(history: NoiseHistory, actions: NDArray[np.int64], sigmas: Floats) -> None:
+    """Book many sigmas at once, in place, when their order means nothing: there is no trend to take out."""
+    tally, n = history.tally, history.counts.size
+    logs = 2.0 * np.log(sigmas)
+    tally[LEVEL] = logs.mean()
+    residuals = logs - tally[LEVEL]
+    history.counts[:] = np.bincount(actions, minlength=n)
+    history.residuals[:] = np.bincount(actions, residuals, minlength=n)
+    history.precisions[:] = np.bincount(actions, sigmas**-2.0, minlength=n)
+    tally[TOLD] = actions.size
+    tally[SUM] = residuals.sum()
+    tally[SQUARES] = (residuals**2).sum()
+    tally[BETWEEN] = (history.residuals**2 / np.maximum(history.counts, 1.0)).sum()
+    tally[ACTIONS] = np.count_nonzero(history.counts)
+    tally[PAIRS] = (history.counts**2).sum()
+    compare_actions(history)
 
 
 @compiled_body(inline=False)

@@ -75,6 +75,10 @@ class Rule:
     """``(params, state, action, label) ->`` why it should be measured now, in words; plain Python."""
     on_sets: OnSets | None = None
     """How it runs on sets that answer questions, such as a ball; None if it needs a list of actions."""
+    catch_up: Callable[[Any, Any, Any, Any], None] | None = None
+    """``(params, state, actions, sigmas)``: bring the rest of a fresh state up to date after its model was
+    filled with many measurements at once; these are the actions and sigmas, in an order that means nothing.
+    A rule without it learns measurements one by one; plain Python."""
 
     compiled: bool = True
     """Whether Numba can compile the kernels."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice
@@ -102,6 +102,11 @@ def recommends_last(params: Params) -> bool:
     return params.recommend_last
 
 
+def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
+    """Drop what the measurements rule out together; the order in which they came leaves no trace."""
+    drop_ruled_out(state.model, state.candidates, present_radius(params, state))
+
+
 RULE = Rule(
     name="vaee",
     make_params=make_params,
@@ -113,6 +118,7 @@ RULE = Rule(
     radius=present_radius,
     candidates=candidates,
     on_sets=OnSets(aim, eliminates=True, among_candidates=among_candidates, recommends_last=recommends_last),
+    catch_up=catch_up,
     reference="Breaking the Total Variance Barrier, Algorithm 1",
     guarantee="anytime certificate; simple regret 2·radius·x, x the level of Theorem 1, for "
     "recommendation='best' (4 for any candidate)",

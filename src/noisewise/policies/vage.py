@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_positive, check_probability
@@ -28,7 +28,7 @@ from noisewise.core.model import (
 )
 from noisewise.core.selection import TIE, Mask, drop_ruled_out, first_largest, widest
 from noisewise.policies.least_squares import Setting, make_setting, present_radius
-from noisewise.policies.noise_history import NoiseHistory, average_variance, new_history, observe
+from noisewise.policies.noise_history import NoiseHistory, average_variance, new_history, observe, observe_all
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -175,6 +175,25 @@ def candidates(params: Params, state: State) -> Mask:
     return state.candidates
 
 
+def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
+    """Fill the rest of the state from measurements whose order is not known.
+
+    Who was the widest at the time is not known either, so turns are counted instead: the ledgers are
+    set such that one measurement in 1/ρ goes to the widest action.
+    """
+    if not actions.size:
+        return
+    precisions = sigmas**-2.0
+    credits = np.minimum(1.0, state.model.squared_widths.max() * precisions)
+    until_due = -actions.size % max(1, round(1.0 / params.share))
+    books = state.ledgers
+    books[PRECISION], books[CREDIT] = precisions.sum(), credits.sum()
+    books[PRECISION_TO_WIDEST] = params.share * (precisions.sum() + until_due * precisions.mean())
+    books[CREDIT_TO_WIDEST] = params.share * (credits.sum() + until_due * credits.mean())
+    observe_all(state.noise, actions, sigmas)
+    drop_ruled_out(state.model, state.candidates, present_radius(params, state))
+
+
 def explain(params: Params, state: State, action: int, label: Callable[[int], str]) -> str:
     """Which race it settles, or that it is the turn of what is known least."""
     model = state.model
@@ -206,6 +225,7 @@ RULE = Rule(
     radius=present_radius,
     candidates=candidates,
     explain=explain,
+    catch_up=catch_up,
     sees_sigma="if announced",
     reference="ours: docs/vage.md",
     guarantee="anytime certificate; VAEE's rate up to 1/√share",

@@ -41,6 +41,7 @@ RULE = Rule(
     radius=least_squares.present_radius,
     candidates=least_squares.not_ruled_out,
     on_sets=OnSets(aim),
+    catch_up=least_squares.nothing_else,
     order_free=True,
     pools=True,
     reference="uncertainty sampling: Algorithm 1 of Breaking the Total Variance Barrier, nothing eliminated",
