@@ -78,7 +78,9 @@ def learn(params: HasSetting, state: HasModel, action: int, reward: float, sigma
     fold(state.model, action, reward, sigma)
 
 
-def nothing_else(params: HasSetting, state: HasModel) -> None:
+def nothing_else(
+    params: HasSetting, state: HasModel, actions: NDArray[np.int64], sigmas: NDArray[np.float64]
+) -> None:
     """A rule that remembers nothing beyond the model has nothing to catch up with."""
 
 

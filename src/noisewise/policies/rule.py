@@ -60,9 +60,10 @@ class Rule:
     """``(params, state)``: plain Python between compiled stretches, such as a design solver."""
     absorb_many: Callable[[Any, Any, Any, Any, Any], None] | None = None
     """``(params, state, actions, rewards, sigmas)``; default: one by one."""
-    catch_up: Callable[[Any, Any], None] | None = None
-    """``(params, state)``: bring the rest of a fresh state up to date after its model was filled with many
-    measurements at once. A rule without it learns them one by one; plain Python."""
+    catch_up: Callable[[Any, Any, Any, Any], None] | None = None
+    """``(params, state, actions, sigmas)``: bring the rest of a fresh state up to date after its model was
+    filled with many measurements at once; these are the actions and sigmas, in an order that means nothing.
+    A rule without it learns measurements one by one; plain Python."""
 
     compiled: bool = True
     """Whether Numba can compile the kernels."""

@@ -84,7 +84,7 @@ def candidates(params: Params, state: State) -> Mask:
     return state.candidates
 
 
-def catch_up(params: Params, state: State) -> None:
+def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
     """Drop what the measurements rule out together; the order in which they came leaves no trace."""
     drop_ruled_out(state.model, state.candidates, present_radius(params, state))
 

@@ -55,6 +55,11 @@ class Analysis:
         """The anytime boundary on differences."""
         return Boundary(self.certified, self.shares, self.specification.resolution)
 
+    def estimated_values(self) -> Floats:
+        """The options' values as a person would read them: the sign undone, on the scale of a block."""
+        fit = self.estimates
+        return np.asarray(self.specification.sign * (fit.means + fit.level + self.sums.centre))
+
     def pooled(self, columns: Columns, sigma: Floats) -> Sums:
         """Sums of some measurements, large values being good."""
         return pool(columns, sigma, self.specification.sign)

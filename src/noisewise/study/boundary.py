@@ -44,13 +44,13 @@ class Tuning(NamedTuple):
 
 #: The first serve studies without blocks, the last four those with incomplete ones.
 INDEPENDENT = (
-    Tuning(4.0, 1e9, 0.3),
+    Tuning(4.0, 1e9, 0.45),
     Tuning(0.2, 1e9, 0.2),
     Tuning(0.01, 1e9, 0.1),
-    Tuning(4.0, 3e3, 0.1),
-    Tuning(4.0, 3e2, 0.1),
-    Tuning(4.0, 6e1, 0.1),
-    Tuning(0.2, 6e0, 0.1),
+    Tuning(4.0, 3e3, 0.0625),
+    Tuning(4.0, 3e2, 0.0625),
+    Tuning(4.0, 6e1, 0.0625),
+    Tuning(0.2, 6e0, 0.0625),
 )
 UNCONNECTED = 3
 LINEAR = (Tuning(0.0, 1e3, 0.15), Tuning(0.0, 1e2, 0.25), Tuning(0.0, 1e1, 0.35), Tuning(0.0, 1e0, 0.25))

@@ -11,7 +11,7 @@ from noisewise.study.analysis import Analysis
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE
 from noisewise.study.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.scatter import unequal_scatter
-from noisewise.study.show import as_html, number
+from noisewise.study.show import as_html, counted, number
 from noisewise.study.sums import block_places, totals
 
 #: A fit this unlikely under the model withholds the certificate.
@@ -44,7 +44,7 @@ class Check:
         else:
             low, high = self.expected
             lines = [
-                f"Reduced chi-square {number(self.reduced)} on {self.freedom} degrees of freedom "
+                f"Reduced chi-square {number(self.reduced)} on {counted(self.freedom, 'degree of freedom')} "
                 f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
         lines += [f"PROBLEM: {problem}" for problem in self.problems]
@@ -141,9 +141,12 @@ def _too_large(analysis: Analysis, columns: Columns, reduced: float) -> str:
         return variances.strip()
     return (
         f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations "
-        "of single readings where the value is the mean of "
-        f"about {round(1.0 / reduced)}. If so, tell sd= with n=."
+        f"of single readings{_mean_of(reduced)}. If so, tell sd= with n=."
     )
+
+
+def _mean_of(reduced: float) -> str:
+    return f" where the value is the mean of about {round(1.0 / reduced)}" if reduced > 1e-3 else ""
 
 
 def _like_variances(analysis: Analysis, columns: Columns) -> str:
@@ -186,11 +189,7 @@ def _worst(
     residual = (value - fitted - np.where(level, offsets[block], 0.0)) / sigma
     ids = analysis.state.ids
     rows = [
-        {
-            "what": "measurement",
-            "name": f"m-{columns.number[at]} of {ids[columns.plus[at]]}",
-            "residual": residual[at],
-        }
+        {"what": "measurement", "name": _name_of(analysis, columns, int(at)), "residual": residual[at]}
         for at in np.argpartition(-np.abs(residual), min(WORST, residual.size - 1))[:WORST]
     ]
     # An option (a block) whose residuals all point one way, as the linear model cannot follow it.
@@ -203,6 +202,12 @@ def _worst(
     rows.sort(key=lambda row: -abs(row["residual"]))
     sign = analysis.specification.sign
     return tuple({**row, "residual": sign * float(row["residual"])} for row in rows[:WORST])
+
+
+def _name_of(analysis: Analysis, columns: Columns, at: int) -> str:
+    ids, minus = analysis.state.ids, columns.minus[at]
+    what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
+    return f"m-{columns.number[at]} of {what}"
 
 
 def _beyond_span(analysis: Analysis) -> str | None:

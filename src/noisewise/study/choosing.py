@@ -128,7 +128,10 @@ def _learn(rule: Rule, params: Any, state: Any, analysis: Analysis, sums: Sums, 
     else:
         rows = _dense_rows(analysis.state.features, sums, layout)
         fill_model(state.model, rows, sums.value, sums.weight, told)
-    rule.catch_up(params, state)
+    columns = analysis.columns
+    level = np.flatnonzero(columns.minus < 0)
+    order = level[np.lexsort((sigma[level], columns.plus[level]))]
+    rule.catch_up(params, state, columns.plus[order], sigma[order])
 
 
 def _dense_rows(features: Floats, sums: Sums, layout: Layout) -> Floats:

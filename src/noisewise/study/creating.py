@@ -9,7 +9,8 @@ from typing import Any
 from noisewise.core.version import __version__
 from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import read_catalogue
-from noisewise.study.certificate import Certificate, certify
+from noisewise.study.certificate import Certificate
+from noisewise.study.certifying import certify
 from noisewise.study.choosing import Chooser, complete_options
 from noisewise.study.specification import DEFAULT_POLICY, PolicyChoice, Specification, check_question
 from noisewise.study.state import State, replay

@@ -35,6 +35,7 @@ class Fit(NamedTuple):
     residuals: Floats  # (rows of the sums,): from the fit without ridge
     rank: int  # how many unknowns were determined
     ridge: float  # on theta; 0 in the independent model
+    level: float  # what to add to the means to have values as in the block that others are compared with
 
     def variances(self) -> Floats:
         """Squared standard errors of the options, (n,)."""
@@ -60,7 +61,7 @@ def fit_independent(n: int, sums: Sums) -> Fit:
         nobody = np.empty(0, dtype=np.int64)
         return Fit(
             means, own, nobody, np.zeros((0, 0)), np.zeros((0, 0)), precision, offset_precision,
-            np.zeros(n_blocks), group, np.zeros(sums.plus.size), sums.plus.size, 0.0,
+            np.zeros(n_blocks), group, np.zeros(sums.plus.size), sums.plus.size, 0.0, 0.0,
         )  # fmt: skip
     group, fixed = _groups(n, n_blocks, sums, precision, offset_precision)
     blocks = np.flatnonzero((offset_precision > 0.0) & ~fixed[n:])
@@ -76,7 +77,7 @@ def fit_independent(n: int, sums: Sums) -> Fit:
     rank = int(np.count_nonzero(precision > 0.0) + np.count_nonzero(offset_precision > 0.0) - fixed.sum())
     return Fit(
         solved.means, own, border.touched, solved.loads, solved.border, precision, offset_precision, offsets,
-        group, residuals, rank, 0.0,
+        group, residuals, rank, 0.0, 0.0,
     )  # fmt: skip
 
 
@@ -195,10 +196,13 @@ def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
     covariance = np.linalg.inv(precision * np.outer(scale, scale)) * np.outer(scale, scale)
     estimate = covariance @ right
     offsets[present] = estimate[dim:]
+    # As in the block without a name; if all have names, as in the one with the most precision.
+    reference = 0 if offset_precision[0] > 0.0 else int(np.argmax(offset_precision))
     everybody = np.arange(n)
     return Fit(
         features @ estimate[:dim], np.zeros(n), everybody, features, covariance, np.zeros(n),
         offset_precision, offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge,
+        float(offsets[reference]),
     )  # fmt: skip
 
 

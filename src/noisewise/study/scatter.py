@@ -17,6 +17,7 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.study.error_bars import NONE, READINGS
 from noisewise.study.measurements import KINDS, Columns
+from noisewise.study.show import counted
 
 #: Below so many pooled degrees of freedom no certificate is given.
 LEAST_FREEDOM = 20
@@ -77,7 +78,7 @@ def settle(
         pools.append(pool)
         if pool.freedom < LEAST_FREEDOM:
             waiting.append(
-                f"the scatter of {pool.name} has {pool.freedom:.0f} degrees of freedom and needs "
+                f"the scatter of {pool.name} has {counted(pool.freedom, 'degree of freedom')} and needs "
                 f"{LEAST_FREEDOM}: repeat measurements, or give se="
             )
         elif not usable and noise_floor is None:

@@ -26,6 +26,12 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.4g} %"
 
 
+def counted(count: float, thing: str) -> str:
+    """1 option, 2 options."""
+    first, *rest = thing.split(" ", 1)
+    return " ".join([f"{count:g}", first if count == 1 else f"{first}s", *rest])
+
+
 def ordinal(count: int) -> str:
     """1st, 2nd, 3rd, 4th, ..."""
     ending = "th" if count % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import polars as pl
 
 from noisewise.core.checks import check_count, check_positive, check_sigma
 from noisewise.study.analysis import Analysis
-from noisewise.study.certificate import Certificate, certify
+from noisewise.study.certificate import Certificate
+from noisewise.study.certifying import certify
 from noisewise.study.changing import added_options, amended, policy_choice, require_reason
 from noisewise.study.check import Check, check_fit
 from noisewise.study.show import as_html, number
@@ -19,6 +20,8 @@ from noisewise.study.suggesting import suggest
 from noisewise.study.tabular import make_frame, read_rows
 from noisewise.study.telling import (
     Measurement,
+    Told,
+    check_arguments,
     earlier_with_key,
     find_job,
     find_measurement,
@@ -103,7 +106,7 @@ class Study:
         self._append(events)
         return [self._state.jobs[body["id"]] for body in bodies]
 
-    def tell(self, job: Job | str | None = None, value: Any = None, **told: Any) -> Measurement:
+    def tell(self, job: Job | str | None = None, value: Any = None, **told: Unpack[Told]) -> Measurement:
         """Take the result of a measurement, asked for or not.
 
         Args:
@@ -115,7 +118,7 @@ class Study:
                 ``trials=``; none if you know none. Also ``block=``, ``instrument=``, ``key=`` (telling a key
                 again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
-        body = read_told(self._state, self._told(job, value, told), now=self._clock())
+        body = read_told(self._state, _given(job, value, told), now=self._clock())
         earlier = earlier_with_key(self._state, body)
         if earlier is not None:
             return measurement_of(earlier, self._state.told[earlier - 1])
@@ -165,7 +168,7 @@ class Study:
     ) -> Measurement:
         """Correct a measurement: what is said anew replaces what was told; the old stays in the log."""
         number = find_measurement(self._state, measurement)
-        given = self._told(None, value, told)
+        given = _given(None, value, told)
         content = amended(self._state, number, given, now=self._clock())
         self._record([("amend", {"number": number, "reason": require_reason(reason), "content": content})])
         return measurement_of(number, content)
@@ -212,14 +215,6 @@ class Study:
         """The log, or its beginning."""
         events = self._storage.read(self.name)
         return events if until is None else events[:until]
-
-    def _told(self, job: Any, value: Any, told: dict[str, Any]) -> dict[str, Any]:
-        from noisewise.study.tabular import COLUMNS
-
-        for argument in told:
-            if argument not in COLUMNS or argument in ("lo", "hi", "se_up", "se_down"):
-                raise TypeError(f"tell() has no argument {argument!r}; it has {', '.join(ARGUMENTS)}.")
-        return {"job": job, "value": value, **told}
 
     def _close(self, kind: str, job: Job | str, reason: str | None) -> None:
         found = find_job(self._state, job)
@@ -275,7 +270,6 @@ class Study:
         return lines
 
 
-ARGUMENTS = (
-    "job", "value", "option", "plus", "minus", "se", "var", "sd", "n", "ci", "level", "values", "successes",
-    "trials", "block", "instrument", "key", "by", "cost", "at", "note",
-)  # fmt: skip
+def _given(job: Any, value: Any, told: Any) -> dict[str, Any]:
+    check_arguments(told)
+    return {"job": job, "value": value, **told}

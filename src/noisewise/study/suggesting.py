@@ -46,15 +46,15 @@ def suggest(
 
 
 def _worth_asking(analysis: Analysis, certificate: Certificate) -> Mask:
-    """Options that are not excluded; where nothing connects options, only those that may still be the best.
+    """Options that are not excluded; in the independent model, only those that may still be the best.
 
-    Measuring an independent option teaches about itself alone, so one that is ruled out has nothing to teach.
+    An independent option teaches about itself, and in a block about the offset, which the others do as well.
     """
     state = analysis.state
     allowed = state.allowed()
     if not allowed.any():
         raise ValueError("every option of this study is excluded: there is nothing to ask for.")
-    if state.features is None and not analysis.sums.has_border and certificate.candidates:
+    if state.features is None and certificate.candidates:
         worth = np.zeros(analysis.n, dtype=bool)
         worth[[state.index[name] for name in certificate.candidates]] = True
         return allowed & worth
@@ -101,7 +101,7 @@ class Reasons:
         if self._analysis.state.ids[option] == self._certificate.option:
             return f"{known}, the present leader"
         rank = int((self._errors[self._may_be_best] > error * (1.0 + 1e-9)).sum())
-        among = f"of {few} that may be the best" if few < self._analysis.n else f"of all {few}"
+        among = f"of {few} that may be the best" if few < self._analysis.n else f"of {few}"
         if not known:
-            return f"one {among}"
+            return f"not measured yet, one {among}"
         return f"{known}, least known {among}" if rank == 0 else f"{known}, one {among}"

@@ -86,12 +86,12 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
 
 
 def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
-    fit, sign = analysis.estimates, analysis.specification.sign
+    fit = analysis.estimates
     columns = analysis.columns
     measured = fit.group >= 0 if columns.value.size else np.zeros(analysis.n, dtype=bool)
     errors = np.sqrt(fit.variances())
     looks = np.bincount(columns.plus, minlength=analysis.n)
-    estimate = np.where(measured, sign * (fit.means + analysis.sums.centre), np.nan)
+    estimate = np.where(measured, analysis.estimated_values(), np.nan)
     candidates = set(certificate.candidates)
     frame = pl.DataFrame(
         {

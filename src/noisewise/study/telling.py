@@ -1,10 +1,12 @@
 """From what people tell to the body of an event: every check happens here, before anything is written."""
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypedDict
 
-from noisewise.core.checks import as_float
+from noisewise.core.checks import as_float, nearest
 from noisewise.study.error_bars import read_measured
 from noisewise.study.show import duration
 from noisewise.study.state import FAILED, OPEN, RELEASED, TOLD, Job, State
@@ -16,6 +18,39 @@ ABOUT = ("block", "instrument", "key", "by", "note")
 ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "trials")
 #: What makes two tellings of one key the same.
 CONTENT = ("option", "minus", "value", "kind", "sigma", "readings", "scatter", "block")
+
+
+class Told(TypedDict, total=False):
+    """What `tell` takes besides a job and a value."""
+
+    option: str | None
+    plus: str | None
+    minus: str | None
+    se: float | Sequence[float] | None
+    var: float | None
+    sd: float | None
+    n: int | None
+    ci: Sequence[float] | None
+    level: float | None
+    values: Sequence[float] | None
+    successes: int | None
+    trials: int | None
+    block: str | None
+    instrument: str | None
+    key: str | None
+    by: str | None
+    cost: float | None
+    at: float | None
+    note: str | None
+
+
+def check_arguments(told: Mapping[str, Any]) -> None:
+    """Refuse arguments that `tell` does not have."""
+    for argument in told:
+        if argument not in Told.__annotations__:
+            listed = ", ".join(Told.__annotations__)
+            hint = nearest(argument, list(Told.__annotations__))
+            raise TypeError(f"tell() has no argument {argument!r}; it has job, value, {listed}.{hint}")
 
 
 @dataclass(frozen=True)
@@ -123,9 +158,15 @@ def find_option(state: State, option: Any, where: str = "") -> str:
     name = str(option)
     if name in state.index:
         return name
-    close = get_close_matches(name, state.ids, n=2, cutoff=0.5)
-    hint = f" Nearest: {', '.join(sorted(close))}." if close else ""
+    # A-7 means A-007 before it means A-97.
+    same = [known for known in state.ids if _without_zeros(known) == _without_zeros(name)]
+    close = [*same, *(known for known in get_close_matches(name, state.ids, n=2) if known not in same)][:2]
+    hint = f" Nearest: {', '.join(close)}." if close else ""
     raise KeyError(f"{where}{name!r} is not in the catalogue ({len(state.ids)} options).{hint}")
+
+
+def _without_zeros(name: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", name.casefold())
 
 
 def find_measurement(state: State, measurement: Any) -> int:
