@@ -44,8 +44,11 @@ if TYPE_CHECKING:
     from noisewise.study import Measurement as Measurement
     from noisewise.study import MemoryStorage as MemoryStorage
     from noisewise.study import Study as Study
+    from noisewise.study import backup_store as backup_store
     from noisewise.study import create_study as create_study
     from noisewise.study import load_study as load_study
+    from noisewise.study import open_store as open_store
+    from noisewise.study import rebuild_study as rebuild_study
     from noisewise.study import verify_certificate as verify_certificate
 
 __all__ = [
@@ -65,6 +68,7 @@ __all__ = [
     "Simulation",
     "SimulationInterrupted",
     "Study",
+    "backup_store",
     "compare",
     "create_study",
     "greedy",
@@ -75,7 +79,9 @@ __all__ = [
     "load_study",
     "make_policy",
     "oful",
+    "open_store",
     "optimal_design",
+    "rebuild_study",
     "register",
     "round_robin",
     "save_simulations",
@@ -98,8 +104,11 @@ _STUDY = (
     "Measurement",
     "MemoryStorage",
     "Study",
+    "backup_store",
     "create_study",
     "load_study",
+    "open_store",
+    "rebuild_study",
     "verify_certificate",
 )
 __getattr__ = lazy_names(
