@@ -76,8 +76,11 @@ if TYPE_CHECKING:
     from noisewise.study import Measurement as Measurement
     from noisewise.study import MemoryStorage as MemoryStorage
     from noisewise.study import Study as Study
+    from noisewise.study import backup_store as backup_store
     from noisewise.study import create_study as create_study
     from noisewise.study import load_study as load_study
+    from noisewise.study import open_store as open_store
+    from noisewise.study import rebuild_study as rebuild_study
     from noisewise.study import verify_certificate as verify_certificate
 
 __all__ = [
@@ -110,6 +113,7 @@ __all__ = [
     "Study",
     "TransductiveDesign",
     "adaoful",
+    "backup_store",
     "bayes_gap",
     "compare",
     "create_study",
@@ -126,8 +130,10 @@ __all__ = [
     "make_policy",
     "noise",
     "oful",
+    "open_store",
     "optimal_design",
     "phased_elimination",
+    "rebuild_study",
     "register",
     "robust_vaee",
     "round_robin",
@@ -161,8 +167,11 @@ _STUDY = (
     "Measurement",
     "MemoryStorage",
     "Study",
+    "backup_store",
     "create_study",
     "load_study",
+    "open_store",
+    "rebuild_study",
     "verify_certificate",
 )
 __getattr__ = lazy_names(

@@ -227,7 +227,7 @@ def test_other_mistakes_change_nothing_either(study, call, message):
         ({"eps": 0.1, "goal": "maximum"}, "`goal` must be one of 'max', 'min'; got 'maximum'"),
         ({"eps": 0.1, "policy": "vagd"}, "independent options have none: choose another policy"),
         ({"eps": 0.1, "policy": "vaee", "policy_options": {"explor": "all"}}, "has no option 'explor'"),
-        ({"eps": 0.1, "store": "alloys.db"}, "`store` must be ':memory:' or a storage; got 'alloys.db'"),
+        ({"eps": 0.1, "store": "mysql://alloys"}, "`store` must be a path, sqlite:///path, postgresql:"),
     ],
 )
 def test_a_study_that_makes_no_sense_is_not_made(arguments, message):

@@ -3,6 +3,8 @@
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check
 from noisewise.study.creating import create_study, load_study, verify_certificate
+from noisewise.study.logs import backup_store, rebuild_study
+from noisewise.study.opening import open_store
 from noisewise.study.state import Job
 from noisewise.study.storage import Event, LogMovedOnError, MemoryStorage, Storage
 from noisewise.study.study import Study
@@ -18,7 +20,10 @@ __all__ = [
     "MemoryStorage",
     "Storage",
     "Study",
+    "backup_store",
     "create_study",
     "load_study",
+    "open_store",
+    "rebuild_study",
     "verify_certificate",
 ]

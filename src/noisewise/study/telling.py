@@ -128,6 +128,38 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
     return {name: value for name, value in body.items() if value is not None}
 
 
+def read_many(
+    state: State, rows: list[dict[str, Any]], now: float, match: bool = False
+) -> list[dict[str, Any]]:
+    """The bodies of the rows of a table that were not told before; all rows are read, or none.
+
+    Args:
+        state: The study before them.
+        rows: Arguments of `tell`.
+        now: The time.
+        match: Whether rows that name only an option answer suggestions that are under way.
+    """
+    fresh: list[dict[str, Any]] = []
+    keys: dict[str, dict[str, Any]] = {}
+    waiting: dict[str, list[str]] = {}
+    for job in state.open_jobs(now) if match else ():
+        waiting.setdefault(job.option, []).append(job.id)
+    for row, given in enumerate(rows, start=1):
+        body = read_told(state, given, now=now, row=row)
+        if earlier_with_key(state, body, f"row {row}: ") is not None:
+            continue
+        if "key" in body and keys.setdefault(body["key"], body) is not body:
+            if any(keys[body["key"]].get(part) != body.get(part) for part in CONTENT):
+                raise ValueError(
+                    f"row {row}: key {body['key']} stands twice in the table, with different content."
+                )
+            continue
+        if "job" not in body and "minus" not in body and waiting.get(body["option"]):
+            body["job"] = waiting[body["option"]].pop(0)
+        fresh.append(body)
+    return fresh
+
+
 def earlier_with_key(state: State, body: dict[str, Any], where: str = "") -> int | None:
     """The number of a measurement that was told with the same key and content; another content is refused.
 
