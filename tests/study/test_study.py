@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study import Event, LogMovedOnError
+from noisewise.policies.registry import rule_named
+from noisewise.study import Event
 
 NAMES = [f"o{k}" for k in range(8)]
 FEATURES = np.random.default_rng(5).normal(size=(8, 3))
@@ -128,15 +129,23 @@ def needed(name):
     return {"policy_options": {"sigma_min": 0.01}} if name == "vaee_as_printed" else {}
 
 
-ALWAYS_SERVED = {"vaee", "widest", "uniform", "round_robin", "greedy", "linear_thompson", "oful"}
+ALWAYS_SERVED = {"vage", "vaee", "widest", "uniform", "round_robin", "greedy", "linear_thompson", "oful"}
+
+
+#: Those that need neither a horizon nor a sigma beforehand.
+UNAIDED = [
+    name
+    for name in sorted(nw.POLICIES)
+    if not rule_named(name).needs_horizon and rule_named(name).sees_sigma != "before"
+]
 
 
 def test_the_usual_policies_serve_independent_options():
-    assert {name for name in nw.POLICIES if serves_independent_options(name)} >= ALWAYS_SERVED
+    assert {name for name in UNAIDED if serves_independent_options(name)} >= ALWAYS_SERVED
 
 
-CASES = [("linear", name) for name in sorted(nw.POLICIES)]
-CASES += [("independent", name) for name in sorted(nw.POLICIES) if serves_independent_options(name)]
+CASES = [("linear", name) for name in UNAIDED]
+CASES += [("independent", name) for name in UNAIDED if serves_independent_options(name)]
 
 
 @pytest.mark.parametrize(("model", "name"), CASES)
@@ -152,6 +161,15 @@ def test_any_policy_by_name_and_replay_gives_the_same_next_suggestion(model, nam
     assert again.certificate().to_json() == study.certificate().to_json()
     assert again.specification.policy.name == name
     assert again.specification.policy.version == nw.__version__
+
+
+def test_policies_that_need_more_are_served_or_say_so():
+    with pytest.raises(ValueError, match="`horizon` must be given for 'linnats'"):
+        make("linear", policy="linnats")
+    study = make("linear", policy="varcb", policy_options={"horizon": 50})
+    with pytest.raises(ValueError, match="`sigma` must be given: the policy 'varcb' needs it"):
+        study.ask()
+    assert study.ask(sigma=0.3)[0].option in NAMES
 
 
 def test_a_policy_with_books_of_its_own_refuses_differences():
@@ -347,8 +365,11 @@ def test_two_people_at_one_study_see_each_other():
     mine = make(store=store)
     yours = nw.load_study(store)
     mine.tell(option="o1", value=1.0, se=0.1)
-    with pytest.raises(LogMovedOnError, match="has 1 events, not 0"):
-        yours.tell(option="o2", value=1.0, se=0.1)
+    yours.tell(option="o2", value=1.0, se=0.1)
+    assert yours.n_measurements == 2
+    mine.tell(option="o3", value=1.0, se=0.1)
+    assert mine.n_measurements == 3
+    assert [event.kind for event in mine.events()] == ["tell"] * 3
 
 
 def test_the_log_is_plain_json():

@@ -52,6 +52,19 @@ class Separate:
         """Refused: a rule that computes with vectors has nothing to compute with."""
         raise ValueError(NO_VECTORS)
 
+    def __getitem__(self, _: Any) -> Floats:
+        """Refused, like the whole."""
+        raise ValueError(NO_VECTORS)
+
+    @property
+    def T(self) -> Floats:  # noqa: N802 - the name that arrays have
+        """Refused, like the whole."""
+        raise ValueError(NO_VECTORS)
+
+    def astype(self, *_: Any, **__: Any) -> Floats:
+        """Refused, like the whole."""
+        raise ValueError(NO_VECTORS)
+
 
 def separate(n: int) -> Separate:
     """Options that share nothing at all."""

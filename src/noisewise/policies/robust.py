@@ -172,7 +172,7 @@ def _kappa(limits: Radius, rank: int, horizon: int, doubt: float, *, floor: bool
 
 def new_memory(setting: Setting, robust: Robust) -> Memory:
     """Nothing measured yet; room for what the estimate keeps."""
-    dim, n = setting.columns.shape
+    dim, n = np.asarray(setting.columns).shape  # options without vectors refuse here
     is_huber, is_median = robust.estimator == HUBER, robust.estimator == MEDIAN
     return Memory(
         history=huber.new_history(n, dim, robust.horizon if is_huber else 0),

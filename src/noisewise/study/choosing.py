@@ -18,7 +18,7 @@ from noisewise.core.pooled import fill_independent, fill_model
 from noisewise.core.randomness import generator
 from noisewise.core.selection import Mask
 from noisewise.policies.registry import make_policy, rule_named
-from noisewise.policies.rule import Rule, make_params
+from noisewise.policies.rule import FORESEEING, Rule, make_params
 from noisewise.study.analysis import Analysis
 from noisewise.study.fit import assemble_border
 from noisewise.study.specification import PolicyChoice
@@ -30,8 +30,7 @@ SETTING = {"ridge": 1.0, "norm_bound": 1.0}
 
 def complete_options(name: str, options: dict[str, Any], *, delta: float, seed: int) -> dict[str, Any]:
     """All options of a policy, checked by making it on two options; ``horizon`` may be among them."""
-    asked = {name: value for name, value in options.items() if name != "horizon"}
-    made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **asked})
+    made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
     return {**made.options, **({"horizon": options["horizon"]} if "horizon" in options else {})}
 
 
@@ -55,8 +54,12 @@ class Chooser:
     def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
         """The option to measure next; the random draws belong to the number of the question."""
         announced = math.nan
-        if sigma is not None and self._rule.sees_sigma not in ("after", "never"):
+        if sigma is not None and self._rule.sees_sigma in FORESEEING:
             announced = sigma / self._unit
+        elif self._rule.sees_sigma == "before":
+            raise ValueError(
+                f"`sigma` must be given: the policy {self._rule.name!r} needs it before it chooses; got None."
+            )
         if self._rule.plan and self._rule.wants_plan and self._rule.wants_plan(self._params, self._state):
             self._rule.plan(self._params, self._state)
         n_draws = self._rule.n_draws(self._params)

@@ -87,7 +87,7 @@ def create_study(
     )
     # A first choice, thrown away: a policy that this model cannot serve refuses now and not later.
     state = State(specification)
-    Chooser(Analysis(state), specification.policy).choose(state.allowed(), None, 1)
+    Chooser(Analysis(state), specification.policy).choose(state.allowed(), 1.0, 1)
     storage = open_store(store, create=True)
     storage.create(specification.name, specification.to_plain())
     return Study(storage, specification.name, clock)
