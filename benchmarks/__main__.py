@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "live", "designs", "study")
+NAMES = ("starting", "rounds", "live", "designs", "study", "workers")
 
 
 def main() -> None:
