@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "rules", "live", "designs", "transductive", "heavy_tails", "vage", "study")
+NAMES = ("starting", "rounds", "rules", "live", "designs", "transductive", "heavy_tails", "vage", "study", "workers")
 
 
 def main() -> None:

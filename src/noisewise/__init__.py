@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from noisewise.study import backup_store as backup_store
     from noisewise.study import create_study as create_study
     from noisewise.study import load_study as load_study
+    from noisewise.study import migrate_store as migrate_store
     from noisewise.study import open_store as open_store
     from noisewise.study import rebuild_study as rebuild_study
     from noisewise.study import verify_certificate as verify_certificate
@@ -128,6 +129,7 @@ __all__ = [
     "load_simulations",
     "load_study",
     "make_policy",
+    "migrate_store",
     "noise",
     "oful",
     "open_store",
@@ -170,6 +172,7 @@ _STUDY = (
     "backup_store",
     "create_study",
     "load_study",
+    "migrate_store",
     "open_store",
     "rebuild_study",
     "verify_certificate",

@@ -189,7 +189,7 @@ def cut_at(store, moment):
         if not fired:
             fired.append(True)
             number = connection.connection.driver_connection.info.backend_pid
-            with sqlalchemy.create_engine(engine.url).connect() as other:
+            with sqlalchemy.create_engine(engine.url, poolclass=sqlalchemy.NullPool).connect() as other:
                 other.exec_driver_sql(f"SELECT pg_terminate_backend({number}, 2000)")
 
     if moment == "commit":
@@ -203,7 +203,6 @@ def cut_at(store, moment):
 
 
 @pytest.mark.parametrize("moment", ["insert", "commit"])
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_connection_lost_in_the_middle_of_a_transaction(postgres, moment):
     store = nw.open_store(postgres.address, create=True)
     study = nw.create_study(store, name=f"lost at {moment}", options=["A", "B"], eps=0.1)

@@ -43,12 +43,16 @@ def check_version(found: int | None, label: str) -> None:
         )
 
 
-def migrate(connection: Connection) -> tuple[int, int]:
-    """Bring the tables to the current version inside the caller's transaction; returns both versions."""
-    found = version_of(connection)
+def older_version(found: int | None, label: str) -> int:
+    """A version that can be migrated from; refuse newer ones."""
     if found is None or found > CURRENT:
-        check_version(found, "the store")
-        raise AssertionError
+        check_version(found, label)
+    return CURRENT if found is None else found
+
+
+def migrate(connection: Connection, label: str) -> tuple[int, int]:
+    """Bring the tables to the current version inside the caller's transaction; returns both versions."""
+    found = older_version(version_of(connection), label)
     for version in range(found, CURRENT):
         STEPS[version](connection)
     connection.execute(update(VERSION).values(version=CURRENT))

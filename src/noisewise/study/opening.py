@@ -50,12 +50,33 @@ def open_store(
         from noisewise.study.postgres import open_postgres
 
         return open_postgres(place, create=create, read_only=read_only, timeout=timeout)
+    from noisewise.study.sqlite import open_sqlite
+
+    return open_sqlite(_path(place), create=create, read_only=read_only, timeout=timeout, durable=durable)
+
+
+def migrate_store(place: str | PathLike[str], *, timeout: float = PATIENCE) -> tuple[int, int]:
+    """Bring a store that an older noisewise wrote to the present tables, all or nothing.
+
+    A file is copied first, to a backup beside it; nobody else should be using the store meanwhile.
+
+    Returns:
+        The versions of the tables before and now.
+    """
+    if isinstance(place, str) and place.startswith(POSTGRES):
+        from noisewise.study.postgres import migrate_postgres
+
+        return migrate_postgres(place, timeout)
+    from noisewise.study.sqlite import migrate_sqlite
+
+    return migrate_sqlite(_path(str(place)), timeout)
+
+
+def _path(place: str) -> Path:
     path = place.removeprefix(SQLITE)
     if "://" in path or not path:
         raise ValueError(
             "`store` must be a path, sqlite:///path, postgresql://user@host/database or ':memory:'; "
             f"got {place!r}."
         )
-    from noisewise.study.sqlite import open_sqlite
-
-    return open_sqlite(Path(path), create=create, read_only=read_only, timeout=timeout, durable=durable)
+    return Path(path)

@@ -1,13 +1,13 @@
 """Studies in a PostgreSQL database: the same tables, for many machines."""
 
-import os
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from noisewise.study.migrations import check_version, make_tables, version_of
+from noisewise.study.engines import OwnEngine
+from noisewise.study.migrations import check_version, make_tables, migrate, version_of
 from noisewise.study.sql import SqlStorage
 
 #: Two who make the tables at once wait for each other: the number is that of nothing else.
@@ -23,22 +23,19 @@ class PostgresDatabase:
 
     def __init__(self, address: str, *, read_only: bool, timeout: float) -> None:
         try:
-            url = make_url(address)
+            url = make_url(address).set(drivername="postgresql+psycopg")
         except ArgumentError:
             raise ValueError(
                 "`store` must be an address like postgresql://user@host/database; this one cannot be read."
             ) from None
         self.label = url.render_as_string(hide_password=True).replace("+psycopg", "")
         self._timeout, self._read_only = timeout, read_only
-        self._process = os.getpid()
         settings = f"-c lock_timeout={round(1000.0 * timeout)} -c idle_in_transaction_session_timeout=60000"
         if read_only:
             settings += " -c default_transaction_read_only=on"
         known: dict[str, Any] = {"options": settings, "connect_timeout": max(2, round(timeout))}
         try:
-            self._engine = create_engine(
-                url.set(drivername="postgresql+psycopg"), connect_args=known, pool_pre_ping=True
-            )
+            self._engine = OwnEngine(create_engine(url, connect_args=known, pool_pre_ping=True))
         except (ModuleNotFoundError, NoSuchModuleError) as missing:
             raise ModuleNotFoundError(
                 "a PostgreSQL store needs the package 'psycopg': install noisewise with its extra, "
@@ -48,10 +45,7 @@ class PostgresDatabase:
 
     def reader(self) -> Engine:
         """All connections may read."""
-        if os.getpid() != self._process:
-            self._engine.dispose(close=False)
-            self._process = os.getpid()
-        return self._engine
+        return self._engine.get()
 
     def writer(self) -> Engine:
         """And write, unless opened for reading."""
@@ -61,7 +55,7 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Close all connections."""
-        self._engine.dispose()
+        self._engine.close()
 
     def explain(self, error: DBAPIError) -> Exception:
         """What went wrong, in a sentence."""
@@ -88,8 +82,6 @@ class PostgresDatabase:
 
 def open_postgres(address: str, *, create: bool, read_only: bool, timeout: float) -> SqlStorage:
     """The studies in a database; the tables are made if they are not there and ``create`` is set."""
-    if address.startswith("postgres://"):
-        address = "postgresql://" + address.removeprefix("postgres://")
     database = PostgresDatabase(address, read_only=read_only, timeout=timeout)
     try:
         with database.reader().connect() as connection:
@@ -103,3 +95,16 @@ def open_postgres(address: str, *, create: bool, read_only: bool, timeout: float
         raise database.explain(error) from error
     check_version(found, database.label)
     return SqlStorage(database)
+
+
+def migrate_postgres(address: str, timeout: float) -> tuple[int, int]:
+    """Bring a database to the present tables, in one transaction."""
+    database = PostgresDatabase(address, read_only=False, timeout=timeout)
+    try:
+        with database.writer().begin() as connection:
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_MAKING})"))
+            return migrate(connection, database.label)
+    except DBAPIError as error:
+        raise database.explain(error) from error
+    finally:
+        database.close()

@@ -6,6 +6,7 @@ up with a sentence after a while.
 
 import os
 import sqlite3
+import uuid
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
+from noisewise.core.files import written_whole
 from noisewise.study.disks import network_file_system
 from noisewise.study.engines import OwnEngine
-from noisewise.study.migrations import check_version, make_tables, version_of
+from noisewise.study.migrations import CURRENT, check_version, make_tables, migrate, older_version, version_of
 from noisewise.study.sql import SqlStorage
 
 MAGIC = b"SQLite format 3\0"
@@ -111,12 +113,38 @@ def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, du
     return SqlStorage(database)
 
 
+def migrate_sqlite(path: Path, timeout: float) -> tuple[int, int]:
+    """Bring a file to the present tables, after copying it as it is to a backup beside it."""
+    if not path.is_file():
+        raise FileNotFoundError(f"`store` must be a file that exists; there is no {str(path)!r}.")
+    _check_header(path)
+    database = SqliteDatabase(path, read_only=False, timeout=timeout, durable=True)
+    try:
+        with database.reader().connect() as connection:
+            found = older_version(version_of(connection), database.label)
+            if found < CURRENT:
+                _copy_file(connection, path.with_name(f"{path.name}.schema-{found}.backup"))
+        with database.writer().begin() as connection:
+            return migrate(connection, database.label)
+    except DBAPIError as error:
+        raise database.explain(error) from error
+    finally:
+        database.close()
+
+
+def _copy_file(connection: Connection, path: Path) -> None:
+    source = connection.connection.driver_connection
+    with written_whole(path) as draft:
+        copy = sqlite3.connect(draft)
+        source.backup(copy)  # type: ignore[union-attr]
+        copy.close()
+
+
 def _make(path: Path) -> None:
     """A new file with empty tables, in place whole or not at all, whoever else is making it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"`store` must be in a folder that exists; got {str(path)!r}.")
-    draft = path.with_name(f".{path.name}-{os.getpid()}.draft")
-    draft.unlink(missing_ok=True)
+    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:12]}.draft")
     try:
         engine = _engine(lambda: _connect(draft, "rwc", 5.0), "BEGIN IMMEDIATE")
         with engine.connect() as connection:

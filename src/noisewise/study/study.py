@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from os import PathLike
 from typing import Any, Literal, Unpack
 
 import polars as pl
@@ -13,6 +14,7 @@ from noisewise.study.certificate import Certificate
 from noisewise.study.certifying import certify
 from noisewise.study.changing import added_options, amended, policy_choice, require_reason
 from noisewise.study.check import Check, check_fit
+from noisewise.study.logs import write_log
 from noisewise.study.show import as_html, number
 from noisewise.study.specification import Specification
 from noisewise.study.state import OPEN, Job, State
@@ -270,6 +272,10 @@ class Study:
         """The log, or its beginning."""
         events = self._storage.read(self.name)
         return events if until is None else events[:until]
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""
+        write_log(self._storage, self.name, path)
 
     def _close(self, kind: str, job: Job | str, reason: str | None) -> None:
         def closed(news: list[Event]) -> Happened:
