@@ -7,7 +7,8 @@ from noisewise.policies.policy import Estimate, Policy
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
-from noisewise.policies.set_policy import SetEstimate, SetPolicy
+from noisewise.policies.set_estimate import SetEstimate
+from noisewise.policies.set_policy import SetPolicy
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import vaee, vaee_as_printed
 from noisewise.policies.vagd import static_design, vagd
