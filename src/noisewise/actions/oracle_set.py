@@ -21,11 +21,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from noisewise.actions.search import linear_ascent
+from noisewise.core.checks import check_count
 from noisewise.core.model import Floats, Model, theta
 from noisewise.core.vectors import covariance
 
 #: How far outside a set, relative to its size, a vector may be by rounding and still belong to it.
 ROUNDING = 1e-9
+#: Ascents that look for a large contrast, from where its bound points to and from wide directions.
+FEW_STARTS = 8
 #: Singular values below this share of the largest are rounding, not directions.
 RANK_TOLERANCE = 1e-9
 
@@ -100,7 +103,9 @@ class OracleSet(ABC):
         upper = float(self.oracle.contrast(self.shape, parameter, spread, radius, start, found))
         value = reached(found - start, parameter, spread, radius)
         if value < upper * (1.0 - ROUNDING):
-            found = linear_ascent(lambda at: self.best(at).vector, parameter, spread, radius, start, found)
+            found = linear_ascent(
+                lambda at: self.best(at).vector, parameter, spread, radius, start, found, n_starts=FEW_STARTS
+            )
             value = reached(found - start, parameter, spread, radius)
         return Answer(found, value, max(upper, value))
 
@@ -122,6 +127,13 @@ class OracleSet(ABC):
     def between(self, starts: Floats, ends: Floats, shares: Floats) -> Floats:
         """Actions on the way from starts to ends, (n, dim); the set is convex unless it says otherwise."""
         return starts + shares[:, None] * (ends - starts)
+
+    def outline(self, n: int = 361) -> Floats:
+        """Where the set ends in each direction of the plane, (n, 2): to draw it."""
+        if self.dim != 2:
+            raise ValueError(f"`outline` needs a set of two features; got {self!r}.")
+        angles = np.linspace(0.0, 2.0 * np.pi, check_count("n", n, least=4))
+        return np.array([self.best([math.cos(angle), math.sin(angle)]).vector for angle in angles])
 
     @functools.cached_property
     def rank(self) -> int:

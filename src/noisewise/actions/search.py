@@ -115,6 +115,7 @@ def linear_ascent(
     radius: float,
     origin: Floats,
     *starts: Floats,
+    n_starts: int = N_STARTS,
 ) -> Floats:
     """An action with a large ``<θ, a - origin> + radius·‖a - origin‖``, knowing only best actions.
 
@@ -123,7 +124,7 @@ def linear_ascent(
     rng = np.random.default_rng(0)
     _, vectors = np.linalg.eigh(covariance)
     named = [-origin, theta, *vectors.T[::-1], *(-vectors.T[::-1])]
-    directions = np.vstack([named, rng.standard_normal((N_STARTS, theta.size))])[: N_STARTS - len(starts)]
+    directions = np.vstack([named, rng.standard_normal((n_starts, theta.size))])[: n_starts - len(starts)]
     found = origin
     for at in [*starts, *map(best, directions)]:
         reached = _climb(best, theta, covariance, radius, origin, at, SHORT)

@@ -15,7 +15,8 @@ from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
 from noisewise.policies.save import save
-from noisewise.policies.set_policy import SetEstimate, SetPolicy
+from noisewise.policies.set_estimate import SetEstimate
+from noisewise.policies.set_policy import SetPolicy
 from noisewise.policies.top_two_thompson import top_two_thompson
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import vaee, vaee_as_printed

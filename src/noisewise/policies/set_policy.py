@@ -2,87 +2,23 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise.actions import Answer, OracleSet
-from noisewise.actions.among import Test, widest_among
 from noisewise.core.checks import check_sigma
 from noisewise.core.model import Floats
 from noisewise.core.randomness import generator
 from noisewise.core.selection import Mask
 from noisewise.core.vectors import covariance, place
-from noisewise.policies.on_sets import (
-    OnSets,
-    SetState,
-    new_state,
-    not_ruled_out,
-    observe,
-    own_slot,
-    recommends,
-    remembered,
-)
+from noisewise.policies.candidates import candidates, narrowed, recommended
+from noisewise.policies.on_sets import OnSets, SetState, new_state, observe, own_slot
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import ANYTIME, Rule
+from noisewise.policies.rule import Rule
 from noisewise.policies.saving import copy_state
-
-
-@dataclass(frozen=True, eq=False)
-class SetEstimate:
-    """What a policy on an infinite set believes at one moment.
-
-    ``<theta, a> ± radius·‖a‖`` (the width, in the norm of the covariance) holds for all actions and at all
-    times with probability 1 - delta; the recommended one is at most ``regret_bound`` below the best.
-    """
-
-    theta: Floats  # (dim,)
-    covariance: Floats  # (dim, dim): V⁻¹
-    radius: float
-    recommended: Floats  # (dim,)
-    mean: float
-    """The estimated value of the recommended action."""
-    width: float
-    """Its standard error."""
-    regret_bound: float
-    regret_found: float
-    """The largest regret that was found to be possible: how tight the bound is."""
-    total_precision: float
-    n_told: int
-    delta: float
-    certificate: str
-
-    def means(self, vectors: ArrayLike) -> Floats:
-        """The estimated values of some vectors, (n,)."""
-        return np.asarray(self._rows(vectors) @ self.theta)
-
-    def widths(self, vectors: ArrayLike) -> Floats:
-        """Their standard errors, (n,)."""
-        rows = self._rows(vectors)
-        return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows @ self.covariance, rows)))
-
-    @property
-    def label(self) -> str:
-        """The recommended action in words."""
-        shown = ", ".join(f"{entry:.3g}" for entry in self.recommended[:6])
-        return f"[{shown}{', …' if self.recommended.size > 6 else ''}]"
-
-    def _rows(self, vectors: ArrayLike) -> Floats:
-        rows = np.atleast_2d(np.asarray(vectors, dtype=np.float64))
-        if rows.ndim != 2 or rows.shape[1] != self.theta.size:
-            raise ValueError(
-                f"`vectors` must have {self.theta.size} numbers per row; got an array of shape {rows.shape}."
-            )
-        return rows
-
-    def __repr__(self) -> str:
-        return (
-            f"SetEstimate(after {self.n_told} measurements: recommends {self.label}, at most "
-            f"{self.regret_bound:.3g} below the best with {1 - self.delta:.0%} confidence"
-            f"{'' if self.certificate == ANYTIME else ' (' + self.certificate + ')'})"
-        )
+from noisewise.policies.set_estimate import SetEstimate
 
 
 class VectorMeasurement(NamedTuple):
@@ -222,11 +158,9 @@ class SetPolicy(Policy):
         draws = self._draws(len(under_way))
         reach = float(self._on_sets.aim(self._params, state.inner, draws, direction))
         spread = covariance(state.inner.model)
-        return self._aimed(state, direction, spread, reach, bounded)
+        return self._aimed(direction, spread, reach, bounded)
 
-    def _aimed(
-        self, state: SetState, direction: Floats, spread: Floats, reach: float, bounded: bool
-    ) -> Answer:
+    def _aimed(self, direction: Floats, spread: Floats, reach: float, bounded: bool) -> Answer:
         among = self._on_sets.among_candidates(self._params)
         if bounded:
             answer = self.actions.largest_of(direction, spread, reach)
@@ -235,7 +169,8 @@ class SetPolicy(Policy):
             self.actions.oracle.largest(self.actions.shape, direction, spread, reach, vector)
             answer = Answer(vector, math.nan, math.inf)
         if among:
-            vector = narrowed(self.rule, self.actions, self._params, state, spread, answer.vector)
+            # What is pending makes widths smaller, but rules nothing out before it is there.
+            vector = narrowed(self.rule, self.actions, self._params, self._state, spread, answer.vector)
             answer = Answer(vector, math.sqrt(max(0.0, float(vector @ spread @ vector))), answer.upper)
         return answer
 
@@ -273,36 +208,3 @@ class SetPolicy(Policy):
         if not self._on_sets.random:
             return np.empty(0)
         return generator(self.seed, "live", self.n_told + n_pending).standard_normal(self.actions.dim)
-
-
-def recommended(rule: Rule, actions: OracleSet, params: Any, state: SetState) -> Floats:
-    """The action to take if measuring stops now."""
-    on_sets: Any = rule.on_sets
-    advice = np.empty(actions.dim)
-    parameter, last = on_sets.parameter(params, state.inner), on_sets.recommends_last(params)
-    recommends(actions.oracle.largest, actions.shape, state, last, parameter, advice)
-    return advice
-
-
-def candidates(rule: Rule, actions: OracleSet, params: Any, state: SetState) -> Test:
-    """The test that actions pass if they may still be the best."""
-    on_sets: Any = rule.on_sets
-    radius = float(rule.radius(params, state.inner))
-    parameter, spread = on_sets.parameter(params, state.inner), covariance(state.inner.model)
-    advice = recommended(rule, actions, params, state)
-
-    def passes(points: Floats) -> Mask:
-        now = not_ruled_out(parameter, spread, radius, advice, points)
-        return np.asarray(now & remembered(state.memory, points))
-
-    return passes
-
-
-def narrowed(
-    rule: Rule, actions: OracleSet, params: Any, state: SetState, spread: Floats, vector: Floats
-) -> Floats:
-    """The vector itself if it is a candidate, otherwise the widest candidate found."""
-    passes = candidates(rule, actions, params, state)
-    if passes(vector[None, :])[0]:
-        return vector
-    return widest_among(actions, spread, passes, recommended(rule, actions, params, state))
