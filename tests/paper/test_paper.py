@@ -108,7 +108,7 @@ def test_what_was_stopped_is_resumed(only_small, tmp_path, monkeypatch):
 
 def test_what_is_wanted_twice_is_computed_once(only_small, tmp_path):
     cells = {name: Cell(doubled, {"number": 7}) for name in "abc"}
-    assert compute(cells, tmp_path, 2) == dict.fromkeys("abc", {"twice": 14})
+    assert compute(cells, tmp_path, 2) == {name: {"twice": 14} for name in "abc"}
     assert CALLS == [7]
 
 
