@@ -273,7 +273,7 @@ def test_rounds_needed_inverts_a_bound():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"form": "levle"}, "`form` must be one of .*Did you mean 'level'"),
+        ({"form": "levels"}, "`form` must be one of .*Did you mean 'level'"),
         ({"recommendation": "worst"}, "`recommendation` must be one of"),
         ({"oracle": 1.5}, "`oracle` must be above 0 and at most 1"),
         ({"delta": 2.0}, "`delta` must lie strictly between 0 and 1"),

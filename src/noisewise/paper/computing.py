@@ -29,11 +29,15 @@ def compute(
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f"{cell.function.__name__}-{_key(cell)}.json" for name, cell in cells.items()}
     outcomes = {name: found for name, file in files.items() if (found := _read(file)) is not None}
-    waiting = [name for name in cells if name not in outcomes]
+    # Two sections may want the same piece of work: it is done once.
+    waiting: dict[Path, list[str]] = {}
+    for name, file in files.items():
+        if name not in outcomes:
+            waiting.setdefault(file, []).append(name)
 
-    def work(name: str) -> str:
-        outcomes[name] = _computed(cells[name], files[name])
-        return name
+    def work(file: Path, names: list[str]) -> None:
+        outcome = _computed(cells[names[0]], file)
+        outcomes.update(dict.fromkeys(names, outcome))
 
     def report() -> None:
         if progress is not None:
@@ -42,7 +46,7 @@ def compute(
     report()
     pool = ThreadPoolExecutor(jobs)
     try:
-        running: set[Future[str]] = {pool.submit(work, name) for name in waiting}
+        running: set[Future[None]] = {pool.submit(work, *piece) for piece in waiting.items()}
         while running:
             # A time limit lets Ctrl-C through to this thread.
             done, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
