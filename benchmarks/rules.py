@@ -75,7 +75,7 @@ def voful_run(name: str, scale: float, horizon: int = 2000) -> Row:
 
 
 def rows() -> list[Row]:
-    """All rules, then VOFUL: as printed, where it is idle for most of the time, and scaled, where it works."""
+    """All rules, then VOFUL: as printed, where it is idle most of the time, and scaled, where it works."""
     env = sphere(N_ACTIONS, DIM, HORIZON)
     compared = [against_vaee(label, options, env) for label, options in RULES.items()]
     return compared + [voful_run(name, scale) for name in ("voful", "voful2") for scale in (1.0, 0.05)]

@@ -12,6 +12,11 @@ OPTIONS = {
     "vaee_as_printed": {"sigma_min": 1e-3},
     # So that phases end within the histories of the checks: only then does the order matter.
     "phased_elimination": {"scale": 0.05},
+    **dict.fromkeys(("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown"), {"horizon": 60}),
+    # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
+    **dict.fromkeys(
+        ("voful", "voful2"), {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
+    ),
 }
 VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
@@ -28,6 +33,8 @@ VARIANTS = {
     "robust_vaee, candidates": functools.partial(
         nw.robust_vaee, explore="candidates", recommendation="last", radius=1.0
     ),
+    "varcb, scaled": functools.partial(nw.varcb, horizon=60, scale=0.01, noise_bound=0.1),
+    "save, scaled": functools.partial(nw.save, horizon=60, scale=1e-4, trust_after=0.1),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }
 

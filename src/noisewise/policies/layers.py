@@ -1,8 +1,8 @@
 """Layers of models, each for measurements of equal influence: what SAVE and its relatives share.
 
 Layer ``l`` learns a measurement of ``a`` with the weight ``w² = 4⁻ˡ/‖a‖²`` while the action is wide there,
-``‖a‖ > 2⁻ˡ``: no single measurement then has more influence than ``‖w·a‖ = 2⁻ˡ``. Nothing is known of sigma; the
-weight comes from the width alone. Actions of length A and rewards of size A·B are treated as if
+``‖a‖ > 2⁻ˡ``: no single measurement then has more influence than ``‖w·a‖ = 2⁻ˡ``. Nothing is known of
+sigma; the weight comes from the width alone. Actions of length A and rewards of size A·B are treated as if
 divided by them, which the ridge ``A²·4⁻ˡ`` does.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count, check_not_negative, check_positive
-from noisewise.core.kernels import kernel
+from noisewise.core.kernels import compiled_body, kernel
 from noisewise.core.model import RESIDUAL, TOLD, Floats, Model, fold, new_model, squared_norm
 from noisewise.core.selection import Mask, first_largest, keep_near_best
 from noisewise.policies.least_squares import Setting, make_setting
@@ -147,7 +147,7 @@ def is_wide(params: Params, squared_widths: Floats, level: int, action: int) -> 
     return bool(squared_widths[level, action] > limit * limit)
 
 
-@kernel
+@compiled_body(inline=False)
 def descend(params: Params, squared_widths: Floats, means: Floats, radii: Floats, remaining: Mask) -> int:
     """Walk down while no remaining action is wide, dropping what each layer rules out; where it ends.
 
@@ -228,7 +228,7 @@ def layer_radius(params: Params, told: float, measured: float, level: int, round
     return bias + params.scale * stochastic
 
 
-@kernel
+@compiled_body(inline=False)
 def report(state: State, level: int) -> None:
     """Copy a layer into the model."""
     model, layers = state.model, state.layers

@@ -1,7 +1,7 @@
 """Linear Thompson sampling: measure what is best under a draw from the variance-weighted posterior.
 
-Each round: draw ``θ̃`` from ``N(θ̂, scale²·V⁻¹)``, measure the action of the largest ``<θ̃, a>``, learn it with its
-sigma. ``N(θ̂, V⁻¹)`` is the posterior of the prior ``N(0, I/λ)`` under Gaussian noise.
+Each round: draw ``θ̃`` from ``N(θ̂, scale²·V⁻¹)``, measure the action of the largest ``<θ̃, a>``, learn it
+with its sigma. ``N(θ̂, V⁻¹)`` is the posterior of the prior ``N(0, I/λ)`` under Gaussian noise.
 """
 
 from dataclasses import replace

@@ -5,12 +5,13 @@ Known variance (`linnats`), each round, with weights and radius β of Weighted O
 1. draw ``ξ ~ N(0, I)`` and measure the action of the largest ``<θ̂ + spread·β·V^(-1/2)·ξ, a>``;
 2. learn it with the sigma ``√max(σ², α², γ²·‖a‖)``.
 
-Unknown variance (`linnats_unknown`), each round, with layers, weights and radii of SAVE: walk down to the layer where a
-remaining action is wide, and draw there, ``<θ̂_l + spread·β_l·V_l^(-1/2)·ξ, a>``; measure the best under the draw
-if it is wide, else the widest, and learn it in this layer. A narrow action would teach the layer nothing.
+Unknown variance (`linnats_unknown`), each round, with layers, weights and radii of SAVE: walk down to the
+layer where a remaining action is wide, and draw there, ``<θ̂_l + spread·β_l·V_l^(-1/2)·ξ, a>``; measure the
+best under the draw if it is wide, else the widest, and learn it in this layer. A narrow action would teach
+the layer nothing.
 
-Only the abstract could be read. It promises regret d^1.5·√(Σσ²) + d^1.5 by "stratified sampling" for unknown
-variances; these have that rate by the same arguments, but are not the paper's algorithm.
+Only the abstract could be read. It promises regret d^1.5·√(Σσ²) + d^1.5 by "stratified sampling" for
+unknown variances; these have that rate by the same arguments, but are not the paper's algorithm.
 """
 
 from dataclasses import replace

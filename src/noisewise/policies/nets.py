@@ -1,21 +1,22 @@
 """Confidence sets made of tests, on nets of directions and parameters: what VOFUL and VOFUL2 share.
 
-In units in which actions are no longer than 1 and parameters have a norm of at most 1, a direction ``u`` of length 1
-and a level ``τ`` test a parameter: with ``c_s = clip(<x_s, u>, ±τ)`` and the residuals ``ε_s = y_s - <x_s, θ>`` of all
-measurements so far, it fails if
+In units in which actions are no longer than 1 and parameters have a norm of at most 1, a direction ``u`` of
+length 1 and a level ``τ`` test a parameter: with ``c_s = clip(<x_s, u>, ±τ)`` and the residuals
+``ε_s = y_s - <x_s, θ>`` of all measurements so far, it fails if
 
     |Σ c_s·ε_s|  >  8·√(q·Σ c_s²·ε_s²) + 16·R·τ·q,      q = log(1/δ'),
 
-which the truth does with probability at most 6·δ'·log₂T for each test (a Bernstein inequality in terms of the
-squares themselves). δ' spreads delta over rounds, directions and levels.
+which the truth does with probability at most 6·δ'·log₂T for each test (a Bernstein inequality in terms of
+the squares themselves). δ' spreads delta over rounds, directions and levels.
 
-Scaling a test vector and its clip level together changes nothing, and ``u`` and ``-u`` test the same: half a sphere
-of directions with the levels 1, 1/2, … 1/T is the whole family of the papers. The sums need only the count, mean and
-squared deviations of every action, so a test costs the same however much was measured.
+Scaling a test vector and its clip level together changes nothing, and ``u`` and ``-u`` test the same: half
+a sphere of directions with the levels 1, 1/2, … 1/T is the whole family of the papers. The sums need only
+the count, mean and squared deviations of every action, so a test costs the same however much was measured.
 
-Parameters are cubes. A cube is dropped only if all of it fails the same test: both sides are followed over the whole
-cube, the left one exactly (it is linear), the right one by the triangle inequality. So the cubes that are left contain
-the confidence set, whatever the resolution; they are halved as long as there is room for them.
+Parameters are cubes. A cube is dropped only if all of it fails the same test: both sides are followed over
+the whole cube, the left one exactly (it is linear), the right one by the triangle inequality. So the cubes
+that are left contain the confidence set, whatever the resolution; they are halved as long as there is room
+for them.
 """
 
 import itertools

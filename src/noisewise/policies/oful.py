@@ -1,7 +1,7 @@
 """OFUL (Abbasi-Yadkori, Pál and Szepesvári 2011): optimism that takes all measurements for equally good.
 
-Each round: measure the action of the largest ``<θ̂, a> + β·‖a‖``, learn it with the assumed sigma ``s``. With the
-default radius ``β = √(2·log(1/δ) + log det(V/λ)) + √λ·B``, where ``V = λ·I + Σ a aᵀ/s²``.
+Each round: measure the action of the largest ``<θ̂, a> + β·‖a‖``, learn it with the assumed sigma ``s``.
+With the default radius ``β = √(2·log(1/δ) + log det(V/λ)) + √λ·B``, where ``V = λ·I + Σ a aᵀ/s²``.
 """
 
 from typing import Any, NamedTuple, Unpack
@@ -104,7 +104,7 @@ RULE = Rule(
     order_free=True,
     reference="Abbasi-Yadkori, Pál and Szepesvári, NeurIPS 2011",
     year=2011,
-    guarantee="anytime certificate if no sigma exceeds the assumed one; cumulative regret d·√T, up to logarithms",
+    guarantee="anytime certificate if sigma ≤ noise_level; cumulative regret d·√T, up to logarithms",
     cost="n·dim + dim²",
 )
 

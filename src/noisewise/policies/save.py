@@ -1,30 +1,35 @@
 """SAVE (Zhao, He, Zhou, Zhang and Gu 2023): layers that estimate the variance themselves.
 
-Layer ``l = 1…L`` has its own least squares with the ridge 4⁻ˡ. Each round ``k`` of ``K``, from layer 1 on, all actions
-remaining at first, with ``α = 1/(R·K^1.5)`` and ``L = ⌈log₂(1/α)⌉``:
+Layer ``l = 1…L`` has its own least squares with the ridge 4⁻ˡ. Each round ``k`` of ``K``, from layer 1 on,
+all actions remaining at first, with ``α = 1/(R·K^1.5)`` and ``L = ⌈log₂(1/α)⌉``:
 
 1. if every remaining action has ``‖a‖ ≤ α``: measure the most optimistic one, learn nothing;
-2. else if every one has ``‖a‖ ≤ 2⁻ˡ``: keep those with a mean within ``2·2⁻ˡ·β_l`` of the best, go to layer ``l+1``;
+2. else if every one has ``‖a‖ ≤ 2⁻ˡ``: keep those with a mean within ``2·2⁻ˡ·β_l`` of the best, go to layer
+   ``l+1``;
 3. else measure the widest and learn it in this layer with the weight ``w² = 4⁻ˡ/‖a‖²``; then, with
    ``G = log(4(k+1)²L/δ)`` and ``H = log(4k²L/δ)``,
    ``β_l = 16·2⁻ˡ·√((8·Var + 6R²·G + 16·4⁻ˡ)·H) + 6·2⁻ˡ·R·H + 2·2⁻ˡ``.
 
-``Var`` is the weighted sum of squared residuals of the layer if ``2ˡ ≥ 64·√G``, else R² per measurement. With R = 1
-that is layer 9, after millions of measurements: the guarantee is asymptotic, ``scale`` and ``trust_after`` are there
-to see its idea at work earlier. What is reported and recommended is the deepest layer in which no remaining
-action is wide, among the actions that remain.
+Actions longer than 1 and other bounds on θ are brought to these units first. δ is a third of ``delta``,
+because the theorem holds with probability 1 - 3δ.
+
+``Var`` is the weighted sum of squared residuals of the layer if ``2ˡ ≥ 64·√G``, else R² per measurement.
+With R = 1 that is layer 9, after millions of measurements: the guarantee is asymptotic, ``scale`` and
+``trust_after`` are there to see its idea at work earlier. What is reported and recommended is the deepest
+layer in which no remaining action is wide, among the actions that remain.
 """
 
 from typing import Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask, first_largest, most_optimistic
+from noisewise.core.selection import Mask, first_largest
 from noisewise.policies import layers
-from noisewise.policies.layers import Params, State, descend_among, is_wide, layer
+from noisewise.policies.layers import Params, State, descend_among, is_wide
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -32,12 +37,13 @@ from noisewise.policies.rule import Rule
 
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
-    """The widest remaining action of the layer where the walk ends; if all are narrow, the most optimistic."""
+    """The widest remaining action of the layer where the walk ends; if it is narrow, the most optimistic."""
     level, remaining = descend_among(params, state, allowed)
-    widest = first_largest(state.layers.squared_widths[level], remaining)
-    if is_wide(params, state.layers.squared_widths, level, widest):
+    means, squared_widths = state.layers.means, state.layers.squared_widths
+    widest = first_largest(squared_widths[level], remaining)
+    if is_wide(params, squared_widths, level, widest):
         return widest
-    return most_optimistic(layer(state.layers, level), remaining, state.radii[level])
+    return first_largest(means[level] + state.radii[level] * np.sqrt(squared_widths[level]), remaining)
 
 
 RULE = Rule(

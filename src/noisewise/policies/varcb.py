@@ -1,16 +1,17 @@
-"""VarCB (Jia, Qian, Rakhlin and Wei 2024), our reconstruction: chance by inverse gaps, sharper in quiet rounds.
+"""VarCB (Jia, Qian, Rakhlin and Wei 2024), our reconstruction: chance by gaps, sharper in quiet rounds.
 
 Each round, sigma being known before the choice, with weights, radius, α and γ² of Weighted OFUL+ and
 ``s² = max(σ², α²)``:
 
 1. an action is plausible if its upper bound reaches the largest lower bound;
 2. if ``γ²·‖a‖ > s²`` for a plausible action: measure the widest plausible one;
-3. else, with S the sum of s² over all rounds that came here, this one included,
-   ``η = √(8·n·S/E)`` and ``E = d·log(1 + T·A²/(d·λ·α²)) + log(1/δ)``: measure a plausible action ``a`` other than
-   the best with probability ``1/(m + (η/s²)·gap(a))``, m the number of plausible ones, else the best;
+3. else, with S the sum of s² over all rounds that came here, this one included, ``η = √(8·n·S/E)`` and
+   ``E = d·log(1 + T·A²/(d·λ·α²)) + log(1/δ)``: measure a plausible action ``a`` other than the best with
+   probability ``1/(m + (η/s²)·gap(a))``, m the number of plausible ones, else the best;
 4. learn it with the sigma ``√max(s², γ²·‖a‖)``.
 
-Only the abstract could be read: the two branches and the rate are the paper's, thresholds and constants are ours.
+Only the abstract could be read: the two branches and the rate are the paper's, thresholds and constants are
+ours.
 """
 
 import math

@@ -1,16 +1,18 @@
-"""VOFUL (Zhang, Yang, Ji and Du 2021): optimism over a confidence set made of many small tests, blind to sigma.
+"""VOFUL (Zhang, Yang, Ji and Du 2021): optimism over a set made of many small tests, blind to sigma.
 
-Each round: measure the action of the largest ``<θ, a>`` over all ``θ`` in the ball that pass every test on all
-measurements so far; among equals, the widest. A test has a direction and a clip level, see `noisewise.policies.nets`.
+Each round: measure the action of the largest ``<θ, a>`` over all ``θ`` in the ball that pass every test on
+all measurements so far; among equals, the widest. A test has a direction and a clip level, see
+`noisewise.policies.nets`.
 
-The set has no closed form. In the original it runs over nets of about T^(3d) points; here directions and parameters
-have nets of the sizes below, in such a way that the set is never too small. Its cost grows like
-``cubes·n·directions·log T`` for every new set, and its resolution fades with the dimension: 4 at most. A set stays
-in use until the measurements have grown by the share ``refresh``; an older set is as valid, only larger.
+The set has no closed form. In the original it runs over nets of about T^(3d) points; here directions and
+parameters have nets of the sizes below, in such a way that the set is never too small. Its cost grows like
+``cubes·n·directions·log T`` for every new set, and its resolution fades with the dimension: 4 at most. A
+set stays in use until the measurements have grown by the share ``refresh``; an older set is as valid, only
+larger.
 
 The original could not be read. The shape of the set is restated by Chen, Jain and Luo (ICML 2022), with the
-inequality that our constants come from. No test can exclude anything before ``64·q`` measurements, about 1500 for
-T = 10⁴ in the plane: until then the rule measures the widest of the longest actions.
+inequality that our constants come from. No test can exclude anything before ``64·q`` measurements, about
+1500 for T = 10⁴ in the plane: until then the rule measures the widest of the longest actions.
 """
 
 from typing import Any, NamedTuple, Unpack
@@ -68,7 +70,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     """Check the options, lay out the tests."""
     if actions.dim > MOST_FEATURES:
         raise ValueError(
-            f"`actions` must have at most {MOST_FEATURES} features for {options['set']!r}, whose confidence set "
+            f"`actions` must have at most {MOST_FEATURES} features for {options['set']!r}, whose set "
             f"is a net that grows exponentially with them; got {actions.dim}. (nw.save has a like guarantee.)"
         )
     rounds = check_count("horizon", horizon)
@@ -147,7 +149,7 @@ def wants_plan(params: Params, state: State) -> bool:
 
 
 def plan(params: Params, state: State) -> None:
-    """Make the set anew from all measurements: from the whole ball, or for VOFUL2 from what was left of it."""
+    """Make the set anew from all measurements: of the whole ball, or for VOFUL2 of what was left of it."""
     if params.for_good:
         before = Cubes(state.cubes[: int(state.size[0])], float(state.size[1]))
     else:

@@ -6,8 +6,9 @@ Each round ``k`` of ``K``, with ``R`` the bound on the noise, ``α = 1/√K`` an
 2. learn it with the sigma ``√max(σ², α², γ²·‖a‖)``, its width ``‖a‖`` taken before;
 3. ``β = 12·√(d·log(1 + k·A²/(α²·d·λ))·z) + 30·z·R/γ²`` with ``z = log(32·(log(γ²/α) + 1)·k²/δ)``.
 
-The theorem behind the radius was read where two papers of ICML 2023 restate it. Its constants are worked out
-from there: noise and action divided by the sigma that enters have variance at most 1 and product at most R/γ².
+The theorem behind the radius was read where two papers of ICML 2023 restate it. Its constants are worked
+out from there: noise and action divided by the sigma that enters have variance at most 1 and product at
+most R/γ².
 """
 
 import math
