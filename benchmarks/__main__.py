@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "live", "designs")
+NAMES = ("starting", "rounds", "live", "designs", "infinite_sets")
 
 
 def main() -> None:
