@@ -13,7 +13,19 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "rules", "live", "designs", "transductive", "heavy_tails", "vage", "study", "workers")
+NAMES = (
+    "starting",
+    "rounds",
+    "rules",
+    "live",
+    "designs",
+    "transductive",
+    "infinite_sets",
+    "heavy_tails",
+    "vage",
+    "study",
+    "workers",
+)
 
 
 def main() -> None:

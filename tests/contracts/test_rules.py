@@ -12,11 +12,12 @@ OPTIONS = {
     "vaee_as_printed": {"sigma_min": 1e-3},
     # So that phases end within the histories of the checks: only then does the order matter.
     "phased_elimination": {"scale": 0.05},
-    **dict.fromkeys(("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown"), {"horizon": 60}),
+    **{key: {"horizon": 60} for key in ("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown")},
     # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
-    **dict.fromkeys(
-        ("voful", "voful2"), {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
-    ),
+    **{
+        key: {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
+        for key in ("voful", "voful2")
+    },
 }
 VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},

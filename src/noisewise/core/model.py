@@ -164,13 +164,18 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
         return rows.start + np.flatnonzero(worn) if worn.any() else NOBODY
 
     worn = np.concatenate(map_rows(learn, n))
-    if refresh_all or worn.size:
-        refresh(model, np.arange(n) if refresh_all else worn)
+    far = float(model.pivots @ model.factor[:, dim] ** 2)
+    recentring = far > FAR or model.tally[SINCE_CENTRED] >= RECENTRE_AFTER
+    if recentring:
+        _move_centre(model, theta(model))
+    stale = np.arange(n) if refresh_all else worn
+    if stale.size:
+        refresh(model, stale, means_too=recentring)
     if refresh_all:
         model.tally[AGE] = 0.0
-    far = float(model.pivots @ model.factor[:, dim] ** 2)
-    if far > FAR or model.tally[SINCE_CENTRED] >= RECENTRE_AFTER:
-        recentre(model)
+    if recentring:
+        # Rows that were refreshed have their means: no row is read more than twice in a round.
+        _predict(model, stale)
 
 
 def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
@@ -214,8 +219,8 @@ def rotate_in(model: Factored, row: Floats, weight: float) -> None:
     model.tally[RESIDUAL] += weight * float(row[-1]) ** 2
 
 
-def refresh(model: Model, stale: NDArray[np.intp]) -> None:
-    """Recompute the squared widths of some actions: ``‖D^(-1/2)·U⁻ᵀa‖²``."""
+def refresh(model: Model, stale: NDArray[np.intp], *, means_too: bool = False) -> None:
+    """Recompute the squared widths of some actions, ``‖D^(-1/2)·U⁻ᵀa‖²``, and if wanted their means."""
     dim = model.columns.shape[0]
     upper = np.asfortranarray(model.factor[:, :dim])
     solve_many = fortran.routines().solve_many
@@ -224,6 +229,8 @@ def refresh(model: Model, stale: NDArray[np.intp]) -> None:
         for start in range(rows.start, rows.stop, SOLVED_TOGETHER):
             batch = stale[start : min(start + SOLVED_TOGETHER, rows.stop)]
             vectors = model.columns.T[batch].astype(np.float64, copy=False)
+            if means_too:
+                model.means[batch] = vectors @ model.centre
             halves = solve_many(1.0, upper, vectors.T, trans_a=1, diag=1, overwrite_b=1).T
             exact = np.square(halves) @ model.reciprocals
             model.squared_widths[batch] = exact
@@ -243,15 +250,28 @@ def set_theta(model: Model, estimate: Floats) -> None:
     For rules with an estimate of their own: they fold each measurement as if it came out as expected, which
     grows V alone, and then set theirs. Means, `theta`, `distance_to` and all that is made of them follow.
     """
-    dim, n = model.columns.shape
+    _move_centre(model, estimate)
+    _predict(model, NOBODY)
+
+
+def _move_centre(model: Model, estimate: Floats) -> None:
     model.centre[:] = estimate
-    model.factor[:, dim] = 0.0
+    model.factor[:, -1] = 0.0
     model.tally[SINCE_CENTRED] = 0.0
 
-    def predict(rows: slice) -> None:
-        project(model, model.centre, rows, model.means[rows])
 
-    map_rows(predict, n)
+def _predict(model: Model, done: NDArray[np.intp]) -> None:
+    """Recompute the means from the centre, but for the actions that are done (ascending)."""
+
+    def predict(rows: slice) -> None:
+        first, last = np.searchsorted(done, (rows.start, rows.stop))
+        if first == last:
+            project(model, model.centre, rows, model.means[rows])
+        elif last - first < rows.stop - rows.start:
+            others = np.delete(np.arange(rows.start, rows.stop), done[first:last] - rows.start)
+            model.means[others] = model.columns.T[others].astype(np.float64, copy=False) @ model.centre
+
+    map_rows(predict, model.means.size)
 
 
 @kernel
