@@ -101,7 +101,7 @@ def _checks(checks: Sequence[Check], sections: Sequence[Section] = ()) -> str:
     items = [
         f'<li><span class="mark {"held" if check.passed else "failed"}">'
         f"{'holds' if check.passed else 'FAILS'}</span>"
-        f"<span>{link}{_words(check.name)}. {_words(check.detail)}.</span></li>"
+        f"<span>{link}{_words(check.name)}: {_words(check.detail)}.</span></li>"
         for check, link in zip(checks, links, strict=True)
     ]
     return '<ul class="checks">\n' + "\n".join(items) + "\n</ul>"
