@@ -33,12 +33,13 @@ SMALL = [Cell("soare", "flat", {"dim": 3, "reach": 30.0}), Cell("sphere", "log-u
 def test_the_grid_is_five_instances_under_six_schedules():
     assert len(CELLS["grid"]) == 30
     assert len({cell.name for cell in CELLS["all"]}) == len(CELLS["all"])
-    assert {cell.instance for cell in CELLS["all"]} == set(nw.instances.NAMES)
+    # All but those whose actions change from round to round or cannot be listed.
+    assert {cell.instance for cell in CELLS["all"]} == set(nw.instances.NAMES) - {"he-gu", "ball", "signs"}
     assert cells_named(["soare-6"]) == [cell for cell in CELLS["grid"] if cell.instance == "soare"]
     assert cells_named(["soare-6", "grid"])[0] in CELLS["grid"]
     assert len(cells_named(["soare-6", "grid"])) == 30
-    with pytest.raises(ValueError, match=r"got 'gird'. Did you mean 'grid'\?"):
-        cells_named(["gird"])
+    with pytest.raises(ValueError, match=r"got 'gridd'. Did you mean 'grid'\?"):
+        cells_named(["gridd"])
 
 
 @pytest.mark.parametrize("cell", CELLS["all"], ids=lambda cell: cell.name)
