@@ -6,6 +6,7 @@ from noisewise.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
+    from noisewise.charts.plane import set_in_the_plane as set_in_the_plane
     from noisewise.charts.pulls import who_was_measured as who_was_measured
     from noisewise.charts.regret import regret_over_precision as regret_over_precision
     from noisewise.charts.regret import regret_over_rounds as regret_over_rounds
@@ -19,6 +20,7 @@ __all__ = [
     "regret_over_precision",
     "regret_over_rounds",
     "save_chart",
+    "set_in_the_plane",
     "who_was_measured",
     "widths_per_option",
 ]
@@ -31,6 +33,7 @@ __getattr__ = lazy_names(
         "regret_over_precision": "noisewise.charts.regret",
         "regret_over_rounds": "noisewise.charts.regret",
         "save_chart": "noisewise.charts.save",
+        "set_in_the_plane": "noisewise.charts.plane",
         "who_was_measured": "noisewise.charts.pulls",
         "widths_per_option": "noisewise.charts.widths",
     },
