@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
     from noisewise.charts.lines import lines_with_bands as lines_with_bands
     from noisewise.charts.panels import lines_in_panels as lines_in_panels
+    from noisewise.charts.plane import set_in_the_plane as set_in_the_plane
     from noisewise.charts.pulls import who_was_measured as who_was_measured
     from noisewise.charts.ratios import ratio_heat_map as ratio_heat_map
     from noisewise.charts.ratios import ratio_intervals as ratio_intervals
@@ -29,6 +30,7 @@ __all__ = [
     "regret_over_precision",
     "regret_over_rounds",
     "save_chart",
+    "set_in_the_plane",
     "who_was_measured",
     "widths_per_option",
 ]
@@ -46,6 +48,7 @@ __getattr__ = lazy_names(
         "regret_over_precision": "noisewise.charts.regret",
         "regret_over_rounds": "noisewise.charts.regret",
         "save_chart": "noisewise.charts.save",
+        "set_in_the_plane": "noisewise.charts.plane",
         "who_was_measured": "noisewise.charts.pulls",
         "widths_per_option": "noisewise.charts.widths",
     },

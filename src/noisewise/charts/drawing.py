@@ -22,7 +22,13 @@ class Drawing:
         return alt.Chart(alt.NamedData(name=name))
 
     def finish(
-        self, *, title: str, subtitle: list[str], height: int = HEIGHT, margin: int = 0
+        self,
+        *,
+        title: str,
+        subtitle: list[str],
+        height: int = HEIGHT,
+        width: int = WIDTH,
+        margin: int = 0,
     ) -> alt.LayerChart:
         """The chart, with title, subtitle, spoken description and the common look.
 
@@ -30,14 +36,15 @@ class Drawing:
             title: One sentence.
             subtitle: Sentences, each on its own line.
             height: Of the plotting area.
+            width: Of the plotting area.
             margin: Pixels used right of the plotting area, where title and subtitle may reach.
         """
-        lines = [line for sentence in subtitle for line in wrap(sentence, WIDTH + margin, 6.1)]
+        lines = [line for sentence in subtitle for line in wrap(sentence, width + margin, 6.1)]
         return alt.LayerChart(
             layer=self.layers,
-            width=WIDTH,
+            width=width,
             height=height,
-            title=alt.TitleParams(text=wrap(title, WIDTH + margin, 8.5), subtitle=lines),
+            title=alt.TitleParams(text=wrap(title, width + margin, 8.5), subtitle=lines),
             description=" ".join(text if text.endswith(".") else f"{text}." for text in (title, *subtitle)),
             datasets=self.tables,
             config=config(),
