@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "rules", "live", "designs")
+NAMES = ("starting", "rounds", "rules", "live", "designs", "transductive")
 
 
 def main() -> None:
