@@ -110,6 +110,9 @@ def _source_of(name: str) -> tuple[bytes, set[str]]:
     if file is None or not Path(file).is_file():
         return b"", set()
     source = Path(file).read_bytes()
+    if Path(file).suffix != ".py":
+        # A page with code on it: what it imports cannot be read off, so everything counts.
+        return source, {loaded for loaded in sys.modules if loaded.startswith("noisewise.")}
     imported = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
