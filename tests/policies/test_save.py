@@ -1,0 +1,210 @@
+"""SAVE and its layers, held to the paper's box and to what follows from it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise.core.model import TOLD
+from noisewise.policies.layers import learning_layer
+
+
+def first_largest(values, rows):
+    tolerance = 1e-9 * max(abs(values[k]) for k in rows)
+    return next(k for k in rows if values[k] >= max(values[j] for j in rows) - tolerance)
+
+
+class Textbook:
+    """Algorithm 1 with all matrices and sums afresh, in units where actions and parameters are at most 1."""
+
+    def __init__(self, vectors, *, norm_bound, noise_bound, delta, horizon, scale, trust_after):
+        length = max(np.linalg.norm(vector) for vector in vectors)
+        self.unit = length * norm_bound
+        self.vectors, self.bound = vectors / length, noise_bound / self.unit
+        self.alpha = 1 / (self.bound * horizon**1.5)
+        self.depth = max(1, math.ceil(math.log2(1 / self.alpha)))
+        self.delta, self.scale, self.trust_after = delta / 3, scale, trust_after
+        self.samples = {level: [] for level in range(1, self.depth + 1)}
+        self.radii = {level: 2 * 2**-level for level in self.samples}
+        self.rounds = 0
+
+    def fit(self, level):
+        dim = self.vectors.shape[1]
+        precision, weighted = 4.0**-level * np.eye(dim), np.zeros(dim)
+        for action, reward, weight in self.samples[level]:
+            precision += weight**2 * np.outer(self.vectors[action], self.vectors[action])
+            weighted += weight**2 * reward * self.vectors[action]
+        covariance = np.linalg.inv(precision)
+        widths = np.sqrt(np.einsum("ij,jk,ik->i", self.vectors, covariance, self.vectors))
+        return covariance @ weighted, widths
+
+    def choose(self, allowed):
+        remaining, level = sorted(allowed), 1
+        while True:
+            theta, widths = self.fit(level)
+            means = self.vectors @ theta
+            if all(widths[k] <= self.alpha for k in remaining):
+                return first_largest(means + self.radii[level] * widths, remaining), level, False
+            if all(widths[k] <= 2**-level for k in remaining):
+                best = max(means[k] for k in remaining)
+                slack = 2 * 2**-level * self.radii[level]
+                remaining = [k for k in remaining if means[k] >= best - slack]
+                level += 1
+            else:
+                return first_largest(widths**2, remaining), level, True
+
+    def learn(self, action, reward, level):
+        """Learn in this layer (of index 1, 2, …), or nowhere if it is None."""
+        self.rounds += 1
+        if level is None:
+            return
+        _, widths = self.fit(level)
+        self.samples[level].append((action, reward / self.unit, 2.0**-level / widths[action]))
+        theta, _ = self.fit(level)
+        now = math.log(4 * self.rounds**2 * self.depth / self.delta)
+        after = math.log(4 * (self.rounds + 1) ** 2 * self.depth / self.delta)
+        if 2**level >= self.trust_after * math.sqrt(after):
+            variance = sum(w**2 * (r - self.vectors[a] @ theta) ** 2 for a, r, w in self.samples[level])
+        else:
+            variance = self.bound**2 * len(self.samples[level])
+        inner = 8 * variance + 6 * self.bound**2 * after + 2.0 ** (-2 * level + 4)
+        stochastic = 16 * 2**-level * math.sqrt(inner * now) + 6 * 2**-level * self.bound * now
+        self.radii[level] = 2.0 ** (-level + 1) + self.scale * stochastic
+
+
+def random_problem(seed, noise, **options):
+    """Vectors and theta of any length; the noise is a share of the largest possible value."""
+    rng = np.random.default_rng([41, seed])
+    dim = 1 + seed % 2
+    vectors = rng.uniform(0.5, 3.0) * rng.standard_normal((4, dim))
+    theta = rng.standard_normal(dim)
+    norm_bound = 1.2 * float(np.linalg.norm(theta))
+    noise_bound = noise * norm_bound * float(np.linalg.norm(vectors, axis=1).max())
+    options |= {"norm_bound": norm_bound, "noise_bound": noise_bound, "delta": 0.1}
+    return rng, vectors, theta, options
+
+
+@pytest.mark.parametrize(("scale", "trust_after"), [(1.0, 64.0), (1e-3, 64.0), (1e-3, 0.2), (1e-5, 0.2)])
+def test_save_measures_what_the_textbook_measures(scale, trust_after):
+    """Random problems in all units, some rounds with a part of the actions only."""
+    deepest, dropped = 0, 0
+    for seed in range(6):
+        rng, vectors, theta, options = random_problem(
+            seed, 0.5 + 0.2 * seed, scale=scale, trust_after=trust_after, horizon=120
+        )
+        policy, textbook = nw.save(vectors, **options), Textbook(vectors, **options)
+        for t in range(120):
+            allowed = [k for k in range(4) if t % 5 or rng.random() < 0.5] or [0]
+            action, level, learns = textbook.choose(allowed)
+            assert policy.ask(allowed=allowed) == action
+            reward = vectors[action] @ theta + options["noise_bound"] * rng.choice([-1.0, 1.0])
+            policy.tell(action, reward, 1.0)
+            textbook.learn(action, reward, level if learns else None)
+            deepest = max(deepest, level)
+        expected = [textbook.unit * radius for radius in textbook.radii.values()]
+        np.testing.assert_allclose(policy._state.radii, expected, rtol=1e-9)
+        dropped += 4 - policy.estimate().candidates.sum()
+    assert deepest >= 2
+    assert dropped > 0 or scale == 1.0
+
+
+def test_once_all_is_known_the_most_optimistic_action_is_measured():
+    """Noise of a thousandth: what is narrower than α needs no measurement, and the optimistic one is taken."""
+    idle = 0
+    for seed in range(6):
+        rng, vectors, theta, options = random_problem(seed, 1e-3, scale=1e-3, trust_after=64.0, horizon=100)
+        policy, textbook = nw.save(vectors, **options), Textbook(vectors, **options)
+        for _ in range(100):
+            action, level, learns = textbook.choose(range(4))
+            assert policy.ask() == action
+            reward = vectors[action] @ theta + options["noise_bound"] * rng.choice([-1.0, 1.0])
+            policy.tell(action, reward, 1.0)
+            textbook.learn(action, reward, level if learns else None)
+            idle += not learns
+        assert policy.recommend() == np.argmax(vectors @ theta)
+    assert idle > 50
+
+
+@pytest.mark.parametrize(("dim", "n_layers"), [(1, 3), (2, 3), (3, 2)])
+def test_orthonormal_actions_leave_a_layer_after_as_many_pulls_as_computed(dim, n_layers):
+    """d·⌈2·l·ln4/ln(1 + 4⁻ˡ)⌉: 26, 184, 1074 for d = 2."""
+    expected = [dim * math.ceil(2 * k * math.log(4) / math.log1p(4.0**-k)) for k in range(1, n_layers + 1)]
+    policy = nw.save(np.eye(dim), horizon=10_000)
+    for _ in range(sum(expected) + 1):
+        policy.tell(policy.ask(), 0.0, 1.0)
+    counted = policy._state.layers.tally[: n_layers + 1, TOLD]
+    assert counted.tolist() == [*expected, 1.0]
+
+
+def test_a_measurement_has_the_influence_of_its_layer():
+    """The length of w·a in the norm of the old layer is 2⁻ˡ, its weight below 1; no other layer changes."""
+    rng = np.random.default_rng(7)
+    vectors = rng.standard_normal((6, 3))
+    policy = nw.save(vectors, horizon=500)
+    length = np.linalg.norm(vectors, axis=1).max()
+    for _ in range(150):
+        action = policy.ask()
+        before = [precision(policy._state.layers, level, 3) for level in range(4)]
+        level = learning_layer(policy._params, policy._state.layers.squared_widths, action)
+        policy.tell(action, float(rng.standard_normal()), 1.0)
+        after = [precision(policy._state.layers, k, 3) for k in range(4)]
+        for k in range(4):
+            if k != level:
+                np.testing.assert_array_equal(after[k], before[k])
+        a = vectors[action]
+        added = after[level] - before[level]
+        weight = math.sqrt(a @ added @ a) / (a @ a)
+        np.testing.assert_allclose(added, weight**2 * np.outer(a, a), rtol=1e-8, atol=1e-10)
+        influence = weight * math.sqrt(a @ np.linalg.solve(before[level], a))
+        assert influence == pytest.approx(0.5 ** (level + 1), rel=1e-8)
+        assert weight < 1.0
+    assert before[0][0, 0] > length**2 / 4
+
+
+def precision(layers, level, dim):
+    upper = np.eye(dim) + np.triu(layers.factor[level][:, :dim], 1)
+    return upper.T @ np.diag(layers.pivots[level]) @ upper
+
+
+def test_units_do_not_matter():
+    """Actions twice as long and rewards three times as large, with bounds to match: the same actions."""
+    rng = np.random.default_rng(3)
+    vectors, noise = rng.standard_normal((5, 2)), rng.choice([-1.0, 1.0], 200)
+    theta = np.array([0.6, -0.3])
+    options = {"horizon": 200, "scale": 1e-3, "trust_after": 0.2}
+    one = nw.save(vectors, noise_bound=0.4, norm_bound=1.0, **options)
+    two = nw.save(2.0 * vectors, noise_bound=1.2, norm_bound=1.5, **options)
+    for unit in noise:
+        action = one.ask()
+        assert two.ask() == action
+        value = vectors[action] @ theta + 0.4 * unit
+        one.tell(action, value, 1.0)
+        two.tell(action, 3.0 * value, 1.0)
+    assert two.recommend() == one.recommend()
+    assert two.estimate().regret_bound == pytest.approx(3.0 * one.estimate().regret_bound, rel=1e-9)
+
+
+def test_what_is_reported_is_the_deepest_finished_layer():
+    policy = nw.save(np.eye(2), horizon=1000)
+    for t in range(26 + 184):
+        policy.tell(policy.ask(), 0.1, 1.0)
+        widths = policy.estimate().widths
+        if t < 25:
+            assert widths.max() > 0.5
+        elif t < 25 + 184:
+            assert 0.25 < widths.max() <= 0.5
+    assert policy.estimate().widths.max() <= 0.25
+
+
+def test_linnats_for_unknown_variances_learns_in_the_layer_where_it_draws():
+    """Its actions are wide in the first layer that is not finished, whatever is drawn."""
+    rng = np.random.default_rng(11)
+    vectors = rng.standard_normal((8, 2))
+    policy, chosen = nw.linnats_unknown(vectors, horizon=300, scale=1e-3), set()
+    for _ in range(150):
+        state, action = policy._state, policy.ask()
+        chosen.add(action)
+        assert learning_layer(policy._params, state.layers.squared_widths, action) == state.reached[0]
+        policy.tell(action, float(vectors[action] @ [0.3, 0.2] + 0.1 * rng.standard_normal()), 0.1)
+    assert len(chosen) > 3

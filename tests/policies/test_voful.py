@@ -1,0 +1,180 @@
+"""VOFUL and VOFUL2: their sets of tests against sums over all measurements, and what must follow."""
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import noisewise as nw
+from noisewise.policies import nets
+
+MOST_MISSES = int(stats.binom.isf(1e-6, 200, 0.05))
+
+
+def random_data(seed, dim, n_actions, length):
+    """Vectors of at most 1, a parameter in the unit ball, and measurements as (action, value) and sums."""
+    rng = np.random.default_rng([53, seed])
+    vectors = rng.standard_normal((n_actions, dim))
+    vectors /= np.linalg.norm(vectors, axis=1).max()
+    theta = rng.standard_normal(dim)
+    theta *= 0.7 / np.linalg.norm(theta)
+    actions = rng.integers(0, n_actions - 1, length)  # the last one is never measured
+    values = vectors[actions] @ theta + 0.2 * rng.choice([-1.0, 1.0], length)
+    counts = np.bincount(actions, minlength=n_actions).astype(float)
+    means = np.bincount(actions, values, n_actions) / np.maximum(counts, 1.0)
+    deviations = np.bincount(actions, (values - means[actions]) ** 2, n_actions)
+    return vectors, theta, actions, values, nets.Measured(counts, means, deviations)
+
+
+def passes(theta, vectors, actions, values, directions, horizon, noise_bound, q, scale):
+    """Whether a parameter passes all tests, level by level and sample by sample."""
+    residuals = values - vectors[actions] @ theta
+    for direction in directions:
+        for j in range(math.ceil(math.log2(horizon)) + 1):
+            level = 2.0**-j
+            test = np.clip(vectors[actions] @ direction, -level, level)
+            tolerance = 8 * math.sqrt(q * sum(test**2 * residuals**2)) + 16 * noise_bound * level * q
+            if abs(sum(test * residuals)) > scale * tolerance:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_sums_by_action_say_the_same_as_sums_over_all_measurements(dim):
+    """Points as cubes of side 0; levels that are left out change nothing."""
+    outcomes = []
+    for seed in range(6):
+        vectors, theta, actions, values, measured = random_data(seed, dim, 5, 60)
+        directions = nets.half_sphere(dim, 7)
+        tests = nets.make_tests(vectors, directions, horizon=60)
+        points = theta + 0.6 * np.random.default_rng(seed).standard_normal((25, dim))
+        found = nets.survivors(tests, measured, nets.Cubes(points, 0.0), 0.2, 9.0, 0.08)
+        expected = [
+            passes(point, vectors, actions, values, directions, 60, 0.2, 9.0, 0.08) for point in points
+        ]
+        assert found.tolist() == expected
+        outcomes += expected
+    assert 10 < sum(outcomes) < len(outcomes) - 10
+
+
+def test_nothing_is_excluded_before_64_q_measurements_whatever_they_are():
+    """By Cauchy and Schwarz; one measurement more, and a contradiction excludes."""
+    rng = np.random.default_rng(1)
+    vectors, directions = rng.standard_normal((4, 2)) / 4.0, nets.half_sphere(2, 16)
+    q, scale = 5.0, 0.25
+    limit = int(64 * scale**2 * q)
+    points = rng.uniform(-1.0, 1.0, (50, 2))
+    tests = nets.make_tests(vectors, directions, horizon=100)
+    for values in (rng.standard_normal(limit), np.full(limit, 1e6), 10 ** rng.uniform(-3, 9, limit)):
+        actions = rng.integers(0, 4, limit)
+        counts = np.bincount(actions, minlength=4).astype(float)
+        means = np.bincount(actions, values, 4) / np.maximum(counts, 1)
+        deviations = np.bincount(actions, (values - means[actions]) ** 2, 4)
+        measured = nets.Measured(counts, means, deviations)
+        assert nets.survivors(tests, measured, nets.Cubes(points, 0.0), 1e-12, q, scale).all()
+    for count in (limit, limit + 1):
+        alone = nets.Measured(np.array([count, 0.0, 0.0, 0.0]), np.full(4, 1e6), np.zeros(4))
+        alive = nets.survivors(tests, alone, nets.Cubes(points, 0.0), 1e-12, q, scale)
+        assert alive.all() if count == limit else not alive.any()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_the_cubes_that_are_left_contain_all_that_passes(dim):
+    """Ten thousand points of the ball: those that pass lie in a cube; and the cubes are not everything."""
+    for seed in range(4):
+        vectors, _, _, _, measured = random_data(seed, dim, 6, 200)
+        tests = nets.make_tests(vectors, nets.half_sphere(dim, 9), horizon=200)
+        scale = [0.05, 0.05, 0.1][dim - 1]
+        left = nets.shrink(tests, measured, nets.whole_ball(dim), 0.2, 9.0, scale, most=512)
+        points = np.random.default_rng(seed).uniform(-1.0, 1.0, (10_000, dim))
+        points = points[np.linalg.norm(points, axis=1) <= 1.0]
+        good = points[nets.survivors(tests, measured, nets.Cubes(points, 0.0), 0.2, 9.0, scale)]
+        assert len(good) > 0
+        apart = np.abs(good[:, None, :] - left.centres).max(axis=2).min(axis=1)
+        assert np.all(apart <= left.side / 2 + 1e-12)
+        assert len(left.centres) <= 512
+        assert len(left.centres) * left.side**dim < 0.7 * 2.0**dim
+
+
+def test_data_that_nothing_explains_leave_the_set_as_it_was():
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0]])
+    tests = nets.make_tests(vectors, nets.half_sphere(2, 8), horizon=100)
+    absurd = nets.Measured(np.full(2, 50.0), np.full(2, 9.0), np.zeros(2))
+    left = nets.shrink(tests, absurd, nets.whole_ball(2), 0.1, 5.0, 0.01, most=64)
+    assert left.side == 2.0
+    policy = nw.voful2(vectors, horizon=100, scale=0.01)
+    for t in range(60):
+        policy.tell(t % 2, 9.0, 1.0)
+    assert 0 <= policy.ask() < 2
+    assert policy.estimate().candidates.all()
+
+
+def run(policy, vectors, theta, rounds, noise):
+    """Measure and keep the upper bounds of every set."""
+    rng = np.random.default_rng(2)
+    uppers = []
+    for _ in range(rounds):
+        action = policy.ask()
+        policy.tell(action, vectors[action] @ theta + noise * rng.choice([-1.0, 1.0]), noise)
+        uppers.append(policy._state.upper.copy())
+    return uppers
+
+
+@pytest.mark.parametrize("name", ["voful", "voful2"])
+def test_they_find_the_best_action_and_their_bounds_hold(name):
+    angles = np.linspace(0.0, math.pi, 8)
+    vectors = 2.0 * np.column_stack([np.cos(angles), np.sin(angles)])
+    theta = np.array([0.1, 0.35])
+    policy = nw.make_policy(name, vectors, horizon=200, scale=0.1, noise_bound=0.05, cubes=512)
+    uppers = run(policy, vectors, theta, 200, noise=0.05)
+    best = int(np.argmax(vectors @ theta))
+    assert policy.recommend() == best
+    assert np.all(uppers[-1] >= vectors @ theta)
+    assert uppers[-1].max() < 1.5
+    assert policy.estimate().candidates.sum() < 8
+    assert policy.ask() == best
+    if name == "voful2":
+        assert all(np.all(later <= earlier) for earlier, later in itertools.pairwise(uppers))
+
+
+def test_before_anything_is_excluded_the_widest_action_is_measured():
+    """All upper bounds tie: storage order must not decide what is measured for a thousand rounds."""
+    policy = nw.voful(np.vstack([np.eye(2), -np.eye(2)]), horizon=1000)
+    actions = []
+    for _ in range(20):
+        actions.append(policy.ask())
+        policy.tell(actions[-1], 0.0, 1.0)
+    assert actions == [0, 1] * 10
+
+
+def coverage_misses(name, scale):
+    """Of 200 runs of 2000 rounds in the plane: how often theta left the box around the set."""
+    instance = nw.instances.sphere(5, 2)
+    schedule = nw.schedules.named("log-uniform", low=0.02, high=0.5)
+    env = instance.environment(schedule, noise="rademacher")
+    nets_and_scale = {"scale": scale, "refresh": 0.2, "directions": 8, "cubes": 128}
+    policy = nw.make_policy(name, instance.actions, horizon=2000, noise_bound=0.5, **nets_and_scale)
+    sim = nw.simulate(policy, env, horizon=2000, replications=200, checkpoints=np.arange(1300, 2001, 20))
+    return int((sim.distance > sim.radius).any(axis=1).sum())
+
+
+@pytest.mark.parametrize("name", ["voful", "voful2"])
+def test_the_set_holds_theta(name):
+    """At scale 1 the tests can exclude something in the last third."""
+    assert coverage_misses(name, scale=1.0) <= MOST_MISSES
+
+
+def test_a_set_that_is_too_small_is_caught():
+    assert coverage_misses("voful2", scale=0.004) > MOST_MISSES
+
+
+def test_too_many_features_are_refused_in_one_sentence():
+    sentence = (
+        "`actions` must have at most 4 features for 'voful2', whose set is a net that grows exponentially "
+        "with them; got 5. (nw.save has a like guarantee.)"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        nw.voful2(np.eye(5), horizon=100)
