@@ -1,6 +1,7 @@
 """The command line as people and scripts use it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -174,14 +175,31 @@ def test_an_interrupt_keeps_the_finished_rules(monkeypatch, tmp_path):
     assert [r.policy for r in nw.load_simulations(tmp_path / "runs.parquet")] == ["vaee"]
 
 
-def test_the_demo_draws_its_chart_and_says_what_was_seen(tmp_path):
-    result = run("demo", "--out", tmp_path / "demo")
+def test_the_race_draws_its_chart_and_says_what_was_seen(tmp_path):
+    result = run("demo", "--rules", "--out", tmp_path / "demo")
     assert result.exit_code == 0
     assert "vaee won" in result.stdout
     assert "harmonic mean of the variances" in result.stdout
     assert (tmp_path / "demo" / "race.html").stat().st_size > 100_000
-    content = json.loads(run("demo", "--out", tmp_path / "demo", "--json").stdout)
+    content = json.loads(run("demo", "--rules", "--out", tmp_path / "demo", "--json").stdout)
     assert content["runs"][0]["policy"] == "vaee"
+
+
+def test_the_demo_certifies_a_language_model(tmp_path):
+    result = run("demo", "--out", tmp_path / "demo")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "below the best of 223, with 95 % confidence. Stopping is allowed (eps 3)." in text
+    assert re.search(r"It took \d+ measurements\. Measuring all 223 models equally often", text)
+    assert (tmp_path / "demo" / "models.html").stat().st_size > 100_000
+    content = json.loads(run("demo", "--out", tmp_path / "demo", "--json").stdout)
+    assert content["study"] == "models-2"  # the first run is kept
+    bounds = [look["bound"] for look in content["course"] if look["bound"] is not None]
+    assert content["certificate"]["reached"]
+    assert bounds[-1] <= 3.0 < bounds[0]
+    assert content["uniform"] > 3 * content["measurements"]
+    study = nw.load_study(tmp_path / "demo" / "models.db", "models-2", read_only=True)
+    assert study.certificate().sentence == content["certificate"]["sentence"]
 
 
 def test_the_reference_page_is_fresh():

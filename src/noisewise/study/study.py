@@ -14,6 +14,7 @@ from noisewise.study.certificate import Certificate
 from noisewise.study.certifying import certify
 from noisewise.study.changing import added_options, amended, policy_choice, require_reason
 from noisewise.study.check import Check, check_fit
+from noisewise.study.intervals import draw
 from noisewise.study.logs import write_log
 from noisewise.study.show import as_html, number
 from noisewise.study.specification import Specification
@@ -71,6 +72,11 @@ class Study:
         """What was noticed when the catalogue was read."""
         features = self._state.whitening.notes if self._state.whitening else ()
         return [*self.specification.catalogue.notes, *features]
+
+    @property
+    def policy(self) -> str:
+        """Who asks."""
+        return self._state.policy.name
 
     @property
     def n_measurements(self) -> int:
@@ -161,7 +167,7 @@ class Study:
         Args:
             measurements: The table.
             match: Take a row that names only its option for the answer to the oldest suggestion of that
-                option that is under way.
+                option that is under way; leave rows without any result for later.
         """
         rows = read_rows(measurements)
         first, fresh = 0, []
@@ -272,6 +278,15 @@ class Study:
         """The log, or its beginning."""
         events = self._storage.read(self.name)
         return events if until is None else events[:until]
+
+    def chart(self, most: int = 40) -> Any:
+        """The certificate's own intervals: how far each difference to the recommended option can be off.
+
+        Args:
+            most: Options shown, the best ones.
+        """
+        self._catch_up()
+        return draw(self._now(), self._judge()[1], most)
 
     def export(self, path: str | PathLike[str]) -> None:
         """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""

@@ -137,7 +137,8 @@ def read_many(
         state: The study before them.
         rows: Arguments of `tell`.
         now: The time.
-        match: Whether rows that name only an option answer suggestions that are under way.
+        match: Whether rows that name only an option answer suggestions that are under way, and empty rows
+            are left for later.
     """
     fresh: list[dict[str, Any]] = []
     keys: dict[str, dict[str, Any]] = {}
@@ -145,6 +146,8 @@ def read_many(
     for job in state.open_jobs(now) if match else ():
         waiting.setdefault(job.option, []).append(job.id)
     for row, given in enumerate(rows, start=1):
+        if match and not any(name in given for name in ("value", *ERROR_WAYS)):
+            continue  # a sheet may come back with rows that nobody measured yet
         body = read_told(state, given, now=now, row=row)
         if earlier_with_key(state, body, f"row {row}: ") is not None:
             continue
