@@ -30,21 +30,24 @@ def race(out: Path, seed: int, json: bool) -> None:
     env = instance.environment(nw.schedules.named("rare-quiet"))
     screen = console()
     results: list[Any] = []
+    racers: dict[str, Any] = {}
     if not json:
         screen.print(INTRODUCTION)
     with Live(console=screen, refresh_per_second=8, transient=True) as live:
         for label, name, options in RACERS:
             if not json:
                 # The first run compiles each rule; later runs read it from the disk.
-                live.update(_standings(results, f"{label} is running … (the first time: compiling, too)"))
+                note = f"{label} is running … (the first time: compiling, too)"
+                live.update(_standings(results, racers, note))
             policy = nw.make_policy(name, instance.actions, **options)
+            racers[label] = policy
             simulation = nw.simulate(policy, env, horizon=HORIZON, replications=REPLICATIONS, seed=seed)
             results.append(replace(simulation, policy=label))
-    chart = _draw(results, out)
+    chart = _draw(results, racers, out)
     if json:
         print_json("race", {"runs": [summary_row(r) for r in results], "written": [chart] if chart else []})
         return
-    screen.print(_standings(results, ""))
+    screen.print(_standings(results, racers, ""))
     screen.print(_what_was_seen(results, env, seed))
     if chart:
         screen.print(f"\nThe race as a chart: {chart}")
@@ -57,18 +60,18 @@ and nobody knows beforehand which. {REPLICATIONS} races, the same noise for ever
 """
 
 
-def _standings(results: list[Any], note: str) -> Any:
+def _standings(results: list[Any], racers: dict[str, Any], note: str) -> Any:
     from rich.console import Group
 
     if not results:
         return note
-    return Group(regret_table(results, f"After {HORIZON} measurements"), note)
+    return Group(regret_table(results, f"After {HORIZON} measurements", racers), note)
 
 
-def _draw(results: list[Any], folder: Path) -> str | None:
+def _draw(results: list[Any], racers: dict[str, Any], folder: Path) -> str | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        draw_regret(results, folder / "race.html")
+        draw_regret(results, folder / "race.html", racers)
     except ModuleNotFoundError as missing:
         typer.echo(str(missing), err=True)
         return None
