@@ -133,6 +133,19 @@ def readings(rng: np.random.Generator) -> Any:
     return nw.create_study(options=names, eps=0.5), truth, measure
 
 
+def instruments(rng: np.random.Generator) -> Any:
+    """Three readings each, on two instruments of unknown and very different scatter."""
+    names = [f"o{k}" for k in range(4)]
+    truth = dict(zip(names, close_values(rng, 4, 0.5), strict=True))
+
+    def measure(option: str) -> Told:
+        which = int(rng.integers(2))
+        readings = truth[option] + (0.2, 0.8)[which] * rng.standard_normal(3)
+        return {"values": readings.tolist(), "instrument": f"i{which}"}
+
+    return nw.create_study(options=names, eps=0.5), truth, measure
+
+
 def without_error_bars(rng: np.random.Generator) -> Any:
     """Nobody knows the error bars."""
     names = [f"o{k}" for k in range(4)]
@@ -190,6 +203,7 @@ WORLDS: dict[str, tuple[World, bool]] = {
     "blocks": (blocks, False),
     "differences": (differences, False),
     "values of three": (readings, False),
+    "values of three, two instruments": (instruments, False),
     "no error bars": (without_error_bars, False),
     "successes of trials": (counts, False),
     "linear, asked and un-asked": (linear, True),

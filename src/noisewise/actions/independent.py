@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from noisewise.actions.finite import ActionSet
-from noisewise.core.independent import Separate, separate
+from noisewise.core.independent import NO_VECTORS, Separate, separate
 
 
 class IndependentOptions(ActionSet):
@@ -31,11 +31,8 @@ class IndependentOptions(ActionSet):
         return self._separate
 
     def __getattr__(self, name: str) -> Any:
-        if name == "vectors":  # a rule that looks at vectors has nothing to look at
-            raise ValueError(
-                "this rule looks at the options' feature vectors, and independent options have none: "
-                'choose another policy, such as "vaee", or model="linear".'
-            )
+        if name == "vectors":
+            raise ValueError(NO_VECTORS)
         raise AttributeError(f"IndependentOptions has no attribute {name!r}")
 
     @property

@@ -15,6 +15,7 @@ rules do not notice. Simulations use the other model.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,14 @@ Rows = NDArray[np.int64]
 LOG_DET, TOTAL_PRECISION, TOLD, AGE = range(4)
 
 
-class Separate(NamedTuple):
+NO_VECTORS = (
+    "this rule looks at the options' feature vectors, and independent options have none: "
+    'choose another policy, such as "vaee", or model="linear".'
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Separate:
     """What stands for the vectors of options that have none: how many, and which the border touches."""
 
     n: int
@@ -39,6 +47,10 @@ class Separate(NamedTuple):
     def shape(self) -> tuple[int, int]:
         """Unknowns and options, like the shape of a matrix of columns."""
         return self.n + self.border, self.n
+
+    def __array__(self, *_: Any, **__: Any) -> Floats:
+        """Refused: a rule that computes with vectors has nothing to compute with."""
+        raise ValueError(NO_VECTORS)
 
 
 def separate(n: int) -> Separate:

@@ -85,7 +85,9 @@ def create_study(
         version=__version__,
         **question,
     )
-    Chooser(Analysis(State(specification)), specification.policy)  # refuses what this model cannot do
+    # A first choice, thrown away: a policy that this model cannot serve refuses now and not later.
+    state = State(specification)
+    Chooser(Analysis(state), specification.policy).choose(state.allowed(), None, 1)
     storage = open_store(store, create=True)
     storage.create(specification.name, specification.to_plain())
     return Study(storage, specification.name, clock)

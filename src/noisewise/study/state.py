@@ -50,6 +50,7 @@ class State:
         self.changed = False
         self.measurements = Measurements()
         self.told: list[dict[str, Any]] = []  # the present content of each measurement
+        self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
         self.keys: dict[str, int] = {}
         self.pairs: set[tuple[int, int]] = set()
@@ -126,6 +127,7 @@ class State:
         content = body["content"]
         plus, minus = self._rows(content)
         self.measurements.replace(body["number"], plus, minus, content)
+        self.superseded.setdefault(body["number"], []).append(self.told[body["number"] - 1])
         self.told[body["number"] - 1] = content
         if minus != NOBODY:
             self.pairs.add((min(plus, minus), max(plus, minus)))

@@ -164,13 +164,17 @@ def read_many(
 
 
 def earlier_with_key(state: State, body: dict[str, Any], where: str = "") -> int | None:
-    """The number of a measurement that was told with the same key and content; another content is refused."""
+    """The number of a measurement that was told with the same key and content; another content is refused.
+
+    What was told before a correction counts as told, too: importing the same file again changes nothing.
+    """
     number = state.keys.get(body.get("key", ""))
     if number is None or "key" not in body:
         return None
     told = state.told[number - 1]
-    if all(told.get(part) == body.get(part) for part in CONTENT):
-        return number
+    for version in (told, *state.superseded.get(number, ())):
+        if all(version.get(part) == body.get(part) for part in CONTENT):
+            return number
     if told["value"] != body["value"]:
         differ = f"told with {told['value']:g}; you sent {body['value']:g}"
     else:
