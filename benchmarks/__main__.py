@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "live", "designs", "study", "workers")
+NAMES = ("starting", "rounds", "live", "designs", "study", "storage", "workers")
 
 
 def main() -> None:
