@@ -55,7 +55,7 @@ def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     # One number per probe; sorting by value and weight, too, makes the sums independent of the order told.
     n = 1 + int(plus.max(initial=0))
     probe = (plus * (n + 1) + minus + 1) * len(blocks) + block
-    order = np.lexsort((weight, value, probe))
+    order = _order(probe, value, weight)
     value, weight, probe = value[order], weight[order], probe[order]
     if not order.size:
         return Sums(plus, minus, block, value, weight, blocks, centre, 0.0, 0)
@@ -68,3 +68,18 @@ def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     within = float(np.sum(weight * apart * apart))
     rows = order[starts]
     return Sums(plus[rows], minus[rows], block[rows], means, weights, blocks, centre, within, order.size)
+
+
+def _order(probe: Codes, value: Floats, weight: Floats) -> Codes:
+    """Places sorted by probe, then value, then weight; who is equal in all three is interchangeable.
+
+    Three stable sorts take most of the time of a question to a large study. Ties in the value are rare, and
+    few probes fit 16 bits, which NumPy sorts by counting.
+    """
+    few = int(probe.max(initial=0)) < 2**16
+    by_value = np.argsort(value)
+    order = by_value[np.argsort(probe[by_value].astype(np.uint16 if few else np.int64), kind="stable")]
+    tied = (np.diff(probe[order]) == 0) & (np.diff(value[order]) == 0.0)
+    if (np.diff(weight[order])[tied] != 0.0).any():
+        return np.lexsort((weight, value, probe))
+    return order
