@@ -110,7 +110,7 @@ def test_save_measures_what_the_textbook_measures(scale, trust_after):
 
 
 def test_once_all_is_known_the_most_optimistic_action_is_measured():
-    """Noise of a thousandth: what is narrower than α needs no measurement; the optimistic one is taken."""
+    """Noise of a thousandth: what is narrower than α needs no measurement; optimism takes over."""
     idle = 0
     for seed in range(6):
         rng, vectors, theta, options = random_problem(seed, 1e-3, scale=1e-3, trust_after=64.0, horizon=100)
