@@ -16,7 +16,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count, check_not_negative, check_positive
 from noisewise.core.kernels import compiled_body, kernel
 from noisewise.core.model import RESIDUAL, TOLD, Floats, Model, fold, new_model, squared_norm
-from noisewise.core.selection import Mask, first_largest, keep_near_best
+from noisewise.core.selection import Mask, first_largest, first_widest, keep_near_best
 from noisewise.policies.least_squares import Setting, make_setting
 
 
@@ -45,7 +45,7 @@ class Layers(NamedTuple):
     squared_widths: Floats  # (L, n)
     means: Floats  # (L, n)
     floors: Floats  # (L, n)
-    tally: Floats  # (L, 6)
+    tally: Floats  # (L, 7)
     halves: Floats
     batch: NDArray[np.int64]
     half: Floats
@@ -155,7 +155,7 @@ def descend(params: Params, squared_widths: Floats, means: Floats, radii: Floats
     """
     level = 0
     while level < params.depth - 1:
-        widest = first_largest(squared_widths[level], remaining)
+        widest = first_widest(squared_widths[level], remaining)
         narrow = squared_widths[level, widest] <= params.narrowest * params.narrowest
         if narrow or is_wide(params, squared_widths, level, widest):
             return level
@@ -202,7 +202,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     remaining[:] = True
     reached = descend(params, squared_widths, state.layers.means, radii, remaining)
     state.reached[0] = reached
-    widest = first_largest(squared_widths[reached], remaining)
+    widest = first_widest(squared_widths[reached], remaining)
     finished = max(0, reached - 1) if is_wide(params, squared_widths, reached, widest) else reached
     if finished == level or finished != state.reported[0]:
         report(state, finished)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
-from noisewise.core.model import Model, fold, new_model
+from noisewise.core.model import SAFEST, Model, fold, new_model
 from noisewise.core.radius import Radius, confidence_radius, make_radius
 from noisewise.core.selection import Mask, drop_ruled_out, first_largest
 
@@ -103,11 +103,20 @@ def scaled_radius(radius: Radius, model: Model, scale: float) -> float:
 
 
 @kernel
+def plausible_among(model: Model, allowed: Mask, radius: float) -> Mask:
+    """The allowed actions that a confidence set of this radius does not rule out."""
+    hint = model.tally[SAFEST]
+    plausible = allowed.copy()
+    drop_ruled_out(model, plausible, radius)
+    # Looking leaves no trace: the hint belongs to those who drop for good.
+    model.tally[SAFEST] = hint
+    return plausible
+
+
+@kernel
 def within(model: Model, radius: float) -> Mask:
     """The actions that a confidence set of this radius does not rule out."""
-    candidates = np.ones(model.means.size, np.bool_)
-    drop_ruled_out(model, candidates, radius)
-    return candidates
+    return plausible_among(model, np.ones(model.means.size, np.bool_), radius)
 
 
 @kernel

@@ -23,7 +23,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_not_negative
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, perturbed_means
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import Mask, first_largest, first_widest
 from noisewise.policies import layers
 from noisewise.policies.layers import descend_among, is_wide, layer
 from noisewise.policies.least_squares import Setting, State, make_setting
@@ -64,7 +64,7 @@ def choose_unknown(
     level, remaining = descend_among(params, state, allowed)
     drawn = perturbed_means(layer(state.layers, level), draws, params.spread * state.radii[level])
     action = first_largest(drawn, remaining)
-    widest = first_largest(state.layers.squared_widths[level], remaining)
+    widest = first_widest(state.layers.squared_widths[level], remaining)
     if is_wide(params, state.layers.squared_widths, level, widest) and not is_wide(
         params, state.layers.squared_widths, level, action
     ):

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import Mask, first_largest, first_widest
 from noisewise.policies import layers
 from noisewise.policies.layers import Params, State, descend_among, is_wide
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
@@ -40,7 +40,7 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     """The widest remaining action of the layer where the walk ends; if it is narrow, the most optimistic."""
     level, remaining = descend_among(params, state, allowed)
     means, squared_widths = state.layers.means, state.layers.squared_widths
-    widest = first_largest(squared_widths[level], remaining)
+    widest = first_widest(squared_widths[level], remaining)
     if is_wide(params, squared_widths, level, widest):
         return widest
     return first_largest(means[level] + state.radii[level] * np.sqrt(squared_widths[level]), remaining)

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
-from noisewise.core.selection import Mask, drop_ruled_out, first_largest
-from noisewise.policies.least_squares import Setting, best_mean, make_setting, within
+from noisewise.core.selection import Mask, first_largest, first_widest
+from noisewise.policies.least_squares import Setting, best_mean, make_setting, plausible_among, within
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -104,9 +104,8 @@ def shares_by_gap(means: Floats, plausible: Mask, best: int, sharpness: float) -
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The widest plausible action while it is uncertain; by chance after that."""
-    plausible = allowed.copy()
-    drop_ruled_out(state.model, plausible, radius(params, state))
-    wide = first_largest(state.model.squared_widths, plausible)
+    plausible = plausible_among(state.model, allowed, radius(params, state))
+    wide = first_widest(state.model.squared_widths, plausible)
     if is_uncertain(params, state, wide, sigma):
         return wide
     variance = believed_variance(params, sigma)
