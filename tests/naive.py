@@ -103,7 +103,9 @@ def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge
             floor = max(means[k] - slack[k] for k in candidates)
             candidates = {k for k in candidates if means[k] + slack[k] >= floor}
         widest = _first(squared_widths, range(n))
-        due = precision[1] <= share * precision[0] or credit[1] <= share * credit[0]
+        effective = precision[0] ** 2 / max(1e-300, sum(sigma**-4.0 for _, _, sigma in history))
+        more = max(share, min(0.2, dim / (2 * effective))) if history else share
+        due = precision[1] <= more * precision[0] or credit[1] <= share * credit[0]
         leader = _first(means, sorted(candidates))
         rivals = [k for k in sorted(candidates) if not np.allclose(vectors[k], vectors[leader], atol=1e-5)]
         if due or not rivals:

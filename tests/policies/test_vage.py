@@ -157,7 +157,7 @@ def test_it_says_why_in_words_and_with_labels():
     policy = nw.vage(actions)
     assert (
         policy.why("A")
-        == "A is known to ±1, the least of all, and 5% of all precision is kept for such checks."
+        == "A is known to ±1, the least of all, and 3% of all precision is kept for such checks."
     )
     race(policy, np.eye(4)[0], np.full(20, 0.1), np.zeros(20))
     said = {policy.why(action) for action in ("B", 1)}

@@ -20,6 +20,8 @@ MEMORY = 20.0
 #: Standard errors by which actions must differ before they are believed to: rare quiet rounds are far from
 #: normal, and a wrong belief sends measurements to whoever was lucky.
 CAUTION = 8.0
+#: Repetitions, over all actions, below which nothing is judged.
+FEWEST_REPEATS = 10.0
 
 # What the tally holds.
 LEVEL = 0  # the running level of log σ²
@@ -94,7 +96,7 @@ def compare_actions(history: NoiseHistory) -> None:
     tally = history.tally
     told, groups = tally[TOLD], tally[ACTIONS]
     freedom, between = told - groups, 0.0
-    if groups >= 2.0 and freedom >= 2.0:
+    if groups >= 2.0 and freedom >= FEWEST_REPEATS:
         within = max(0.0, tally[SQUARES] - tally[BETWEEN]) / freedom
         spread = max(0.0, tally[BETWEEN] - tally[SUM] ** 2 / told) / (groups - 1.0)
         # Without any difference spread/within has mean 1 and about this standard error.

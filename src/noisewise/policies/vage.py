@@ -35,7 +35,9 @@ from noisewise.policies.rule import Rule
 
 NOBODY = -1
 # What the ledgers hold: all, and what went to an action that was the widest at the time.
-PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST = range(4)
+PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, SQUARED_PRECISION = range(5)
+#: The widest actions' share of the precision while few rounds carry it all.
+ROUGH_SHARE = 0.2
 
 
 class Params(NamedTuple):
@@ -51,7 +53,7 @@ class State(NamedTuple):
 
     model: Model
     candidates: Mask  # (n,)
-    ledgers: Floats  # (4,)
+    ledgers: Floats  # (5,): what the names above say
     noise: NoiseHistory
 
 
@@ -66,7 +68,7 @@ def init(params: Params) -> State:
     """Nothing measured: all actions are candidates, the ledgers are empty."""
     model = new_model(params.setting.columns, params.setting.ridge)
     n = model.means.size
-    return State(model, np.ones(n, np.bool_), np.zeros(4), new_history(n))
+    return State(model, np.ones(n, np.bool_), np.zeros(5), new_history(n))
 
 
 @kernel
@@ -87,9 +89,23 @@ def is_due(params: Params, state: State) -> bool:
     """Whether the widest actions hold at most their share of the precision, or of the credit."""
     books = state.ledgers
     return bool(
-        books[PRECISION_TO_WIDEST] <= params.share * books[PRECISION]
+        books[PRECISION_TO_WIDEST] <= share_of_precision(params, state) * books[PRECISION]
         or books[CREDIT_TO_WIDEST] <= params.share * books[CREDIT]
     )
+
+
+@kernel
+def share_of_precision(params: Params, state: State) -> float:
+    """ρ, or more while the precision is that of few measurements for each dimension.
+
+    ``(Σ w)²/Σ w²`` is the number of equal measurements that would be as even as those made. With half as
+    many as there are dimensions a leader means little, and a quiet round spent on a wrong one is lost.
+    """
+    books = state.ledgers
+    if books[PRECISION] == 0.0:
+        return params.share
+    effective = books[PRECISION] ** 2 / books[SQUARED_PRECISION]
+    return max(params.share, min(ROUGH_SHARE, 0.5 * params.setting.radius.rank / effective))
 
 
 @compiled_body(inline=False)
@@ -156,6 +172,7 @@ def book(state: State, action: int, sigma: float) -> None:
     largest = state.model.squared_widths.max()
     credit = min(1.0, largest * precision)
     books[PRECISION] += precision
+    books[SQUARED_PRECISION] += precision * precision
     books[CREDIT] += credit
     if state.model.squared_widths[action] >= largest * (1.0 - TIE):
         books[PRECISION_TO_WIDEST] += precision
@@ -203,7 +220,8 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     if challenger == NOBODY:
         return f"Only {label(leader)} can still be the best; {known}, if anything is to be measured at all."
     if is_due(params, state):
-        return f"{known}, and {params.share:.0%} of all precision is kept for such checks."
+        share = share_of_precision(params, state)
+        return f"{known}, and {share:.0%} of all precision is kept for such checks."
     variance = contrast_widths(model, leader)[challenger] ** 2
     gain = variance_reductions(state, leader, challenger, math.nan)[action]
     before, after = math.sqrt(variance), math.sqrt(max(0.0, variance - gain))
@@ -237,15 +255,16 @@ RULE = Rule(
 def vage(
     actions: ActionSet | ArrayLike,
     *,
-    share: float = 0.05,
+    share: float = 0.03,
     challenge: float = 0.85,
     **shared: Unpack[SharedOptions],
 ) -> Policy:
     """Variance-aware gap exploration: settle the race between the leader and its strongest challenger.
 
     Args:
-        share: What the widest actions get of the precision and of the credit, at least; between 0 and 1.
-            Larger is safer against a wrong early leader, smaller is faster when the leader is right.
+        share: What the widest actions get of the precision and of the credit, at least; between 0 and 1
+            (and up to a fifth while few rounds carry most of the precision). Larger is safer against a
+            wrong early leader, smaller is faster when the leader is right.
         challenge: A challenger is judged by its mean and so many times ``√(2·log((1 + log S)/delta))``
             widths of its difference to the leader: larger looks at more challengers, smaller settles
             the nearest race first.
