@@ -34,7 +34,8 @@ def choose_racers(
         smallest = min(float(env.sigmas(horizon, seed, r).min()) for r in range(replications))
         for each, constructor in POLICIES.items():
             known = _known(constructor, horizon)
-            if inspect.signature(constructor).parameters["radius"].default == "paper":
+            radius = inspect.signature(constructor).parameters.get("radius")
+            if radius is not None and radius.default == "paper":
                 known["sigma_min"] = smallest * float(env.action_sigma.min())
             try:
                 policy = make_policy(each, env.actions, **options | known)
