@@ -110,6 +110,11 @@ def _readable(home: Path, folder: Path, who: dict[str, Any]) -> Path:
             return home
     except PermissionError:
         pass
-    copy = folder / "server"
+    # Binaries find their libraries beside the package.
+    package = home.parent
+    copy = folder / package.name / home.name
     shutil.copytree(home, copy, symlinks=True)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, folder / libraries.name)
     return copy

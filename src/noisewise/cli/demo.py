@@ -36,6 +36,7 @@ def demo(
         race(out, seed, json)
         return
     from rich.live import Live
+    from rich.text import Text
 
     import noisewise as nw
 
@@ -65,7 +66,7 @@ def demo(
             certificate = study.certificate()
             course.append(Look(study.n_measurements, certificate.bound, len(certificate.candidates)))
             if not json:
-                live.update(course[-1].line(certificate.option, course))
+                live.update(Text(course[-1].line(certificate.option, course)))
     certificate = study.certificate()
     uniform = uniform_cost(world.models, seed)
     chart = _draw(study, out / "models.html")

@@ -8,6 +8,7 @@ import os
 import sqlite3
 import uuid
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -39,8 +40,9 @@ class SqliteDatabase:
         self.label = repr(str(path))
         self._timeout = timeout
         self._read_only = read_only
-        self._reader = OwnEngine(_engine(lambda: _connect_reader(path, timeout), "BEGIN"))
         self._writer = OwnEngine(_engine(lambda: _connect_writer(path, timeout, durable), "BEGIN IMMEDIATE"))
+        self._reader = OwnEngine(_engine(lambda: _connect_reader(path, timeout), "BEGIN"))
+        weakref.finalize(self, _close_in_order, self._reader, self._writer)
 
     def reader(self) -> Engine:
         """Connections that cannot write."""
@@ -54,8 +56,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close all connections; the last one of all processes tidies the write-ahead log away."""
-        self._reader.close()
-        self._writer.close()
+        _close_in_order(self._reader, self._writer)
 
     def explain(self, error: DBAPIError) -> Exception:
         """What went wrong, in a sentence."""
@@ -82,6 +83,12 @@ class SqliteDatabase:
         if "no such table" in text:
             return ValueError(f"{self.label} holds no studies of noisewise ({text}). Nothing was changed.")
         return OSError(f"{self.label} cannot be used: {text}. Nothing was written.")
+
+
+def _close_in_order(reader: OwnEngine, writer: OwnEngine) -> None:
+    # Only a writer can tidy the write-ahead log away when it is the last to leave.
+    reader.close()
+    writer.close()
 
 
 def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, durable: bool) -> SqlStorage:
