@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
-from noisewise.core.model import Model, fold, new_model
+from noisewise.core.model import SAFEST, Model, fold, new_model
 from noisewise.core.radius import Radius, confidence_radius, make_radius
 from noisewise.core.selection import Mask, drop_ruled_out, first_largest
 
@@ -99,8 +99,9 @@ def scaled_radius(limits: Radius, model: Model, scale: float) -> float:
 @kernel
 def within(model: Model, radius: float) -> Mask:
     """The actions that a certificate of this radius does not rule out."""
-    candidates = np.ones(model.means.size, np.bool_)
+    candidates, hint = np.ones(model.means.size, np.bool_), model.tally[SAFEST]
     drop_ruled_out(model, candidates, radius)
+    model.tally[SAFEST] = hint  # looking leaves no trace
     return candidates
 
 
