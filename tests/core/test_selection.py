@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose
 
 from noisewise.core import rows
 from noisewise.core.kernels import register_kernels
-from noisewise.core.model import SAFEST, fold, new_model
+from noisewise.core.model import SAFEST, fold, new_model, squared_norm, theta
 from noisewise.core.selection import (
     drop_ruled_out,
     first_largest,
     first_largest_candidate,
+    keep_near_best,
     regret_bound,
 )
 
@@ -112,6 +113,27 @@ def test_loops_and_arrays_drop_the_same():
         assert_allclose(COMPILED["bound"](model, plain, 3, 1.5), want, rtol=1e-12)
 
 
+def test_loops_and_arrays_keep_the_same_near_the_best():
+    register_kernels()
+    rng = np.random.default_rng(9)
+    for slack in (0.0, 0.3, 5.0):
+        values, plain = rng.standard_normal(40), rng.random(40) < 0.6
+        wanted = plain & (values >= values[plain].max() - slack)
+        fast = plain.copy()
+        keep_near_best(values, plain, slack)
+        COMPILED["near"](values, fast, slack)
+        assert np.array_equal(plain, wanted)
+        assert np.array_equal(fast, wanted)
+
+
+def test_loops_and_arrays_find_the_same_norm():
+    register_kernels()
+    for seed in range(5):
+        model = some_model(seed)
+        want = float(theta(model) @ theta(model))
+        assert_allclose([squared_norm(model), COMPILED["norm"](model)], want, rtol=1e-12)
+
+
 # Wrapped in lambdas: the kernels themselves are plain functions that compiled code may call.
 COMPILED = {
     "first": numba.njit(lambda values, allowed: first_largest(values, allowed)),
@@ -119,6 +141,8 @@ COMPILED = {
         lambda values, allowed, candidates: first_largest_candidate(values, allowed, candidates)
     ),
     "drop": numba.njit(lambda model, candidates, radius: drop_ruled_out(model, candidates, radius)),
+    "near": numba.njit(lambda values, candidates, slack: keep_near_best(values, candidates, slack)),
+    "norm": numba.njit(lambda model: squared_norm(model)),
     "bound": numba.njit(
         lambda model, candidates, action, radius: regret_bound(model, candidates, action, radius)
     ),
