@@ -78,7 +78,8 @@ def _panel(
         title=None, orient="top", direction="horizontal", symbolSize=90, symbolStrokeWidth=0, labelLimit=260
     )
     colour, shape, dash = tell_apart("policy", policies, legend)
-    across = alt.X("rounds:Q", scale=x.scale(), axis=x.axis("Rounds"))
+    narrow = alt.Axis(**{**x.axis("Rounds").to_dict(), "labelSeparation": 6})
+    across = alt.X("rounds:Q", scale=x.scale(), axis=narrow)
     # The axis is the same in the whole row: its title stands once.
     axis = y.axis(quantity)
     if place > 0:

@@ -26,15 +26,15 @@ def whitening(model: Factored) -> Floats:
 
 def step_within_ball(
     hessian: Floats, gradient: Floats, root: Floats, point: Floats, bound: float
-) -> tuple[Floats, Floats, float]:
+) -> tuple[Floats, Floats, float, float]:
     """The step p of least ``<gradient, p> + ½pᵀ·hessian·p`` such that ``‖point + rootᵀp‖ <= bound``.
 
-    Gradient, hessian and p are in the coordinates of ``root`` (see `whitening`). Outside the ball the
-    multiplier μ of the constraint is found by Newton's method on ``1/‖θ(μ)‖``, which climbs from 0 to the
-    solution without overshooting (Moré and Sorensen 1983).
+    Gradient, hessian and p are in the coordinates of ``root``, a lower triangle (see `whitening`). Outside
+    the ball the multiplier μ of the constraint is found by Newton's method on ``1/‖θ(μ)‖``, which climbs
+    from 0 to the solution without overshooting (Moré and Sorensen 1983).
 
     Returns:
-        The new point, p, and the decrement ``√(pᵀ·hessian·p)``.
+        The new point, p, the decrement ``√(pᵀ·hessian·p)``, and μ, 0 inside the ball.
     """
     shift, matrix, target = 0.0, hessian, -gradient
     outward = root @ point
@@ -50,4 +50,4 @@ def step_within_ball(
         matrix, target = hessian + shift * metric, -(gradient + shift * outward)
     if norm > bound:
         moved = moved * (bound / norm)
-    return moved, step, math.sqrt(step @ hessian @ step)
+    return moved, step, math.sqrt(step @ hessian @ step), shift

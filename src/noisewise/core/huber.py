@@ -41,6 +41,7 @@ class History(NamedTuple):
     vectors: Floats  # (m, dim), of each action that was measured
     slot_of: NDArray[np.int64]  # (n,): the action's slot, or -1
     filled: NDArray[np.int64]  # (2,): how many measurements and slots there are
+    multiplier: Floats  # (1,): of the ball, at the last estimate
     curvature: Floats  # (m,): Σ ψ'/s² of each slot, at the last pass
     influence: Floats  # (m,): Σ ψ/s of each slot: scratch, like all that follow
     rows: Floats  # (m, dim): the vectors, whitened
@@ -57,6 +58,7 @@ def new_history(n_actions: int, dim: int, capacity: int) -> History:
         vectors=np.zeros((slots, dim)),
         slot_of=np.full(n_actions if capacity else 0, -1),
         filled=np.zeros(2, dtype=np.int64),
+        multiplier=np.zeros(1),
         curvature=np.zeros(slots),
         influence=np.zeros(slots),
         rows=np.zeros((slots, dim)),
@@ -106,15 +108,16 @@ def fit(history: History, model: Model, ridge: float, bound: float) -> Floats:
     root = whitening(model)
     whiten(history, root)
     point = theta(model)
-    # At the old estimate the old gradients cancel and the old curvatures are known: no pass is needed.
+    # At the old estimate the old gradients add up to the pull of the ball, ``-μθ``, and the old curvatures
+    # are known: the first step needs no pass.
     weigh_newest(history, point)
-    newest = history.slots[history.filled[0] - 1]
-    gradient = -history.influence[newest] * history.rows[newest]
-    point, _, _ = step_within_ball(hessian_at(history, root, ridge), gradient, root, point, bound)
+    gradient = gradient_at(history, root, point, -history.multiplier[0])
+    point, _, _, _ = step_within_ball(hessian_at(history, root, ridge), gradient, root, point, bound)
     weigh(history, point)
     gradient, hessian = gradient_at(history, root, point, ridge), hessian_at(history, root, ridge)
     for _ in range(MOST_STEPS):
-        goal, step, decrement = step_within_ball(hessian, gradient, root, point, bound)
+        goal, step, decrement, multiplier = step_within_ball(hessian, gradient, root, point, bound)
+        history.multiplier[0] = multiplier
         if decrement <= CLOSE:
             return goal
         slope, share, trial = (gradient * step).sum(), 1.0, goal
@@ -143,8 +146,9 @@ def weigh(history: History, point: Floats) -> None:
 
 @kernel
 def weigh_newest(history: History, point: Floats) -> None:
-    """Add the newest measurement to its slot's curvature, and set its slot's influence to its own."""
+    """Add the newest measurement to its slot's curvature, and make its influence the only one."""
     newest = history.filled[0] - 1
+    history.influence[: history.filled[1]] = 0.0
     slot, scale, tau = history.slots[newest], history.scales[newest], history.taus[newest]
     value = 0.0
     for i in range(point.size):

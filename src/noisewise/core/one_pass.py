@@ -79,7 +79,7 @@ def move(
 def nearest_in_ball(metric: Factored, point: Floats, bound: float) -> Floats:
     """The point of the ball that is nearest to ``point``, in the norm of ``UᵀDU``."""
     dim = point.size
-    nearest, _, _ = step_within_ball(np.eye(dim), np.zeros(dim), whitening(metric), point, bound)
+    nearest, _, _, _ = step_within_ball(np.eye(dim), np.zeros(dim), whitening(metric), point, bound)
     return nearest
 
 

@@ -90,23 +90,28 @@ def _step_within_ball_loops(hessian, gradient, root, point, bound):
         _backward(lower, step)
         norm = 0.0
         for i in range(dim):
-            moved[i] = point[i]
-            for k in range(dim):
-                moved[i] += root[k, i] * step[k]
-            norm += moved[i] * moved[i]
+            value = point[i]
+            for k in range(i, dim):  # the root is a lower triangle
+                value += root[k, i] * step[k]
+            moved[i] = value
+            norm += value * value
         norm = math.sqrt(norm)
         if norm <= bound * (1.0 + ON_THE_BALL):
             break
         for i in range(dim):
-            pull[i] = 0.0
-            for k in range(dim):
-                pull[i] += root[i, k] * moved[k]
+            value = 0.0
+            for k in range(i + 1):
+                value += root[i, k] * moved[k]
+            pull[i] = value
         if attempt == 0:
             for i in range(dim):
-                for k in range(dim):
+                for k in range(i + 1):
                     outward[i] += root[i, k] * point[k]
-                    for j in range(dim):
-                        metric[i, j] += root[i, k] * root[j, k]
+                for j in range(i + 1):
+                    value = 0.0
+                    for k in range(j + 1):
+                        value += root[i, k] * root[j, k]
+                    metric[i, j] = value
         _forward(lower, pull, half)
         stiffness = 0.0
         for i in range(dim):
@@ -114,7 +119,7 @@ def _step_within_ball_loops(hessian, gradient, root, point, bound):
         shift += norm * norm / stiffness * (norm - bound) / bound
         for i in range(dim):
             target[i] = -(gradient[i] + shift * outward[i])
-            for j in range(dim):
+            for j in range(i + 1):  # only this half is read
                 matrix[i, j] = hessian[i, j] + shift * metric[i, j]
     if norm > bound:
         for i in range(dim):
@@ -123,7 +128,7 @@ def _step_within_ball_loops(hessian, gradient, root, point, bound):
     for i in range(dim):
         for j in range(dim):
             decrement += step[i] * hessian[i, j] * step[j]
-    return moved, step, math.sqrt(max(0.0, decrement))
+    return moved, step, math.sqrt(max(0.0, decrement)), shift
 
 
 @compiled_body(whiten, flags=REORDERED, inline=False)
@@ -152,11 +157,12 @@ def _weigh_loops(history, point):
         influence[slot] = 0.0
         curvature[slot] = 0.0
     for t in range(told):
-        slot, scale, tau = where[t], scales[t], taus[t]
-        residual = (rewards[t] - values[slot]) / scale
+        slot, tau, inverse = where[t], taus[t], 1.0 / scales[t]  # divisions take most of the time
+        residual = (rewards[t] - values[slot]) * inverse
         bend = tau / math.sqrt(tau * tau + residual * residual)
-        influence[slot] += bend * residual / scale
-        curvature[slot] += bend * bend * bend / (scale * scale)
+        steep = bend * inverse
+        influence[slot] += steep * residual
+        curvature[slot] += steep * steep * bend
 
 
 @compiled_body(gradient_at, flags=REORDERED, inline=False)
@@ -178,19 +184,16 @@ def _hessian_loops(history, root, ridge):
     dim = root.shape[0]
     hessian = np.zeros((dim, dim))
     for i in range(dim):
-        for j in range(i + 1):
-            for k in range(j + 1):
+        for j in range(dim):
+            for k in range(min(i, j) + 1):
                 hessian[i, j] += ridge * root[i, k] * root[j, k]
     rows = history.rows
     for slot in range(history.filled[1]):
         curvature = history.curvature[slot]
         for i in range(dim):
             entry = curvature * rows[slot, i]
-            for j in range(i + 1):
+            for j in range(dim):  # the whole row: half of it would not vectorise
                 hessian[i, j] += entry * rows[slot, j]
-    for i in range(dim):
-        for j in range(i):
-            hessian[j, i] = hessian[i, j]
     return hessian
 
 

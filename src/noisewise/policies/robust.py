@@ -21,8 +21,8 @@ from noisewise.policies.rule import ANYTIME
 
 ESTIMATORS = ("huber", "one-pass", "median-of-means")
 HUBER, ONE_PASS, MEDIAN = range(3)
-#: Measured at d = 5, T = 1000: 7 % more squared error than least squares under normal noise, and a 99 %
-#: quantile of the error 1.9 to 2.8 times smaller under heavy tails (docs/heavy-tails.md).
+#: Measured at d = 5, T = 1000: 6 % more squared error than least squares under normal noise, and a 99 %
+#: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/heavy-tails.md).
 TAU0 = 0.4
 #: Measurements a live policy has room for, unless it is told a horizon.
 ROOM = 10_000
