@@ -25,7 +25,7 @@ RIVALS = [
     Entry("top_two_thompson", "top_two_thompson", {}),
     Entry("lingape", "lingape", {}),
 ]
-#: Mean rounds of the best published rule in table A (Wang, Tzeng and Proutiere 2021), and what is wanted of us.
+#: Table A (Wang, Tzeng and Proutiere 2021): mean rounds of its best rule, and what is wanted of us.
 TABLE_A = {0.1: (1030, 1000), 0.01: (1614, 1600), 0.001: (2229, 2200), 0.0001: (2839, 2800)}
 TABLE_A_RUNS = int(os.environ.get("NOISEWISE_TABLE_A_RUNS", "300"))
 #: Misses of 2000 at delta = 0.05 with a false-alarm probability of 1e-6.

@@ -37,8 +37,8 @@ def test_the_grid_is_five_instances_under_six_schedules():
     assert cells_named(["soare-6"]) == [cell for cell in CELLS["grid"] if cell.instance == "soare"]
     assert cells_named(["soare-6", "grid"])[0] in CELLS["grid"]
     assert len(cells_named(["soare-6", "grid"])) == 30
-    with pytest.raises(ValueError, match=r"got 'gird'. Did you mean 'grid'\?"):
-        cells_named(["gird"])
+    with pytest.raises(ValueError, match=r"got 'grit'. Did you mean 'grid'\?"):
+        cells_named(["grit"])
 
 
 @pytest.mark.parametrize("cell", CELLS["all"], ids=lambda cell: cell.name)

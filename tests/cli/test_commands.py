@@ -84,14 +84,14 @@ def test_options_of_rules_and_worlds_are_read():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["-p", "vae"], "Did you mean 'vaee'?"),
+        (["-p", "vaeee"], "Did you mean 'vaee'?"),
         (["-p", "vaee:delta=2"], "`delta` must lie strictly between 0 and 1; got 2."),
         (["-p", "vaee:delta"], "`policies` must look like name or name:option=value; got 'vaee:delta'."),
         (["-p", "vaee:detla=0.1"], "vaee() has no option 'detla'. Did you mean 'delta'?"),
         (["--instance", "spere"], "Did you mean 'sphere'?"),
         (
             ["--instance", "sphere:n=3"],
-            "`instance` 'sphere' has no option 'n'; it has n_actions, dim, length.",
+            "`instance` 'sphere' has no option 'n'; it has n_actions, dim, length, reach.",
         ),
         (["--schedule", "flatt"], "Did you mean 'flat'?"),
         (["--horizon", "0"], "`horizon` must be at least 1; got 0."),

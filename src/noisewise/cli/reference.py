@@ -31,12 +31,17 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.simulate/1` | `world` (instance, schedule, noise …), `runs` (a list: see below), `written` |
 | `noisewise.design/1` | `options` (a list of `row`, `id`, `weight`), `g_value`, `gap`, `rank`, … |
 | `noisewise.demo/1` | `runs` and `written`, as above |
+| `noisewise.arena/1` | `against`, `standings`, `matches`, `ratios` (lists: see below), `horizon`, `seed`, … |
 
-- A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, after, never),
+- A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, if announced, after, never),
   `needs_horizon`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`.
 - A run has `policy`, `options`, `replications`, `simple_regret`, `standard_error`, `best_found`,
   `cumulative_regret`, `total_precision`, `regret_bound`, `covered`, `rounds`, `stopped_early`: means over the
   replications at the end; `best_found`, `covered` and `stopped_early` are shares.
+- A standing has `policy`, `geometric_mean`, `low`, `high`, `worst`, `rank`, `compared`, `found`, `rounds`,
+  `covered`, `microseconds`; a match `cell`, `policy`, `regret`, `low`, `high`, `found`, `certified`,
+  `rounds`, `precision`, `covered`, `misses`, `microseconds`; a ratio `cell`, `policy`, `against`, `ratio`,
+  `low`, `high`, `difference`, `error`. docs/arena.md explains them.
 """
 
 

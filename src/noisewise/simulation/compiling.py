@@ -97,6 +97,8 @@ def _source_of(name: str) -> tuple[bytes, set[str]]:
     if file is None or not Path(file).is_file():
         return b"", set()
     source = Path(file).read_bytes()
+    if Path(file).suffix != ".py":
+        return source, set()  # a rule written on a page of documentation, or in a notebook
     imported = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
