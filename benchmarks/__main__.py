@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "live", "designs", "vage")
+NAMES = ("starting", "rounds", "live", "designs", "transductive", "vage")
 
 
 def main() -> None:

@@ -39,7 +39,10 @@ from noisewise.world import Environment, Instance, instances, schedules
 
 if TYPE_CHECKING:
     from noisewise.design import Design as Design
+    from noisewise.design import Pairs as Pairs
+    from noisewise.design import TransductiveDesign as TransductiveDesign
     from noisewise.design import optimal_design as optimal_design
+    from noisewise.design import transductive_design as transductive_design
 
 __version__ = "0.1.0"
 
@@ -50,10 +53,12 @@ __all__ = [
     "Environment",
     "Estimate",
     "Instance",
+    "Pairs",
     "Policy",
     "Rule",
     "Simulation",
     "SimulationInterrupted",
+    "TransductiveDesign",
     "bayes_gap",
     "compare",
     "greedy",
@@ -71,6 +76,7 @@ __all__ = [
     "simulate",
     "static_design",
     "top_two_thompson",
+    "transductive_design",
     "uniform",
     "vaee",
     "vaee_as_printed",
@@ -80,4 +86,9 @@ __all__ = [
     "widest",
 ]
 
-__getattr__ = lazy_names(__name__, {"Design": "noisewise.design", "optimal_design": "noisewise.design"})
+__getattr__ = lazy_names(
+    __name__,
+    dict.fromkeys(
+        ("Design", "Pairs", "TransductiveDesign", "optimal_design", "transductive_design"), "noisewise.design"
+    ),
+)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from noisewise.core import rows
 from noisewise.core.kernels import register_kernels
-from noisewise.core.model import fold, new_model
+from noisewise.core.model import SAFEST, fold, new_model
 from noisewise.core.selection import (
     drop_ruled_out,
     first_largest,
@@ -23,6 +23,23 @@ def test_ties_go_to_the_lowest_index():
     assert first_largest(np.array([1.0, 1.0 + 1e-12, 1.0]), every) == 0
     assert first_largest(np.array([1.0, 1.0 + 1e-6, 1.0]), every) == 1
     assert first_largest(np.array([-5.0, 1e-10, 1e-10 + 1e-16]), every) == 1
+
+
+@given(st.integers(0, 2**31), st.floats(0.01, 10.0))
+def test_dropping_does_not_depend_on_where_it_starts(seed, radius):
+    rng = np.random.default_rng(seed)
+    model = new_model(rng.standard_normal((3, 40)), 1.0)
+    for _ in range(5):
+        fold(model, int(rng.integers(40)), rng.standard_normal(), 10.0 ** rng.uniform(-3, 1))
+    started = rng.random(40) < 0.8
+    slack = radius * np.sqrt(model.squared_widths)
+    floor = np.max(model.means - slack, where=started, initial=-np.inf)
+    expected = started & (model.means + slack >= floor)
+    for hint in (0, 17, 39):
+        model.tally[SAFEST] = hint
+        candidates = started.copy()
+        drop_ruled_out(model, candidates, radius)
+        assert np.array_equal(candidates, expected)
 
 
 def test_only_what_is_allowed_is_chosen():

@@ -35,9 +35,9 @@ from noisewise.core.selection import (
     drop_ruled_out,
     first_largest,
     first_largest_candidate,
+    first_widest,
     most_optimistic,
     regret_bound,
-    widest,
 )
 
 
@@ -204,18 +204,27 @@ def _refresh_arrays(columns, factor, reciprocals, squared_widths, floors, tally,
 
 @compiled_body(flags=REORDERED)
 def _squared_widths_of(columns, factor, reciprocals, batch, size, halves, squared_widths):
-    """``‖D^(-1/2)·U⁻ᵀa‖²`` by forward substitution on all of the batch at once."""
+    """``‖D^(-1/2)·U⁻ᵀa‖²`` by forward substitution on all of the batch at once, four features at a time."""
     dim = columns.shape[0]
     for i in range(dim):
         for b in range(size):
             halves[i, b] = columns[i, batch[b]]
+        j = 0
+        while j + 4 <= i:
+            f0, f1, f2, f3 = factor[j, i], factor[j + 1, i], factor[j + 2, i], factor[j + 3, i]
+            for b in range(size):
+                halves[i, b] -= (
+                    f0 * halves[j, b] + f1 * halves[j + 1, b] + f2 * halves[j + 2, b] + f3 * halves[j + 3, b]
+                )
+            j += 4
+        while j < i:
+            f0 = factor[j, i]
+            for b in range(size):
+                halves[i, b] -= f0 * halves[j, b]
+            j += 1
     for b in range(size):
         squared_widths[batch[b]] = 0.0
     for i in range(dim):
-        for j in range(i):
-            entry = factor[j, i]
-            for b in range(size):
-                halves[i, b] -= entry * halves[j, b]
         reciprocal = reciprocals[i]
         for b in range(size):
             squared_widths[batch[b]] += halves[i, b] * halves[i, b] * reciprocal
@@ -327,9 +336,9 @@ def _first_largest_loops(values, allowed):
     return max(0, _first_largest_of_both(values, allowed, allowed))
 
 
-@compiled_body(widest)
-def _widest_loops(model, allowed):
-    return first_largest(model.squared_widths, allowed)
+@compiled_body(first_widest)
+def _first_widest_loops(squared_widths, allowed):
+    return first_largest(squared_widths, allowed)
 
 
 @compiled_body(first_largest_candidate)

@@ -49,6 +49,8 @@ TOLD = 2
 AGE = 3
 RESIDUAL = 4
 SINCE_CENTRED = 5
+#: Not a count: the action whose lower bound was the largest when it was last looked for. Only a hint.
+SAFEST = 6
 
 
 class Model(NamedTuple):
@@ -62,7 +64,7 @@ class Model(NamedTuple):
     squared_widths: Floats  # (n,): ‖a‖² in the norm of V⁻¹
     means: Floats  # (n,): <θ̂, a>
     floors: Floats  # (n,): WORN times the last exact squared width
-    tally: Floats  # (6,): what the names above say
+    tally: Floats  # (7,): what the names above say
     halves: Floats  # (dim, BATCH): scratch, like all that follow
     batch: NDArray[np.int64]  # (BATCH,)
     half: Floats  # (dim,)
@@ -88,7 +90,7 @@ def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
         squared_widths=squared_widths,
         means=np.zeros(n),
         floors=WORN * squared_widths,
-        tally=np.zeros(6),
+        tally=np.zeros(7),
         halves=np.empty((dim, BATCH)),
         batch=np.empty(BATCH, dtype=np.int64),
         half=np.empty(dim),
@@ -191,13 +193,18 @@ def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
     """Recompute the squared widths of some actions: ``‖D^(-1/2)·U⁻ᵀa‖²``."""
     dim = model.columns.shape[0]
     upper = np.asfortranarray(model.factor[:, :dim])
-    for start in range(0, stale.size, SOLVED_TOGETHER):
-        batch = stale[start : start + SOLVED_TOGETHER]
-        vectors = model.columns.T[batch].astype(np.float64, copy=False)
-        halves = fortran.routines().solve_many(1.0, upper, vectors.T, trans_a=1, diag=1, overwrite_b=1).T
-        exact = np.square(halves) @ model.reciprocals
-        model.squared_widths[batch] = exact
-        model.floors[batch] = WORN * exact
+    solve_many = fortran.routines().solve_many
+
+    def recompute(rows: slice) -> None:
+        for start in range(rows.start, rows.stop, SOLVED_TOGETHER):
+            batch = stale[start : min(start + SOLVED_TOGETHER, rows.stop)]
+            vectors = model.columns.T[batch].astype(np.float64, copy=False)
+            halves = solve_many(1.0, upper, vectors.T, trans_a=1, diag=1, overwrite_b=1).T
+            exact = np.square(halves) @ model.reciprocals
+            model.squared_widths[batch] = exact
+            model.floors[batch] = WORN * exact
+
+    map_rows(recompute, stale.size)
 
 
 def recentre(model: Model) -> None:

@@ -29,7 +29,9 @@ def map_rows(task: Callable[[slice], Result], n: int) -> list[Result]:
     """The results of ``task`` on each block of n rows, in order.
 
     Threads of our own work on whole blocks, each with a BLAS of one thread: a product with so few
-    columns gains little from BLAS's threads, and nothing else would gain from them at all.
+    columns gains little from BLAS's threads, and nothing else would gain from them at all. For tasks
+    that read the vectors: a few operations on one number per row are done before two threads have
+    handed each other the interpreter's lock.
     """
     threads = _blas().threads() if n >= MANY else 1
     if threads == 1:

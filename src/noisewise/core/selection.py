@@ -3,16 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model import Floats, Model, contrast_widths
-from noisewise.core.rows import map_rows, row_blocks, workspace
+from noisewise.core.kernels import kernel
+from noisewise.core.model import NOBODY, SAFEST, Floats, Model, contrast_widths
+from noisewise.core.rows import row_blocks, workspace
 
 Mask = NDArray[np.bool_]
 
 #: Values within this share of the largest magnitude count as equal; the lowest index wins. Without it
 #: round-off decides (unit vectors all tie in round one), and differently on every machine.
 TIE = 1e-9
-#: Below this share of a block its candidates are picked out before anything is computed.
-FEW = 0.25
 
 
 def first_largest(values: Floats, allowed: Mask) -> int:
@@ -24,22 +23,27 @@ def first_largest(values: Floats, allowed: Mask) -> int:
             return float(block.max()), float(block.min())
         return float(np.where(mask, block, -np.inf).max()), float(np.where(mask, block, np.inf).min())
 
-    found = map_rows(extremes, values.size)
+    found = [extremes(rows) for rows in row_blocks(values.size)]
     tops = [top for top, _ in found]
     scale = max(max(tops), -min(bottom for _, bottom in found))
     return _first_within(values, allowed, tops, TIE * scale)
 
 
+@kernel
 def widest(model: Model, allowed: Mask) -> int:
     """The widest allowed action; ties go to the lowest index."""
-    values = model.squared_widths
+    return first_widest(model.squared_widths, allowed)
+
+
+def first_widest(squared_widths: Floats, allowed: Mask) -> int:
+    """The same as `widest`, and as `first_largest` for what is never negative."""
 
     def largest(rows: slice) -> float:
-        block, mask = values[rows], allowed[rows]
+        block, mask = squared_widths[rows], allowed[rows]
         return float((block if mask.all() else np.where(mask, block, -np.inf)).max())
 
-    tops = map_rows(largest, values.size)
-    return _first_within(values, allowed, tops, TIE * max(tops))
+    tops = [largest(rows) for rows in row_blocks(squared_widths.size)]
+    return _first_within(squared_widths, allowed, tops, TIE * max(tops))
 
 
 def _first_within(values: Floats, allowed: Mask, tops: list[float], tolerance: float) -> int:
@@ -63,33 +67,45 @@ def most_optimistic(model: Model, allowed: Mask, radius: float) -> int:
 
 
 def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
-    """Drop, in place, every candidate whose upper bound is below another's lower bound."""
-    upper = model.scratch
+    """Drop, in place, every candidate whose upper bound is below another's lower bound.
 
-    def largest_lower(rows: slice) -> float:
-        alive = candidates[rows]
-        n_alive = np.count_nonzero(alive)
-        if n_alive == 0:
-            return -np.inf
-        means, squared_widths = model.means[rows], model.squared_widths[rows]
-        if n_alive < FEW * alive.size:
-            slack = radius * np.sqrt(squared_widths[alive])
-            upper[rows][alive] = means[alive] + slack
-            return float((means[alive] - slack).max())
-        slack, lower = workspace(rows)
-        np.sqrt(squared_widths, out=slack)
-        slack *= radius
-        np.add(means, slack, out=upper[rows])
-        np.subtract(means, slack, out=lower)
-        return float((lower if n_alive == alive.size else np.where(alive, lower, -np.inf)).max())
+    ``<θ̂, a_k> + radius·‖a_k‖ < floor``, where the floor is the largest lower bound. Square roots of
+    everything would cost more than all else, so most actions are passed over by comparing squares with
+    a floor that is nearly right, and only the others are looked at exactly.
+    """
+    # Last time's safest action will do to pass over most of the others.
+    hint = int(model.tally[SAFEST])
+    if not candidates[hint]:
+        hint = int(np.argmax(candidates))
+    floor = _lower_bounds(model, np.array([hint]), radius)[0]
+    far = _far_from(model, candidates, radius, floor)
+    lower = _lower_bounds(model, far, radius)
+    if far.size and lower.max() > floor:
+        hint, floor = int(far[np.argmax(lower)]), lower.max()
+        far = _far_from(model, candidates, radius, floor)
+    model.tally[SAFEST] = hint
+    upper = model.means[far] + radius * np.sqrt(model.squared_widths[far])
+    candidates[far[upper < floor]] = False
 
-    floor = max(map_rows(largest_lower, candidates.size))
 
-    def drop(rows: slice) -> None:
-        # What is dropped already stays so, whatever its old upper bound was.
-        candidates[rows] &= upper[rows] >= floor
+def _lower_bounds(model: Model, actions: NDArray[np.intp], radius: float) -> Floats:
+    return np.asarray(model.means[actions] - radius * np.sqrt(model.squared_widths[actions]))
 
-    map_rows(drop, candidates.size)
+
+def _far_from(model: Model, candidates: Mask, radius: float, value: float) -> NDArray[np.intp]:
+    """The candidates, and hardly any more, whose interval does not contain ``value``."""
+    found = []
+    for rows in row_blocks(candidates.size):
+        distance, reach = workspace(rows)
+        np.subtract(model.means[rows], value, out=distance)
+        np.multiply(distance, distance, out=distance)
+        # A little less than the square of radius·width: rounding must not pass over anybody.
+        np.multiply(model.squared_widths[rows], (1.0 - TIE) * radius * radius, out=reach)
+        far = distance > reach
+        far &= candidates[rows]
+        if far.any():
+            found.append(rows.start + np.flatnonzero(far))
+    return np.concatenate(found) if found else NOBODY
 
 
 def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> float:

@@ -10,7 +10,13 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
-from noisewise.core.selection import Mask, drop_ruled_out, first_largest, first_largest_candidate, widest
+from noisewise.core.selection import (
+    Mask,
+    drop_ruled_out,
+    first_largest,
+    first_largest_candidate,
+    first_widest,
+)
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.options import SharedOptions, constructor, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
@@ -56,9 +62,11 @@ def init(params: Params) -> State:
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Line 3: the widest action, of all or of the candidates."""
+    # Taken out before the branch: in two places, compiled code would count references to the whole model.
+    squared_widths, survivors = state.model.squared_widths, state.candidates
     if params.explore_all:
-        return widest(state.model, allowed)
-    return first_largest_candidate(state.model.squared_widths, allowed, state.candidates)
+        return first_widest(squared_widths, allowed)
+    return first_largest_candidate(squared_widths, allowed, survivors)
 
 
 @kernel

@@ -1,0 +1,136 @@
+"""Transductive designs agree with a convex solver and with Elfving, and their certificate is true."""
+
+import cvxpy
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import noisewise as nw
+
+KINDS = ("gauss", "sphere", "scaled", "clustered")
+
+
+def actions(kind, n, dim, rng):
+    vectors = rng.standard_normal((n, dim))
+    if kind == "sphere":
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    if kind == "scaled":
+        vectors *= np.logspace(-3, 3, dim)
+    if kind == "clustered":
+        vectors = vectors[rng.integers(0, min(n, 2 * dim), n)] + 1e-3 * vectors
+    return vectors
+
+
+def value(vectors, directions, shares, precisions=1.0):
+    """The definition."""
+    moment = (vectors * (shares * precisions)[:, None]).T @ vectors
+    return float(np.einsum("ij,ji->i", directions, np.linalg.solve(moment, directions.T)).max())
+
+
+def all_differences(vectors):
+    left, right = np.triu_indices(len(vectors), 1)
+    return vectors[left] - vectors[right]
+
+
+def convex_value(vectors, directions, precisions):
+    """The same task for an interior point solver: the least Σ w with yᵀV(w)⁻¹y <= 1."""
+    weights = cvxpy.Variable(len(vectors), nonneg=True)
+    moment = vectors.T @ cvxpy.diag(cvxpy.multiply(weights, precisions)) @ vectors
+    limits = [cvxpy.matrix_frac(y, moment) <= 1 for y in directions]
+    return cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(weights)), limits).solve(solver="CLARABEL")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_agrees_with_a_convex_solver(seed):
+    rng = np.random.default_rng(seed)
+    dim = int(rng.integers(2, 5))
+    vectors = actions(("gauss", "sphere")[seed % 2], int(rng.integers(dim + 2, 16)), dim, rng)
+    directions = rng.standard_normal((int(rng.integers(1, 10)), dim))
+    precisions = rng.uniform(0.2, 5.0, len(vectors)) if seed % 3 else np.ones(len(vectors))
+    found = nw.transductive_design(vectors, directions, precisions, gap=1e-6)
+    assert found.value == pytest.approx(convex_value(vectors, directions, precisions), rel=1e-4)
+    assert found.value == pytest.approx(value(vectors, directions, found.dense(), precisions), rel=1e-7)
+
+
+@pytest.mark.parametrize(("n", "dim"), [(30, 3), (200, 6), (2000, 10)])
+def test_one_direction_is_the_linear_programme_of_elfving(n, dim):
+    # The least Σ|p| with Σ p_a a = y is the root of the value.
+    rng = np.random.default_rng(n)
+    vectors, direction = rng.standard_normal((n, dim)), rng.standard_normal(dim)
+    programme = linprog(np.ones(2 * n), A_eq=np.hstack([vectors.T, -vectors.T]), b_eq=direction)
+    found = nw.transductive_design(vectors, direction[None], gap=1e-5)
+    assert found.value == pytest.approx(programme.fun**2, rel=2e-5)
+
+
+@given(st.integers(0, 2**31), st.sampled_from(KINDS))
+@settings(max_examples=25)
+def test_the_certificate_is_true(seed, kind):
+    rng = np.random.default_rng(seed)
+    dim = int(rng.integers(2, 6))
+    vectors = actions(kind, int(rng.integers(dim + 1, 60)), dim, rng)
+    found = nw.transductive_design(vectors, nw.Pairs(vectors), gap=1e-2)
+    pairs = all_differences(vectors)
+    assert found.gap <= 1e-2
+    assert found.value == pytest.approx(value(vectors, pairs, found.dense()), rel=1e-6)
+    # No other weights are below the bound: not the uniform ones, not the G-optimal ones, not random ones.
+    others = [np.full(len(vectors), 1.0 / len(vectors)), *rng.dirichlet(np.ones(len(vectors)), 5)]
+    for shares in others:
+        assert value(vectors, pairs, shares) >= found.lower_bound * (1.0 - 1e-9)
+
+
+def test_pairs_are_what_they_stand_for():
+    rng = np.random.default_rng(3)
+    vectors = rng.standard_normal((700, 4))  # more than one block of rows
+    some = vectors[rng.integers(0, 700, 60)] * rng.uniform(0.1, 1.0, (60, 1))
+    left = nw.transductive_design(vectors, nw.Pairs(some), gap=1e-6)
+    right = nw.transductive_design(vectors, all_differences(some), gap=1e-6)
+    assert left.value == pytest.approx(right.value, rel=3e-6)
+    whole = nw.transductive_design(vectors, nw.Pairs(vectors), gap=1e-4)
+    assert whole.value == pytest.approx(value(vectors, all_differences(vectors), whole.dense()), rel=1e-9)
+
+
+def test_equals_the_optimal_design_when_all_actions_are_directions():
+    vectors = np.random.default_rng(5).standard_normal((50, 4))
+    assert nw.transductive_design(vectors, vectors, gap=1e-5).value == pytest.approx(4.0, rel=2e-5)
+
+
+def test_units_do_not_matter():
+    rng = np.random.default_rng(6)
+    vectors, directions = rng.standard_normal((40, 3)), rng.standard_normal((20, 3))
+    plain = nw.transductive_design(vectors, directions, gap=1e-6)
+    units = np.array([1e-4, 1.0, 1e5])
+    scaled = nw.transductive_design(vectors * units, directions * units, gap=1e-6)
+    assert scaled.value == pytest.approx(plain.value, rel=3e-6)
+    precise = nw.transductive_design(vectors, directions, np.full(40, 7.0), gap=1e-6)
+    assert precise.value == pytest.approx(plain.value / 7.0, rel=3e-6)
+
+
+def test_a_set_that_spans_less_than_its_columns():
+    rng = np.random.default_rng(7)
+    plane = rng.standard_normal((2, 4))
+    vectors = rng.standard_normal((30, 2)) @ plane
+    found = nw.transductive_design(vectors, nw.Pairs(vectors), gap=1e-4)
+    inside = vectors @ np.linalg.pinv(plane)
+    assert found.value == pytest.approx(value(inside, all_differences(inside), found.dense()), rel=1e-6)
+    with pytest.raises(ValueError, match="`directions` must lie in the span of `vectors`"):
+        nw.transductive_design(vectors, np.eye(4))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda v: nw.transductive_design(v, v, gap=0.0), "`gap` must be a finite number of at least"),
+        (lambda v: nw.transductive_design(v, v[:, :1]), "`directions` must have 2 columns"),
+        (lambda v: nw.transductive_design(v, 0 * v), "`directions` must hold one that is not zero"),
+        (lambda v: nw.transductive_design(v, v * np.nan), "`directions` must be finite"),
+        (lambda v: nw.transductive_design(v, v, [1.0]), r"`weights` must have shape \(3,\); got \(1,\)."),
+        (lambda v: nw.transductive_design(v, v, [1.0, 0.0, 1.0]), "`weights` must be finite numbers above 0"),
+        (lambda v: nw.transductive_design(v, v, ["a", "b", "c"]), "`weights` must be numbers"),
+        (lambda v: nw.Pairs(v[:1]), "`vectors` must hold at least two rows"),
+    ],
+)
+def test_bad_input_gets_one_sentence(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
