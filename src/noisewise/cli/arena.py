@@ -1,5 +1,6 @@
 """``noisewise arena``: rules against rules, in many worlds."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,9 +92,9 @@ def _report(result: Any, against: str, page: Path | None, json: bool) -> None:
             "replications": result.replications,
             "seed": result.seed,
             "against": against,
-            "standings": [] if standings is None else standings.to_dicts(),
-            "matches": result.table().to_dicts() if result.matches else [],
-            "ratios": result.ratios(against).to_dicts() if page else [],
+            "standings": [] if standings is None else _rows(standings),
+            "matches": _rows(result.table()) if result.matches else [],
+            "ratios": _rows(result.ratios(against)) if page else [],
             "written": [str(page)] if page else [],
         }
         print_json("arena", content)
@@ -105,6 +106,14 @@ def _report(result: Any, against: str, page: Path | None, json: bool) -> None:
         _table(standings, f"Regret as a multiple of that of {against}, {len(result.cells)} cells")
     )
     typer.echo(f"Wrote {page}")
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    """The rows of a frame; what is not finite, such as the interval of one run, does not exist."""
+    return [
+        {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in row.items()}
+        for row in frame.iter_rows(named=True)
+    ]
 
 
 def _table(standings: Any, title: str) -> Any:

@@ -61,9 +61,11 @@ is [JSON lines](storage.md) |
 | `noisewise.rebuild/1` | `study`, `events` |
 | `noisewise.backup/1` | `studies`, `written` |
 | `noisewise.migrate/1` | `before`, `now` |
+| `noisewise.arena/1` | `against`, `standings`, `matches`, `ratios` (lists: see below), `horizon`, `seed`, … |
 | `noisewise.paper/1` | `passed`, `checks` (a list of `section`, `name`, `passed`, `detail`), `written` |
 
-- A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, after, never), `guarantee`,
+- A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, if announced, after, never),
+  `guarantee`,
   `cost`, `needs_horizon`, `fixed_set`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`,
   `year`.
 - A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`.
@@ -80,6 +82,10 @@ is [JSON lines](storage.md) |
   replications at the end; `best_found`, `covered` and `stopped_early` are shares. A run of `simulate`
   also has `rank` (by simple regret; equal means share one), `sees_sigma` and `reconstruction`; `left_out`
   lists, of `all`, each `policy` that does not fit, and the `reason`.
+- A standing has `policy`, `geometric_mean`, `low`, `high`, `worst`, `rank`, `compared`, `found`, `rounds`,
+  `covered`, `microseconds`; a match `cell`, `policy`, `regret`, `low`, `high`, `found`, `certified`,
+  `rounds`, `precision`, `covered`, `misses`, `microseconds`; a ratio `cell`, `policy`, `against`, `ratio`,
+  `low`, `high`, `difference`, `error`. docs/arena.md explains them.
 """
 
 

@@ -105,7 +105,8 @@ def share_of_precision(params: Params, state: State) -> float:
     if books[PRECISION] == 0.0:
         return params.share
     effective = books[PRECISION] ** 2 / books[SQUARED_PRECISION]
-    return float(max(params.share, min(ROUGH_SHARE, 0.5 * params.setting.radius.rank / effective)))
+    few = float(0.5 * params.setting.radius.rank / effective)
+    return max(params.share, min(ROUGH_SHARE, few))
 
 
 @compiled_body(inline=False)
