@@ -51,18 +51,18 @@ def test_a_round_reads_every_row_at_most_twice(monkeypatch):
     vectors = np.random.default_rng(1).standard_normal((3000, 6))
     model = new_model(np.ascontiguousarray(vectors.T), 1.0)
     reads = np.zeros(len(vectors))
-    project, refresh = core_model.project, core_model._refresh
+    project, refresh = core_model.project, core_model.refresh
 
     def counted_project(model, direction, rows, out):
         reads[rows] += 1
         project(model, direction, rows, out)
 
-    def counted_refresh(model, stale, means_too=False):
+    def counted_refresh(model, stale, *, means_too=False):
         reads[stale] += 1
-        refresh(model, stale, means_too)
+        refresh(model, stale, means_too=means_too)
 
     monkeypatch.setattr(core_model, "project", counted_project)
-    monkeypatch.setattr(core_model, "_refresh", counted_refresh)
+    monkeypatch.setattr(core_model, "refresh", counted_refresh)
     rng, busiest = np.random.default_rng(2), 0.0
     parameter = rng.standard_normal(6)
     for _ in range(80):

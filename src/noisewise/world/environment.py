@@ -120,6 +120,7 @@ class Environment:
         self._law = noise if isinstance(noise, NamedLaw) else named_law(noise)
         self.noise = str(self._law)
         self.announced = bool(announced)
+        self.action_noise = action_sigma if callable(action_sigma) else None
         if isinstance(self.actions, OracleSet):
             if action_sigma is not None:
                 raise ValueError(
@@ -128,7 +129,6 @@ class Environment:
                 )
             self.action_sigma = np.ones(0)
             return
-        self.action_noise = action_sigma if callable(action_sigma) else None
         given = None if callable(action_sigma) else action_sigma
         self.action_sigma = self._checked_factors(np.ones(self.actions.n_actions) if given is None else given)
 
