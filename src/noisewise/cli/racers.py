@@ -53,7 +53,7 @@ def choose_racers(
 def marks(policy: Any) -> str:
     """The marks that stand behind a rule's name."""
     rule = policy.rule
-    found = {"before": "↑", "after": "", "never": "↓"}[rule.sees_sigma] + "*" * rule.reconstruction
+    found = {"before": "↑", "never": "↓"}.get(rule.sees_sigma, "") + "*" * rule.reconstruction
     return f" {found}" if found else ""
 
 
