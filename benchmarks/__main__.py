@@ -13,7 +13,20 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 
-NAMES = ("starting", "rounds", "rules", "live", "designs", "transductive")
+NAMES = (
+    "starting",
+    "rounds",
+    "rules",
+    "live",
+    "designs",
+    "transductive",
+    "infinite_sets",
+    "heavy_tails",
+    "vage",
+    "study",
+    "storage",
+    "workers",
+)
 
 
 def main() -> None:

@@ -17,6 +17,8 @@ RULES: dict[str, dict[str, Any]] = {
     "weighted_oful_plus": {"horizon": HORIZON},
     "oful": {},
     "linear_thompson": {},
+    "lingape": {},
+    "weighted_lingape": {},
     "save": {"horizon": HORIZON},
     "save, scale 0.001": {"horizon": HORIZON, "scale": 0.001},
     "varcb": {"horizon": HORIZON},

@@ -80,3 +80,56 @@ def largest_errors(model, vectors, history, ridge):
             if width > 0
         )
         return float(wide), float(off)
+
+
+def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge, announced=None):
+    """VAGE with every matrix inverted afresh, for noise that belongs to the rounds: the actions it measures.
+
+    ``measure(action, t)`` gives reward and sigma; ``announced`` the sigmas told before the choice.
+    """
+    n, dim = vectors.shape
+    largest = np.linalg.norm(vectors, axis=1).max()
+    candidates, history, pulled = set(range(n)), [], []
+    precision, credit = [0.0, 0.0], [0.0, 0.0]  # all, and to the widest
+    for t in range(rounds):
+        matrix = ridge * np.eye(dim)
+        for action, _, sigma in history:
+            matrix += np.outer(vectors[action], vectors[action]) / sigma**2
+        inverse = np.linalg.inv(matrix)
+        means, squared_widths, information = posterior(vectors, history, ridge)
+        if history:
+            radius = math.sqrt(information + 2 * math.log(1 / delta) + ridge * norm_bound**2)
+            slack = radius * np.sqrt(squared_widths)
+            floor = max(means[k] - slack[k] for k in candidates)
+            candidates = {k for k in candidates if means[k] + slack[k] >= floor}
+        widest = _first(squared_widths, range(n))
+        effective = precision[0] ** 2 / max(1e-300, sum(sigma**-4.0 for _, _, sigma in history))
+        more = max(share, min(0.2, dim / (2 * effective))) if history else share
+        due = precision[1] <= more * precision[0] or credit[1] <= share * credit[0]
+        leader = _first(means, sorted(candidates))
+        rivals = [k for k in sorted(candidates) if not np.allclose(vectors[k], vectors[leader], atol=1e-5)]
+        if due or not rivals:
+            action = widest
+        else:
+            told = max(1.0, (norm_bound * largest) ** 2 * precision[0])
+            reach = challenge * math.sqrt(2.0 * math.log((1.0 + math.log(told)) / delta))
+            apart = vectors - vectors[leader]
+            upper = means - means[leader] + reach * np.sqrt(np.einsum("ij,jk,ik->i", apart, inverse, apart))
+            race = vectors[_first(upper, rivals)] - vectors[leader]
+            variance = t / precision[0] if announced is None else announced[t] ** 2
+            action = _first((vectors @ inverse @ race) ** 2 / (variance + squared_widths), range(n))
+        pulled.append(action)
+        reward, sigma = measure(action, t)
+        top = squared_widths.max()
+        for ledger, amount in ((precision, sigma**-2.0), (credit, min(1.0, top / sigma**2))):
+            ledger[0] += amount
+            ledger[1] += amount if squared_widths[action] >= top * (1 - 1e-9) else 0.0
+        history.append((action, reward, sigma))
+    return pulled
+
+
+def _first(values, among):
+    """The first of the largest values, with the house's tolerance for ties."""
+    scale = max(abs(values[k]) for k in among)
+    top = max(values[k] for k in among)
+    return next(k for k in among if values[k] >= top - 1e-9 * scale)

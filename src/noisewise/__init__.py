@@ -2,31 +2,53 @@
 
 from typing import TYPE_CHECKING
 
-from noisewise.actions import ActionSet
+from noisewise.actions import (
+    ActionSet,
+    Answer,
+    Ball,
+    Box,
+    Ellipsoid,
+    Hypercube,
+    Polytope,
+    Product,
+    Simplex,
+)
 from noisewise.core.lazy import lazy_names
+from noisewise.core.version import __version__ as __version__
 from noisewise.policies import (
     POLICIES,
     Estimate,
     Policy,
     Rule,
+    SetEstimate,
+    SetPolicy,
+    adaoful,
+    bayes_gap,
     greedy,
+    information_directed,
     linear_thompson,
+    lingape,
     linnats,
     linnats_unknown,
     load_policy,
     make_policy,
     oful,
+    phased_elimination,
     register,
+    robust_vaee,
     round_robin,
     save,
     static_design,
+    top_two_thompson,
     uniform,
     vaee,
     vaee_as_printed,
     vagd,
+    vage,
     varcb,
     voful,
     voful2,
+    weighted_lingape,
     weighted_oful,
     weighted_oful_plus,
     widest,
@@ -39,64 +61,127 @@ from noisewise.simulation import (
     save_simulations,
     simulate,
 )
-from noisewise.world import Environment, Instance, instances, schedules
+from noisewise.world import Environment, Instance, instances, noise, schedules
 
 if TYPE_CHECKING:
+    from noisewise import theory as theory
     from noisewise.design import Design as Design
     from noisewise.design import Pairs as Pairs
     from noisewise.design import TransductiveDesign as TransductiveDesign
     from noisewise.design import optimal_design as optimal_design
     from noisewise.design import transductive_design as transductive_design
-
-__version__ = "0.1.0"
+    from noisewise.study import Certificate as Certificate
+    from noisewise.study import Check as Check
+    from noisewise.study import Job as Job
+    from noisewise.study import Measurement as Measurement
+    from noisewise.study import MemoryStorage as MemoryStorage
+    from noisewise.study import Study as Study
+    from noisewise.study import backup_store as backup_store
+    from noisewise.study import create_study as create_study
+    from noisewise.study import load_study as load_study
+    from noisewise.study import migrate_store as migrate_store
+    from noisewise.study import open_store as open_store
+    from noisewise.study import rebuild_study as rebuild_study
+    from noisewise.study import verify_certificate as verify_certificate
 
 __all__ = [
     "POLICIES",
     "ActionSet",
+    "Answer",
+    "Ball",
+    "Box",
+    "Certificate",
+    "Check",
     "Design",
+    "Ellipsoid",
     "Environment",
     "Estimate",
+    "Hypercube",
     "Instance",
+    "Job",
+    "Measurement",
+    "MemoryStorage",
     "Pairs",
     "Policy",
+    "Polytope",
+    "Product",
     "Rule",
+    "SetEstimate",
+    "SetPolicy",
+    "Simplex",
     "Simulation",
     "SimulationInterrupted",
+    "Study",
     "TransductiveDesign",
+    "adaoful",
+    "backup_store",
+    "bayes_gap",
     "compare",
+    "create_study",
     "greedy",
+    "information_directed",
     "instances",
     "linear_thompson",
+    "lingape",
     "linnats",
     "linnats_unknown",
     "load_policy",
     "load_simulations",
+    "load_study",
     "make_policy",
+    "migrate_store",
+    "noise",
     "oful",
+    "open_store",
     "optimal_design",
+    "phased_elimination",
+    "rebuild_study",
     "register",
+    "robust_vaee",
     "round_robin",
     "save",
     "save_simulations",
     "schedules",
     "simulate",
     "static_design",
+    "theory",
+    "top_two_thompson",
     "transductive_design",
     "uniform",
     "vaee",
     "vaee_as_printed",
     "vagd",
+    "vage",
     "varcb",
+    "verify_certificate",
     "voful",
     "voful2",
+    "weighted_lingape",
     "weighted_oful",
     "weighted_oful_plus",
     "widest",
 ]
 
+_STUDY = (
+    "Certificate",
+    "Check",
+    "Job",
+    "Measurement",
+    "MemoryStorage",
+    "Study",
+    "backup_store",
+    "create_study",
+    "load_study",
+    "migrate_store",
+    "open_store",
+    "rebuild_study",
+    "verify_certificate",
+)
 __getattr__ = lazy_names(
     __name__,
     dict.fromkeys(
         ("Design", "Pairs", "TransductiveDesign", "optimal_design", "transductive_design"), "noisewise.design"
-    ),
+    )
+    | dict.fromkeys(_STUDY, "noisewise.study")
+    | {"theory": "noisewise.theory"},
 )

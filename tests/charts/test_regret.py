@@ -116,3 +116,31 @@ def test_a_round_of_zero_is_refused_on_a_log_axis(regret):
 def test_a_reference_curve_that_cannot_be_drawn_is_refused(curve, regret):
     with pytest.raises(ValueError, match="`reference` 'c' must"):
         regret_over_rounds(regret, reference=[curve])
+
+
+def test_axes_of_ones_own(regret):
+    from noisewise.charts import lines_with_bands
+
+    chart = lines_with_bands(
+        regret,
+        x="rounds",
+        x_title="Horizon",
+        y_title="Width",
+        title="Widths",
+        log_x=False,
+        log_y=False,
+        reference=[([0.0, 9.0], [-1.0, 1.0], "through 0")],
+    )
+    made = chart.to_dict(validate=True)
+    titles = {
+        layer["encoding"][axis]["axis"]["title"]
+        for layer in made["layer"]
+        for axis in ("x", "y")
+        if "axis" in layer["encoding"].get(axis, {})
+    }
+    assert {"Horizon", "Width"} <= titles
+    assert "subtitle" not in made["title"] or made["title"]["subtitle"] == []
+    with pytest.raises(ValueError, match="must be above 0 on a log axis"):
+        lines_with_bands(
+            regret.with_columns(rounds=0), x="rounds", x_title="x", y_title="y", title="t", log_y=False
+        )

@@ -1,6 +1,7 @@
 """The command line as people and scripts use it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 import noisewise as nw
 from noisewise.cli import app, main
 from noisewise.cli.reference import reference
+from noisewise.cli.rules import COMMAND, pages
 
 SMALL = [
     "simulate",
@@ -46,8 +48,51 @@ def test_policies_lists_every_rule():
     assert listed["schema"] == "noisewise.policies/1"
     assert {row["name"] for row in listed["policies"]} == set(nw.POLICIES)
     assert all(row["what"].endswith(".") for row in listed["policies"])
-    table = run("policies").stdout
-    assert all(name in table for name in nw.POLICIES)
+    described = run("policies").stdout
+    assert all(f"\n{name}\n" in f"\n{described}" for name in nw.POLICIES)
+    assert described.count("guarantee: ") == described.count("cost per round: ") == len(nw.POLICIES)
+    assert "sees sigma: before the choice (privileged)" in described
+    assert "faithful: our reconstruction" in described
+
+
+#: Run in plain NumPy below: compiling every rule once more would take long.
+RACE = ["simulate", "-p", "all", "--instance", "soare:dim=3", "--horizon", "4", "--replications", "2"]
+
+
+def test_all_rules_that_fit_race_and_the_others_are_listed_with_the_reason(monkeypatch):
+    real = nw.simulate
+    monkeypatch.setattr(nw, "simulate", lambda *a, **o: real(*a, **o, compiled=False))
+    content = json.loads(run(*RACE, "--json").stdout)
+    ran, left_out = {row["policy"] for row in content["runs"]}, content["left_out"]
+    assert ran | {row["policy"] for row in left_out} == set(nw.POLICIES)
+    reasons = {row["policy"]: row["reason"] for row in left_out}
+    assert "which needs it before the choice" in reasons["information_directed"]
+    assert "vaee_as_printed" in ran
+    for row in content["runs"]:
+        smaller = sum(other["simple_regret"] < row["simple_regret"] for other in content["runs"])
+        assert row["rank"] == 1 + smaller
+    table = run(*RACE, "--schedule", "rare-quiet").stdout
+    assert "rank" in table
+    assert "lingape ↓" in table
+    assert "phased_elimination *" in table
+    assert "↓ handicapped, never sees sigma. * our reconstruction." in table
+    assert "information_directed: `env` must announce sigma" in " ".join(table.split())
+    assert "information_directed ↑*" in run(*RACE, "--announced").stdout
+
+
+def test_all_rules_that_can_run_where_actions_take_turns(monkeypatch):
+    real = nw.simulate
+    monkeypatch.setattr(nw, "simulate", lambda *a, **o: real(*a, **o, compiled=False))
+    arguments = [*RACE[:3], "--instance", "he-gu", "--horizon", "4", "--replications", "2", "--json"]
+    reasons = {row["policy"]: row["reason"] for row in json.loads(run(*arguments).stdout)["left_out"]}
+    for name in ("vagd", "static_design", "phased_elimination"):
+        assert "must allow the same actions in every round" in reasons[name]
+
+
+def test_the_pages_of_the_rules_are_fresh():
+    folder = Path(__file__).parents[2] / "docs" / "rules"
+    written = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    assert written == pages(), f"run: {COMMAND}"
 
 
 def test_simulate_prints_a_table_and_writes_files(tmp_path):
@@ -76,24 +121,29 @@ def test_the_same_seed_gives_the_same_file_whatever_the_jobs(tmp_path):
 
 def test_options_of_rules_and_worlds_are_read():
     arguments = ["simulate", "-p", "weighted_oful:noise=sub-gaussian", "--schedule", "log-uniform:low=0.1"]
+    arguments += ["--noise", "student-t:df=3"]
     content = json.loads(run(*arguments, "--horizon", 10, "--replications", 2, "--json").stdout)
     assert content["runs"][0]["policy"] == "weighted_oful(noise=sub-gaussian)"
     assert content["world"]["schedule"] == {"name": "log-uniform", "options": {"low": 0.1}}
+    assert content["world"]["noise"] == "student-t:df=3"
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["-p", "vae"], "Did you mean 'vaee'?"),
+        (["-p", "vaeee"], "Did you mean 'vaee'?"),
         (["-p", "vaee:delta=2"], "`delta` must lie strictly between 0 and 1; got 2."),
         (["-p", "vaee:delta"], "`policies` must look like name or name:option=value; got 'vaee:delta'."),
         (["-p", "vaee:detla=0.1"], "vaee() has no option 'detla'. Did you mean 'delta'?"),
         (["--instance", "spere"], "Did you mean 'sphere'?"),
         (
             ["--instance", "sphere:n=3"],
-            "`instance` 'sphere' has no option 'n'; it has n_actions, dim, length.",
+            "`instance` 'sphere' has no option 'n'; it has n_actions, dim, length, reach.",
         ),
         (["--schedule", "flatt"], "Did you mean 'flat'?"),
+        (["--noise", "normal"], "`noise` must be one of 'gaussian'"),
+        (["--noise", "student-t:df=2"], "`df` must be above 2, or the noise has no variance; got 2."),
+        (["-p", "robust_vaee:tau0=0"], "`tau0` must be a finite number above 0; got 0."),
         (["--horizon", "0"], "`horizon` must be at least 1; got 0."),
         (["--stop", "gap"], "`eps` must be given with stop='gap': the bound to reach; got None."),
         (["--out", "no/such/folder.parquet"], "must be in a folder that exists"),
@@ -125,14 +175,31 @@ def test_an_interrupt_keeps_the_finished_rules(monkeypatch, tmp_path):
     assert [r.policy for r in nw.load_simulations(tmp_path / "runs.parquet")] == ["vaee"]
 
 
-def test_the_demo_draws_its_chart_and_says_what_was_seen(tmp_path):
-    result = run("demo", "--out", tmp_path / "demo")
+def test_the_race_draws_its_chart_and_says_what_was_seen(tmp_path):
+    result = run("demo", "--rules", "--out", tmp_path / "demo")
     assert result.exit_code == 0
     assert "vaee won" in result.stdout
     assert "harmonic mean of the variances" in result.stdout
     assert (tmp_path / "demo" / "race.html").stat().st_size > 100_000
-    content = json.loads(run("demo", "--out", tmp_path / "demo", "--json").stdout)
+    content = json.loads(run("demo", "--rules", "--out", tmp_path / "demo", "--json").stdout)
     assert content["runs"][0]["policy"] == "vaee"
+
+
+def test_the_demo_certifies_a_language_model(tmp_path):
+    result = run("demo", "--out", tmp_path / "demo")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "below the best of 223, with 95 % confidence. Stopping is allowed (eps 3)." in text
+    assert re.search(r"It took \d+ measurements\. Measuring all 223 models equally often", text)
+    assert (tmp_path / "demo" / "models.html").stat().st_size > 100_000
+    content = json.loads(run("demo", "--out", tmp_path / "demo", "--json").stdout)
+    assert content["study"] == "models-2"  # the first run is kept
+    bounds = [look["bound"] for look in content["course"] if look["bound"] is not None]
+    assert content["certificate"]["reached"]
+    assert bounds[-1] <= 3.0 < bounds[0]
+    assert content["uniform"] > 3 * content["measurements"]
+    study = nw.load_study(tmp_path / "demo" / "models.db", "models-2", read_only=True)
+    assert study.certificate().sentence == content["certificate"]["sentence"]
 
 
 def test_the_reference_page_is_fresh():

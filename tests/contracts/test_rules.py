@@ -10,20 +10,30 @@ from noisewise.testing import CHECKS
 #: What a rule cannot do without.
 OPTIONS = {
     "vaee_as_printed": {"sigma_min": 1e-3},
-    **{
-        name: {"horizon": 60}
-        for name in ("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown")
-    },
+    # So that phases end within the histories of the checks: only then does the order matter.
+    "phased_elimination": {"scale": 0.05},
+    **{key: {"horizon": 60} for key in ("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown")},
     # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
     **{
-        name: {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
-        for name in ("voful", "voful2")
+        key: {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
+        for key in ("voful", "voful2")
     },
 }
 VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
+    "vaee, most played": functools.partial(nw.vaee, radius=1.0, recommendation="most-played"),
+    "vaee, smallest bound": functools.partial(nw.vaee, radius=1.0, recommendation="smallest-bound"),
+    "robust_vaee, one pass": functools.partial(nw.robust_vaee, estimator="one-pass", radius=5.0),
+    # With the published radius the floor is above every sigma, and the rule would not see any.
+    "robust_vaee, one pass as published": functools.partial(
+        nw.robust_vaee, estimator="one-pass", tau0=1.0, floor=True, radius=1.0
+    ),
+    "robust_vaee, medians": functools.partial(nw.robust_vaee, estimator="median-of-means", blocks=3),
+    "robust_vaee, candidates": functools.partial(
+        nw.robust_vaee, explore="candidates", recommendation="last", radius=1.0
+    ),
     "varcb, scaled": functools.partial(nw.varcb, horizon=60, scale=0.01, noise_bound=0.1),
     "save, scaled": functools.partial(nw.save, horizon=60, scale=1e-4, trust_after=0.1),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 import noisewise as nw
 from noisewise.world.noise import LAWS
@@ -38,12 +39,68 @@ def test_random_schedules_follow_their_law_and_their_generator():
     assert inside.tolist() == [1.0, 1.0, 0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("name", LAWS)
+#: Laws without a fourth moment: their sample variance does not settle, so their quantiles are compared.
+HEAVY = {
+    "student-t": lambda x, df=2.1: stats.t.cdf(x * math.sqrt(df / (df - 2)), df),
+    "pareto": lambda x, alpha=2.2: (
+        0.5 + np.sign(x) * 0.5 * _pareto(np.abs(x) * math.sqrt(alpha / (alpha - 2)))
+    ),
+}
+
+
+def _pareto(x):
+    return np.where(x < 1, 0.0, 1 - np.maximum(x, 1) ** -2.2)
+
+
+@pytest.mark.parametrize("name", [name for name in LAWS if name not in HEAVY])
 def test_every_law_has_mean_0_and_variance_1(name):
     """10^6 draws: a false alarm at five standard errors has probability below 1e-6."""
     draws = LAWS[name](np.random.default_rng(0), 1_000_000)
     assert abs(draws.mean()) < 5e-3
     assert abs(draws.var() - 1.0) < 5 * math.sqrt(max((draws**4).mean() - 1.0, 0.0) / 1e6) + 2.5e-5
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_heavy_tails_are_those_of_their_law_at_variance_1(name):
+    """Kolmogorov's distance of 10^5 draws exceeds 2.7/sqrt(n) with probability below 1e-6."""
+    draws = LAWS[name](np.random.default_rng(0), 100_000)
+    ordered = np.sort(draws)
+    away = np.abs(HEAVY[name](ordered) - (np.arange(draws.size) + 0.5) / draws.size).max()
+    assert away < 2.7 / math.sqrt(draws.size) + 1e-5
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "mean", "variance"),
+    [
+        ("student-t", {"df": 5}, 0, 1),
+        ("pareto", {"alpha": 6.0, "symmetric": False}, 0, 1),
+        ("pareto", {"alpha": 6.0}, 0, 1),
+        ("lognormal", {"spread": 0.5}, 0, 1),
+        ("contaminated", {"symmetric": False}, 0, 1),
+        ("contaminated", {"share": 0.2, "outlier": 3.0}, 0, 1),
+    ],
+)
+def test_options_shape_the_tails_and_not_the_variance(name, options, mean, variance):
+    draws = nw.noise.named(name, **options)(np.random.default_rng(1), 400_000)
+    assert abs(draws.mean() - mean) < 8e-3
+    assert abs(draws.var() - variance) < 0.05
+
+
+def test_skewed_laws_are_skewed():
+    for name, options in (
+        ("lognormal", {}),
+        ("pareto", {"symmetric": False}),
+        ("contaminated", {"symmetric": False}),
+    ):
+        draws = nw.noise.named(name, **options)(np.random.default_rng(1), 50_000)
+        assert np.median(draws) < -0.05
+
+
+def test_a_law_with_options_is_remembered_by_its_world():
+    law = nw.noise.named("student_t", df=3)
+    env = nw.instances.soare(3).environment(nw.schedules.fast_decaying, noise=law)
+    assert env.describe()["noise"] == "student-t:df=3"
+    assert nw.Environment(np.eye(2), [1, 0], [1.0], noise="student_t").noise == "student-t"
 
 
 def test_replications_are_shuffled_but_reported_in_the_known_order():
@@ -100,6 +157,18 @@ def test_arm_driven_noise_multiplies_the_rounds_sigma():
         (lambda: nw.Environment(np.eye(2), [1.0, 1.0], []), "`schedule` must be one-dimensional"),
         (lambda: nw.Environment(np.eye(2), [1.0, 1.0], [1.0], noise="normal"), "`noise` must be one of"),
         (lambda: nw.Environment(np.eye(2), [1.0, 1.0], [1.0], action_sigma=[1.0]), "`action_sigma` must"),
+        (
+            lambda: nw.noise.named("student-t", df=2),
+            "`df` must be above 2, or the noise has no variance; got 2",
+        ),
+        (
+            lambda: nw.noise.named("pareto", alpha=1.5),
+            "`alpha` must be above 2, or the noise has no variance",
+        ),
+        (lambda: nw.noise.named("contaminated", share=1.0), "`share` must lie strictly between 0 and 1"),
+        (lambda: nw.noise.named("lognormal", spread=-1), "`spread` must be a finite number above 0; got -1"),
+        (lambda: nw.noise.named("student-t", dof=3), "`noise` 'student-t' has no option 'dof'; it has df"),
+        (lambda: nw.noise.named("paretto"), "Did you mean 'pareto'"),
         (lambda: nw.schedules.log_uniform(5, low=2.0, high=1.0), "`low` must not exceed"),
         (lambda: nw.schedules.rare_quiet(5, share=1.5), "`share` must lie between"),
         (lambda: nw.schedules.flat(0, 1), "`horizon` must be at least 1; got 0"),

@@ -49,7 +49,7 @@ def save_chart(chart: alt.TopLevelMixin, path: str | PathLike[str]) -> Path:
     suffix = check_suffix(target)
     if target.is_dir():
         raise IsADirectoryError(f"`path` must be a file, not a folder; got {str(path)!r}.")
-    content = _render(chart.to_dict(), suffix)
+    content = render(chart.to_dict(), suffix)
     with written_whole(target) as draft:
         draft.write_bytes(content)
     return target
@@ -63,7 +63,8 @@ def check_suffix(path: Path) -> str:
     return suffix
 
 
-def _render(specification: dict[str, Any], suffix: str) -> bytes:
+def render(specification: dict[str, Any], suffix: str) -> bytes:
+    """A specification as the content of a file with this suffix."""
     if suffix == ".png":
         return vl_convert.vegalite_to_png(specification, vl_version=_VERSION, scale=2)
     if suffix == ".svg":

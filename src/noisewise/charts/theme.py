@@ -47,16 +47,18 @@ def look(number: int) -> Look:
     return Look(COLOURS[place], SHAPES[shape % len(SHAPES)], DASHES[dash % len(DASHES)])
 
 
-def tell_apart(field: str, names: Sequence[str]) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
-    """The encodings that give every series its look; without a legend, since series are labelled."""
+def tell_apart(
+    field: str, names: Sequence[str], legend: alt.Legend | None = None
+) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+    """The encodings that give every series its look; without a legend where series are labelled."""
     colours, shapes, dashes = zip(*(look(number) for number in range(len(names))), strict=True)
 
     def scale(values: Sequence[Any]) -> alt.Scale:
         return alt.Scale(domain=list(names), range=list(values))
 
     return (
-        alt.Color(f"{field}:N", scale=scale(colours), legend=None),
-        alt.Shape(f"{field}:N", scale=scale(shapes), legend=None),
+        alt.Color(f"{field}:N", scale=scale(colours), legend=legend),
+        alt.Shape(f"{field}:N", scale=scale(shapes), legend=legend),
         alt.StrokeDash(f"{field}:N", scale=scale([list(dash) for dash in dashes]), legend=None),
     )
 

@@ -6,8 +6,11 @@ from typing import Annotated
 import typer
 
 import noisewise
+from noisewise.cli import judging, keeping, measuring
+from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
+from noisewise.cli.paper import paper
 from noisewise.cli.policies import policies
 from noisewise.cli.simulate import simulate
 
@@ -36,9 +39,32 @@ def _common(
 
 
 app.command()(demo)
+app.command()(keeping.init)
+app.command()(measuring.ask)
+app.command(context_settings=measuring.NUMBERS)(measuring.tell)
+app.command("import")(measuring.import_)
+app.command()(judging.status)
+app.command()(judging.best)
+app.command()(judging.certify)
+app.command()(judging.check)
+app.command()(measuring.void)
+app.command(context_settings=measuring.NUMBERS)(measuring.amend)
+app.command()(measuring.fail)
+app.command()(measuring.release)
+app.command()(keeping.exclude)
+app.command()(keeping.include)
+app.command()(keeping.add)
+app.command("list")(keeping.list_studies)
+app.command()(keeping.rename)
+app.command()(keeping.export)
+app.command()(keeping.rebuild)
+app.command()(keeping.backup)
+app.command()(keeping.migrate)
 app.command()(simulate)
+app.command()(arena)
 app.command()(policies)
 app.command()(design)
+app.command()(paper)
 
 
 def main() -> None:

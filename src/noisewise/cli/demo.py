@@ -1,98 +1,215 @@
-"""``noisewise demo``: a race of the rules in a world with a few quiet rounds, in seconds."""
+"""``noisewise demo``: a whole study on real data, until it may stop.
 
+Which of 223 language models is best? Every measurement is drawn afresh around the published win rate, with
+its published standard error, and the study is told both, as if the model had been evaluated again.
+"""
+
+import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from noisewise.cli.output import console, print_json, summary_row
-from noisewise.cli.simulate import draw_regret, regret_table
+from noisewise.cli.output import console, print_json
+from noisewise.cli.studies import WIDTH
 
-HORIZON, REPLICATIONS = 400, 500
-RACERS: list[tuple[str, str, dict[str, Any]]] = [
-    ("vaee", "vaee", {}),
-    ("weighted oful", "weighted_oful", {"noise": "sub-gaussian"}),
-    ("thompson", "linear_thompson", {}),
-    ("round robin", "round_robin", {}),
-    ("oful, blind to sigma", "oful", {}),
-]
+EPS, CONFIDENCE = 3.0, 0.95
+#: The reference model's standard error is 0 by definition: nobody measures that well.
+NOISE_FLOOR = 0.1
+#: Suggestions per batch while every model waits for its first look, and after that.
+FIRST_BATCH, BATCH = 32, 4
+#: Sweeps over all models after which uniform measuring is given up.
+MOST_SWEEPS = 200
+BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the chart.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the study and the chart.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Let the rules race instead.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Watch the rules race for the best of seven options when one measurement in fifty is quiet."""
-    from dataclasses import replace
+    """Watch a study find the best of 223 language models, or the rules race."""
+    if rules:
+        from noisewise.cli.race import race
 
+        race(out, seed, json)
+        return
     from rich.live import Live
+    from rich.text import Text
 
     import noisewise as nw
 
-    instance = nw.instances.soare(6)
-    env = instance.environment(nw.schedules.named("rare-quiet"))
-    screen = console()
-    results: list[Any] = []
+    world = _World(seed)
+    out.mkdir(parents=True, exist_ok=True)
+    store = nw.open_store(out / "models.db", create=True)
+    name = _new_name(store.names())
+    study = nw.create_study(
+        store,
+        name=name,
+        options=world.models,
+        eps=EPS,
+        confidence=CONFIDENCE,
+        noise_floor=NOISE_FLOOR,
+        seed=seed,
+    )
+    screen = console(width=WIDTH)
     if not json:
-        screen.print(INTRODUCTION)
+        screen.print(INTRODUCTION.format(n=len(world.models)))
+    course: list[Look] = []
     with Live(console=screen, refresh_per_second=8, transient=True) as live:
-        for label, name, options in RACERS:
+        while not study.certificate().reached:
+            never = len(world.models) - study.n_measurements
+            for job in study.ask(min(max(never, BATCH), FIRST_BATCH)):
+                value, se = world.measure(job.option)
+                study.tell(job, value, se=se)
+            certificate = study.certificate()
+            course.append(Look(study.n_measurements, certificate.bound, len(certificate.candidates)))
             if not json:
-                # The first run compiles each rule; later runs read it from the disk.
-                live.update(_standings(results, f"{label} is running … (the first time: compiling, too)"))
-            policy = nw.make_policy(name, instance.actions, **options)
-            simulation = nw.simulate(policy, env, horizon=HORIZON, replications=REPLICATIONS, seed=seed)
-            results.append(replace(simulation, policy=label))
-    chart = _draw(results, out)
+                live.update(Text(course[-1].line(certificate.option, course)))
+    certificate = study.certificate()
+    uniform = uniform_cost(world.models, seed)
+    chart = _draw(study, out / "models.html")
     if json:
-        print_json("demo", {"runs": [summary_row(r) for r in results], "written": [chart] if chart else []})
+        import json as json_format
+
+        content = {
+            "study": name,
+            "certificate": json_format.loads(certificate.to_json()),
+            "course": [look.plain() for look in course],
+            "measurements": study.n_measurements,
+            "uniform": uniform,
+            "written": [str(out / "models.db"), *([chart] if chart else [])],
+        }
+        print_json("demo", content)
         return
-    screen.print(_standings(results, ""))
-    screen.print(_what_was_seen(results, env, seed))
-    if chart:
-        screen.print(f"\nThe race as a chart: {chart}")
+    for line in _story(
+        study, world.behind(certificate.option or ""), certificate, course, uniform, out, name, chart
+    ):
+        screen.print(line, markup=False)
 
 
-INTRODUCTION = f"""\
-Seven options; two are almost equally good, and only measuring a third, bad one tells them apart.
-Each of {HORIZON} measurements has its own error bar: sigma is 1, but 0.01 in one round out of fifty,
-and nobody knows beforehand which. {REPLICATIONS} races, the same noise for every rule.
-"""
+NULL_MODEL = "(NullModel is an attack on the benchmark; the data are as published.)"
+INTRODUCTION = (
+    "Which of {n} language models is best? AlpacaEval publishes a win rate for each, with its own standard "
+    "error. Suppose nothing had been measured yet: a study asks for one model after the other, and is told "
+    "a fresh value with the published error bar, until it can certify one to be at most 3 points below the "
+    "best, with 95 % confidence.\n"
+)
 
 
-def _standings(results: list[Any], note: str) -> Any:
-    from rich.console import Group
+class _World:
+    """The published win rates, measured again."""
 
-    if not results:
-        return note
-    return Group(regret_table(results, f"After {HORIZON} measurements"), note)
+    def __init__(self, seed: int) -> None:
+        import numpy as np
+
+        from noisewise.core.randomness import generator
+        from noisewise.data import load_table
+
+        table = load_table("alpaca_eval")
+        self.models: list[str] = table["model"].to_list()
+        self._truth = dict(zip(self.models, table["win_rate"].to_list(), strict=True))
+        errors = np.maximum(table["standard_error"].to_numpy(), NOISE_FLOOR)
+        self._errors = dict(zip(self.models, errors.tolist(), strict=True))
+        self._rng = generator(seed, "noise", 0)
+
+    def measure(self, model: str) -> tuple[float, float]:
+        """A win rate with its standard error."""
+        se = self._errors[model]
+        return self._truth[model] + se * float(self._rng.standard_normal()), se
+
+    def behind(self, model: str) -> float:
+        """How far below the best a model really is."""
+        return float(max(self._truth.values()) - self._truth[model])
 
 
-def _draw(results: list[Any], folder: Path) -> str | None:
+class Look(NamedTuple):
+    """Where the study stood at one moment."""
+
+    measurements: int
+    bound: float
+    candidates: int
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        bound = None if math.isinf(self.bound) else self.bound
+        return {"measurements": self.measurements, "bound": bound, "candidates": self.candidates}
+
+    def line(self, option: str | None, course: list["Look"]) -> str:
+        """The live line."""
+        if math.isinf(self.bound):
+            return f"{self.measurements:>5} measurements: every model needs a first look ..."
+        return (
+            f"{self.measurements:>5} measurements: {option} is at most {self.bound:.1f} below the best; "
+            f"{self.candidates} may be it  {sparkline([look.bound for look in course])}"
+        )
+
+
+def sparkline(bounds: list[float], width: int = 24) -> str:
+    """The bound falling, in a few characters."""
+    known = [bound for bound in bounds if math.isfinite(bound)]
+    if not known:
+        return ""
+    step = max(1, math.ceil(len(known) / width))
+    shown, top = known[::-step][::-1], max(known)
+    return "".join(BLOCKS[min(7, int(8 * bound / top))] for bound in shown)
+
+
+def uniform_cost(models: list[str], seed: int) -> int | None:
+    """Measurements until the same certificate, if all models are measured equally often."""
+    import noisewise as nw
+
+    world = _World(seed)
+    study = nw.create_study(options=models, eps=EPS, confidence=CONFIDENCE, noise_floor=NOISE_FLOOR)
+    for _ in range(MOST_SWEEPS):
+        told = [world.measure(model) for model in models]
+        study.tell_many({"option": models, "value": [t[0] for t in told], "se": [t[1] for t in told]})
+        if study.certificate().reached:
+            return study.n_measurements
+    return None
+
+
+def _new_name(names: list[str]) -> str:
+    """Earlier runs stay in the file."""
+    return next(name for k in range(1, len(names) + 2) if (name := f"models-{k}") not in names)
+
+
+def _draw(study: Any, path: Path) -> str | None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        draw_regret(results, folder / "race.html")
+        from noisewise.charts import save_chart
+
+        save_chart(study.chart(), path)
     except ModuleNotFoundError as missing:
         typer.echo(str(missing), err=True)
         return None
-    return str(folder / "race.html")
+    return str(path)
 
 
-def _what_was_seen(results: list[Any], env: Any, seed: int) -> str:
-    import numpy as np
-
-    sigmas = np.array([env.sigmas(HORIZON, seed, r) for r in range(REPLICATIONS)])
-    weights = sigmas**-2.0
-    quiet = (weights * (sigmas < 1.0)).sum() / weights.sum()
-    harmonic, arithmetic = 1.0 / weights.mean(), (sigmas**2).mean()
-    regrets = {r.policy: r.simple_regret[:, -1].mean() for r in results}
-    winner = min(regrets, key=lambda name: regrets[name])
-    blind = regrets["oful, blind to sigma"] / max(regrets["vaee"], 1e-300)
-    share = (sigmas < 1.0).mean()
-    return f"""
-What was seen: the quiet rounds, {share:.0%} of all, carry {quiet:.1%} of the precision (the sum of 1/sigma²).
-So what governs the outcome is the harmonic mean of the variances, {harmonic:.2g},
-not their average, {arithmetic:.2g}. {winner} won. vaee always measures what it knows least about, so a quiet
-round, whenever it comes, is never spent on something already known. The rule that is blind
-to sigma ends {blind:.0f} times further from the best than vaee."""
+def _story(
+    study: Any,
+    behind: float,
+    certificate: Any,
+    course: list[Look],
+    uniform: int | None,
+    out: Path,
+    name: str,
+    chart: str | None,
+) -> list[str]:
+    count = study.n_measurements
+    falling = [look for look in course if math.isfinite(look.bound)]
+    shown = falling[:: max(1, len(falling) // 6)]
+    shown += [falling[-1]] if shown[-1] != falling[-1] else []
+    lines = ["The bound, as measurements came in:"]
+    for look in shown:
+        bar = "█" * max(1, round(30 * look.bound / falling[0].bound))
+        lines.append(f"{look.measurements:>6}  {look.bound:>5.1f}  {bar}")
+    lines += ["", *str(certificate).splitlines(), ""]
+    lines.append(f"In the published table it is {behind:.1f} below the best. {NULL_MODEL}")
+    if uniform is not None:
+        lines.append(
+            f"It took {count} measurements. Measuring all {len(study.options)} models equally often until "
+            f"the same certificate takes {uniform}: {uniform / count:.1f} times as many."
+        )
+    lines += ["", f"The study is kept: noisewise status {out / 'models.db'} -s {name}"]
+    return lines + ([f"The intervals as a chart: {chart}"] if chart else [])

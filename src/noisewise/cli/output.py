@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from noisewise.simulation import Simulation
 
 
-def console(*, err: bool = False) -> "Console":
-    """A console that respects NO_COLOR and keeps to 100 columns where there is no terminal."""
+def console(*, err: bool = False, width: int = 100) -> "Console":
+    """A console that respects NO_COLOR and keeps to so many columns where there is no terminal."""
     from rich.console import Console
 
     made = Console(stderr=err, highlight=False)
-    return made if made.is_terminal else Console(stderr=err, highlight=False, width=100)
+    return made if made.is_terminal else Console(stderr=err, highlight=False, width=width)
 
 
 def print_json(schema: str, content: dict[str, Any]) -> None:

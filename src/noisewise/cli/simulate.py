@@ -9,6 +9,7 @@ import typer
 
 from noisewise.cli.options import parse_named, split_list
 from noisewise.cli.output import console, number, print_json, progress, summary_row
+from noisewise.cli.racers import choose_racers, legend, marks
 
 
 def simulate(
@@ -18,14 +19,20 @@ def simulate(
             "--policies",
             "-p",
             metavar="RULES",
-            help="Rules, with commas or repeatedly; options as name:option=value.",
+            help="Rules, with commas or repeatedly; options as name:option=value; all: every rule that fits.",
         ),
     ] = ["vaee", "widest", "round_robin", "uniform"],  # noqa: B006 - typer reads it, nobody changes it
     instance: Annotated[str, typer.Option(help="The problem, as name:option=value.")] = "sphere",
     schedule: Annotated[
         str | None, typer.Option(help="The sigmas, as name:option=value; default: rare-quiet.")
     ] = None,
-    noise: Annotated[str, typer.Option(help="gaussian, rademacher, uniform or laplace.")] = "gaussian",
+    noise: Annotated[
+        str,
+        typer.Option(
+            help="The law, as name:option=value: gaussian, rademacher, uniform, laplace, student-t, pareto, "
+            "lognormal or contaminated."
+        ),
+    ] = "gaussian",
     announced: Annotated[bool, typer.Option("--announced", help="Sigma is known before the choice.")] = False,
     horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 1000,
     replications: Annotated[int, typer.Option(help="Repetitions.")] = 200,
@@ -44,11 +51,12 @@ def simulate(
     if problem_name == "case-study":
         problem_options.setdefault("horizon", horizon)
     problem = nw.instances.named(problem_name, **problem_options)
-    env = problem.environment(_schedule(schedule, problem), noise=noise, announced=announced)
-    specs = [parse_named(text, "policies") for text in split_list(policies)]
-    if not specs:
-        raise ValueError("`policies` must name at least one rule; got none.")
-    templates = [(_label(*spec), nw.make_policy(spec[0], problem.actions, **spec[1])) for spec in specs]
+    law_name, law_options = parse_named(noise, "noise")
+    law = nw.noise.named(law_name, **law_options)
+    env = problem.environment(_schedule(schedule, problem), noise=law, announced=announced)
+    racers, left_out = choose_racers(split_list(policies), env, horizon, replications, seed)
+    if not racers:
+        raise ValueError("`policies` must name at least one rule that fits; got none.")
     _check_folders(out, chart)
     if chart is not None:
         from noisewise.charts.save import check_suffix
@@ -57,7 +65,7 @@ def simulate(
     results: list[Any] = []
     interrupted = False
     with progress(quiet=json) as bars:
-        for label, policy in templates:
+        for label, policy in racers.items():
             bar = bars.add_task(label, total=replications, note="compiling, once")
             try:
                 simulation = nw.simulate(
@@ -79,10 +87,10 @@ def simulate(
     if results and out is not None:
         nw.save_simulations(results, out)
     if results and chart is not None:
-        draw_regret(results, chart)
-    _report(results, [path for path in (out, chart) if path is not None], json)
+        draw_regret(results, chart, racers)
+    _report(results, racers, left_out, [path for path in (out, chart) if path is not None], json)
     if interrupted:
-        typer.echo(f"Interrupted: {len(results)} of {len(templates)} rules are complete.", err=True)
+        typer.echo(f"Interrupted: {len(results)} of {len(racers)} rules are complete.", err=True)
         raise typer.Exit(130)
 
 
@@ -90,31 +98,35 @@ def _advance(bars: Any, bar: Any) -> Callable[[int, int], None]:
     return lambda done, _: bars.update(bar, completed=done, note="")
 
 
-def draw_regret(results: list[Any], path: Path) -> None:
+def draw_regret(results: list[Any], path: Path, racers: dict[str, Any]) -> None:
     """Regret over rounds with bands, saved by the ending of the path."""
     import polars as pl
 
     from noisewise import charts
 
-    charts.save_chart(charts.regret_over_rounds(pl.concat(r.summary() for r in results)), path)
+    named = [replace(r, policy=r.policy + marks(racers[r.policy])) for r in results]
+    frame = pl.concat(r.summary() for r in named)
+    explained = legend(racers[r.policy] for r in results)
+    subtitle = f"Bands are 95 % confidence intervals of the mean. {explained}" if explained else None
+    charts.save_chart(charts.regret_over_rounds(frame, subtitle=subtitle), path)
 
 
-def regret_table(results: list[Any], title: str) -> Any:
+def regret_table(results: list[Any], title: str, racers: dict[str, Any]) -> Any:
     """The table that people see: best first."""
     from rich.table import Table
 
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
-    table.add_column("rule")
+    table.add_column("rank", justify="right")
+    table.add_column("rule", no_wrap=True)
     for head in ("simple regret", "± se", "best found", "bound", "rounds", "against the first, 95 %"):
         table.add_column(head, justify="right")
     first = results[0].simple_regret[:, -1]
-    for row, simulation in sorted(
-        ((summary_row(r), r) for r in results), key=lambda pair: pair[0]["simple_regret"]
-    ):
+    for row, simulation in zip(ranked(results), _best_first(results), strict=True):
         difference = simulation.simple_regret[:, -1] - first
         paired = "" if simulation is results[0] else _paired(difference)
         table.add_row(
-            row["policy"],
+            str(row["rank"]),
+            row["policy"] + marks(racers[row["policy"]]),
             number(row["simple_regret"]),
             number(row["standard_error"]),
             f"{row['best_found']:.1%}",
@@ -125,6 +137,17 @@ def regret_table(results: list[Any], title: str) -> Any:
     return table
 
 
+def ranked(results: list[Any]) -> list[dict[str, Any]]:
+    """The rows of the table, best first; equal means share a rank."""
+    rows = [summary_row(r) for r in _best_first(results)]
+    means = [row["simple_regret"] for row in rows]
+    return [row | {"rank": 1 + means.index(row["simple_regret"])} for row in rows]
+
+
+def _best_first(results: list[Any]) -> list[Any]:
+    return sorted(results, key=lambda r: float(r.simple_regret[:, -1].mean()))
+
+
 def _paired(difference: Any) -> str:
     from noisewise.simulation.results import mean_interval
 
@@ -132,14 +155,31 @@ def _paired(difference: Any) -> str:
     return f"{difference.mean():+.2g} ± {high - difference.mean():.1g}"
 
 
-def _report(results: list[Any], written: list[Path], json: bool) -> None:
+def _report(
+    results: list[Any], racers: dict[str, Any], left_out: dict[str, str], written: list[Path], json: bool
+) -> None:
     if json:
-        content = {"runs": [summary_row(r) for r in results], "written": [str(p) for p in written]}
+        ranks = {row["policy"]: row["rank"] for row in ranked(results)}
+        runs = [
+            summary_row(r)
+            | {"rank": ranks[r.policy], "sees_sigma": racers[r.policy].rule.sees_sigma}
+            | {"reconstruction": racers[r.policy].rule.reconstruction}
+            for r in results
+        ]
+        skipped = [{"policy": name, "reason": reason} for name, reason in left_out.items()]
         world = results[0].world if results else None
-        print_json("simulate", {"world": world, **content})
+        files = [str(path) for path in written]
+        print_json("simulate", {"world": world, "runs": runs, "left_out": skipped, "written": files})
         return
+    screen = console()
     if results:
-        console().print(regret_table(results, "Simple regret at the end, on common random numbers"))
+        screen.print(regret_table(results, "Simple regret at the end, on common random numbers", racers))
+        explained = legend(racers[r.policy] for r in results)
+        screen.print(*([explained] if explained else []))
+    if left_out:
+        screen.print("Left out, because they do not fit:")
+        for name, reason in left_out.items():
+            screen.print(f"  {name}: {reason}", markup=False)
     for path in written if results else ():
         typer.echo(f"Wrote {path}")
 
@@ -153,10 +193,6 @@ def _schedule(text: str | None, problem: Any) -> Any:
     if name == "flat":
         options.setdefault("dim", problem.actions.dim)
     return schedules.named(name, **options)
-
-
-def _label(name: str, options: dict[str, Any]) -> str:
-    return name + (f"({', '.join(f'{key}={value}' for key, value in options.items())})" if options else "")
 
 
 def _check_folders(*paths: Path | None) -> None:

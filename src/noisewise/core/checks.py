@@ -68,8 +68,8 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 def check_options(what: str, name: str, function: Callable[..., Any], options: dict[str, Any]) -> None:
     """Refuse options that ``function`` does not take, naming those it does."""
-    # The simulator itself provides the horizon and the generator of a schedule.
-    provided = ("horizon", "rng") if what == "schedule" else ()
+    # The simulator itself provides the generator of schedules and noise, and how many numbers it wants.
+    provided = {"schedule": ("horizon", "rng"), "noise": ("rng", "size")}.get(what, ())
     known = [option for option in inspect.signature(function).parameters if option not in provided]
     for option in options:
         if option not in known:

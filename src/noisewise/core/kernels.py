@@ -15,7 +15,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Reordering sums and fusing multiply-adds is safe for us; assuming the absence of NaN is not.
 REORDERED = frozenset({"reassoc", "contract"})
 #: Where the compiled bodies live: apart, because a live policy never loads them.
-KERNEL_BODIES = ("noisewise.core.loops",)
+KERNEL_BODIES = ("noisewise.core.loops", "noisewise.core.robust_loops", "noisewise.actions.gray_loops")
 
 
 class _Kernel(NamedTuple):
@@ -48,6 +48,11 @@ def compiled_body(
         return loops
 
     return record
+
+
+def large_kernel(function: Function) -> Function:
+    """A kernel that is called, not inlined: too large to be compiled again at every place that uses it."""
+    return compiled_body(inline=False)(function)
 
 
 def register_kernels() -> None:

@@ -11,7 +11,7 @@ def lazy_names(package: str, homes: Mapping[str, str], extra: str | None = None)
 
     Args:
         package: The package whose attribute is asked for.
-        homes: The module in which each name lives.
+        homes: The module in which each name lives; a sub-package ``package.name`` is its own home.
         extra: The optional dependency that a missing import belongs to.
     """
 
@@ -19,7 +19,8 @@ def lazy_names(package: str, homes: Mapping[str, str], extra: str | None = None)
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
-            found = getattr(importlib.import_module(homes[name]), name)
+            home = importlib.import_module(homes[name])
+            found = home if homes[name] == f"{package}.{name}" else getattr(home, name)
         except ModuleNotFoundError as missing:
             if extra is None or (missing.name or "").startswith("noisewise"):
                 raise

@@ -23,10 +23,12 @@ from noisewise.core.model import (
     contrast_widths,
     count,
     covariance_with,
+    difference_covariances,
     distance_to,
     fold,
     perturbed_means,
     recentre,
+    set_theta,
     squared_norm,
     theta,
 )
@@ -38,8 +40,11 @@ from noisewise.core.selection import (
     first_widest,
     keep_near_best,
     most_optimistic,
+    most_telling,
     regret_bound,
+    strongest_rival,
 )
+from noisewise.core.vectors import covariance, spread
 
 
 # Nothing here allocates or calls what is not inlined: next to such a call Numba counts a reference to
@@ -251,6 +256,17 @@ def _recentre_arrays(columns, factor, centre, away, means, tally):
     tally[SINCE_CENTRED] = 0.0
 
 
+@compiled_body(set_theta, flags=REORDERED, inline=False)
+def _set_theta_loops(model, estimate):
+    centre, factor, tally = model.centre, model.factor, model.tally
+    dim = centre.size
+    for i in range(dim):
+        centre[i] = estimate[i]
+        factor[i, dim] = 0.0
+    _project(model.columns, centre, model.means)
+    tally[SINCE_CENTRED] = 0.0
+
+
 @compiled_body(theta, inline=False)
 def _theta_loops(model):
     dim = model.columns.shape[0]
@@ -283,12 +299,61 @@ def _squared_norm_of(factor, centre, away):
     return total
 
 
+@compiled_body(spread, inline=False)
+def _spread_loops(model):
+    return _inverse_root(model.factor, model.reciprocals)
+
+
+@compiled_body(inline=False)
+def _inverse_root(factor, reciprocals):
+    dim = reciprocals.size
+    root = np.zeros((dim, dim))
+    for k in range(dim):
+        root[k, k] = math.sqrt(reciprocals[k])
+        for i in range(k - 1, -1, -1):
+            rest = 0.0
+            for j in range(i + 1, k + 1):
+                rest -= factor[i, j] * root[j, k]
+            root[i, k] = rest
+    return root
+
+
+@compiled_body(covariance, inline=False)
+def _covariance_matrix_loops(model):
+    return _squared(_inverse_root(model.factor, model.reciprocals))
+
+
+@compiled_body(flags=REORDERED, inline=False)
+def _squared(root):
+    dim = len(root)
+    product = np.empty((dim, dim))
+    for i in range(dim):
+        for j in range(i, dim):
+            entry = 0.0
+            for k in range(j, dim):
+                entry += root[i, k] * root[j, k]
+            product[i, j] = product[j, i] = entry
+    return product
+
+
 @compiled_body(covariance_with, flags=REORDERED, inline=False)
 def _covariance_loops(model, action):
     dim, n = model.columns.shape
     half, step = np.empty(dim), np.empty(dim)
     for i in range(dim):
         half[i] = model.columns[i, action]
+    _solve(model.factor, model.reciprocals, half, step)
+    covariance = np.empty(n)
+    _project(model.columns, step, covariance)
+    return covariance
+
+
+@compiled_body(difference_covariances, flags=REORDERED, inline=False)
+def _difference_covariances_loops(model, action, other):
+    dim, n = model.columns.shape
+    half, step = np.empty(dim), np.empty(dim)
+    for i in range(dim):
+        half[i] = model.columns[i, action] - model.columns[i, other]
     _solve(model.factor, model.reciprocals, half, step)
     covariance = np.empty(n)
     _project(model.columns, step, covariance)
@@ -374,6 +439,45 @@ def _most_optimistic_loops(model, allowed, radius):
     for k in range(upper.size):
         upper[k] = means[k] + radius * math.sqrt(squared_widths[k])
     return first_largest(upper, allowed)
+
+
+@compiled_body(flags=REORDERED)
+def _solve_difference(model, one, other):
+    """Leave ``V⁻¹(a_one - a_other)`` in the model's ``step``; ``other`` below 0 stands for no action."""
+    columns, half = model.columns, model.half
+    for i in range(half.size):
+        half[i] = columns[i, one] - (columns[i, other] if other >= 0 else 0.0)
+    _solve(model.factor, model.reciprocals, half, model.step)
+
+
+@compiled_body(strongest_rival, flags=NO_NAN)
+def _strongest_rival_loops(model, leader, radius):
+    values, means, squared_widths = model.scratch, model.means, model.squared_widths
+    _solve_difference(model, leader, -1)
+    _project(model.columns, model.step, values)
+    own, base = squared_widths[leader], means[leader]
+    for k in range(values.size):
+        terms = squared_widths[k] + own
+        values[k] = means[k] - base + radius * math.sqrt(max(terms - 2.0 * values[k], CANCELLED * terms))
+    top, bottom = -np.inf, np.inf
+    for k in range(values.size):
+        top = max(top, values[k] if k != leader else -np.inf)
+        bottom = min(bottom, values[k] if k != leader else np.inf)
+    low = top - TIE * max(top, -bottom)
+    for k in range(values.size):
+        if k != leader and values[k] >= low:
+            return k
+    return 0
+
+
+@compiled_body(most_telling, flags=NO_NAN)
+def _most_telling_loops(model, one, other, variance, allowed):
+    values, squared_widths = model.scratch, model.squared_widths
+    _solve_difference(model, one, other)
+    _project(model.columns, model.step, values)
+    for k in range(values.size):
+        values[k] = values[k] * values[k] / (variance + squared_widths[k])
+    return first_largest(values, allowed)
 
 
 @compiled_body(drop_ruled_out, flags=NO_NAN)

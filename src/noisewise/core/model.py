@@ -12,17 +12,18 @@ its diagonal, D diagonal) and as the mean and squared width of every action. Rul
 * Means move by addition and are recomputed from θ̂ every 32 measurements. θ̂ itself is held as a centre
   and ``U(θ̂ - centre)``, which stays small: rotating large numbers would cost digits.
 
-One unknown per feature is all there is here. A model with one unknown per action as well (a diagonal part
-with this as its border) is a second class with the same verbs; rules would not notice.
+One unknown per feature is all there is here. `noisewise.core.independent` is the model with one unknown per
+option; the verbs below hand over to its own, and rules do not notice.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core import fortran
+from noisewise.core import fortran, independent
+from noisewise.core.independent import IndependentModel, Separate
 from noisewise.core.kernels import kernel
 from noisewise.core.rows import Floats as Floats
 from noisewise.core.rows import map_rows, row_blocks, workspace
@@ -73,8 +74,30 @@ class Model(NamedTuple):
     scratch: Floats  # (n,)
 
 
+class Factored(Protocol):
+    """A matrix held as ``UᵀDU``: a model, or one of the smaller things that robust estimates keep."""
+
+    @property
+    def factor(self) -> Floats:
+        """U, and a last column that follows its rotations."""
+
+    @property
+    def pivots(self) -> Floats:
+        """D."""
+
+    @property
+    def reciprocals(self) -> Floats:
+        """1/D."""
+
+    @property
+    def tally(self) -> Floats:
+        """Where the residual of each rotation is booked."""
+
+
 def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
     """The model before any measurement: ``V = ridge·I`` and an estimate of 0."""
+    if isinstance(columns, Separate):
+        return cast(Model, independent.new_independent(columns, ridge))
     dim, n = columns.shape
     squared_widths = np.empty(n)
     for rows in row_blocks(n):
@@ -108,6 +131,8 @@ def copy_model(model: Model) -> Model:
 
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
+    if isinstance(model, IndependentModel):
+        return independent.fold(model, action, reward, sigma)
     dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(model, vector)
@@ -118,7 +143,7 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     gain = (reward - float(model.means[action])) / variance
 
     row = np.append(vector, reward - float(vector @ model.centre))
-    _rotate_in(model, row, 1.0 / (sigma * sigma))
+    rotate_in(model, row, 1.0 / (sigma * sigma))
     count(model.tally, squared_width, sigma)
     # Scaling once saves a pass: with s = step/√variance, the widths lose (a_k·s)².
     scale = math.sqrt(variance)
@@ -139,13 +164,18 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
         return rows.start + np.flatnonzero(worn) if worn.any() else NOBODY
 
     worn = np.concatenate(map_rows(learn, n))
-    if refresh_all or worn.size:
-        _refresh(model, np.arange(n) if refresh_all else worn)
+    far = float(model.pivots @ model.factor[:, dim] ** 2)
+    recentring = far > FAR or model.tally[SINCE_CENTRED] >= RECENTRE_AFTER
+    if recentring:
+        _move_centre(model, theta(model))
+    stale = np.arange(n) if refresh_all else worn
+    if stale.size:
+        refresh(model, stale, means_too=recentring)
     if refresh_all:
         model.tally[AGE] = 0.0
-    far = float(model.pivots @ model.factor[:, dim] ** 2)
-    if far > FAR or model.tally[SINCE_CENTRED] >= RECENTRE_AFTER:
-        recentre(model)
+    if recentring:
+        # Rows that were refreshed have their means: no row is read more than twice in a round.
+        _predict(model, stale)
 
 
 def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
@@ -157,21 +187,21 @@ def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
         np.dot(direction, block.astype(np.float64), out=out)
 
 
-def solve_lower(model: Model, vector: Floats) -> Floats:
+def solve_lower(model: Factored, vector: Floats) -> Floats:
     """``U⁻ᵀ·vector``."""
     dim = vector.size
     solved, _ = fortran.routines().solve_triangular(model.factor[:, :dim], vector, trans=1, unitdiag=1)
     return np.asarray(solved)
 
 
-def solve_upper(model: Model, vector: Floats) -> Floats:
+def solve_upper(model: Factored, vector: Floats) -> Floats:
     """``U⁻¹·vector``."""
     dim = vector.size
     solved, _ = fortran.routines().solve_triangular(model.factor[:, :dim], vector, unitdiag=1)
     return np.asarray(solved)
 
 
-def _rotate_in(model: Model, row: Floats, weight: float) -> None:
+def rotate_in(model: Factored, row: Floats, weight: float) -> None:
     """Replace the factors of V by those of ``V + weight·a aᵀ``; the row is a and what it measured.
 
     One plane rotation per feature. LAPACK's update of a QR factor reflects instead, and loses
@@ -189,8 +219,8 @@ def _rotate_in(model: Model, row: Floats, weight: float) -> None:
     model.tally[RESIDUAL] += weight * float(row[-1]) ** 2
 
 
-def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
-    """Recompute the squared widths of some actions: ``‖D^(-1/2)·U⁻ᵀa‖²``."""
+def refresh(model: Model, stale: NDArray[np.intp], *, means_too: bool = False) -> None:
+    """Recompute the squared widths of some actions, ``‖D^(-1/2)·U⁻ᵀa‖²``, and if wanted their means."""
     dim = model.columns.shape[0]
     upper = np.asfortranarray(model.factor[:, :dim])
     solve_many = fortran.routines().solve_many
@@ -199,6 +229,8 @@ def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
         for start in range(rows.start, rows.stop, SOLVED_TOGETHER):
             batch = stale[start : min(start + SOLVED_TOGETHER, rows.stop)]
             vectors = model.columns.T[batch].astype(np.float64, copy=False)
+            if means_too:
+                model.means[batch] = vectors @ model.centre
             halves = solve_many(1.0, upper, vectors.T, trans_a=1, diag=1, overwrite_b=1).T
             exact = np.square(halves) @ model.reciprocals
             model.squared_widths[batch] = exact
@@ -209,15 +241,37 @@ def _refresh(model: Model, stale: NDArray[np.intp]) -> None:
 
 def recentre(model: Model) -> None:
     """Move the centre to the estimate, and recompute the means from it."""
-    dim, n = model.columns.shape
-    model.centre[:] = theta(model)
-    model.factor[:, dim] = 0.0
+    set_theta(model, theta(model))
+
+
+def set_theta(model: Model, estimate: Floats) -> None:
+    """Make ``estimate`` what the model believes, in place of least squares; V and the widths stay.
+
+    For rules with an estimate of their own: they fold each measurement as if it came out as expected, which
+    grows V alone, and then set theirs. Means, `theta`, `distance_to` and all that is made of them follow.
+    """
+    _move_centre(model, estimate)
+    _predict(model, NOBODY)
+
+
+def _move_centre(model: Model, estimate: Floats) -> None:
+    model.centre[:] = estimate
+    model.factor[:, -1] = 0.0
     model.tally[SINCE_CENTRED] = 0.0
 
-    def predict(rows: slice) -> None:
-        project(model, model.centre, rows, model.means[rows])
 
-    map_rows(predict, n)
+def _predict(model: Model, done: NDArray[np.intp]) -> None:
+    """Recompute the means from the centre, but for the actions that are done (ascending)."""
+
+    def predict(rows: slice) -> None:
+        first, last = np.searchsorted(done, (rows.start, rows.stop))
+        if first == last:
+            project(model, model.centre, rows, model.means[rows])
+        elif last - first < rows.stop - rows.start:
+            others = np.delete(np.arange(rows.start, rows.stop), done[first:last] - rows.start)
+            model.means[others] = model.columns.T[others].astype(np.float64, copy=False) @ model.centre
+
+    map_rows(predict, model.means.size)
 
 
 @kernel
@@ -233,6 +287,8 @@ def count(tally: Floats, squared_width: float, sigma: float) -> None:
 
 def theta(model: Model) -> Floats:
     """The estimate θ̂, (dim,)."""
+    if isinstance(model, IndependentModel):
+        return independent.theta(model)
     return model.centre + solve_upper(model, model.factor[:, -1])
 
 
@@ -244,12 +300,28 @@ def squared_norm(model: Model) -> float:
 
 def covariance_with(model: Model, action: int) -> Floats:
     """The covariances ``aᵀV⁻¹a_k`` of one action with all actions, (n,)."""
+    if isinstance(model, IndependentModel):
+        return independent.covariance_with(model, action)
     half = solve_lower(model, model.columns[:, action].astype(np.float64))
+    return projections(model, solve_upper(model, half * model.reciprocals))
+
+
+def difference_covariances(model: Model, action: int, other: int) -> Floats:
+    """The covariances ``(a - b)ᵀV⁻¹a_k`` of the difference of two actions with all actions, (n,).
+
+    From the difference itself: two almost equal vectors would cancel if each were projected alone.
+    """
+    if isinstance(model, IndependentModel):
+        return independent.difference_covariances(model, action, other)
+    difference = model.columns[:, action].astype(np.float64) - model.columns[:, other]
+    half = solve_lower(model, difference)
     return projections(model, solve_upper(model, half * model.reciprocals))
 
 
 def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
     """The actions' values under a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior, (n,)."""
+    if isinstance(model, IndependentModel):
+        return independent.perturbed_means(model, normals, scale)
     away = solve_upper(model, normals * np.sqrt(model.reciprocals))
     return model.means + projections(model, scale * away)
 

@@ -74,7 +74,13 @@ def confidence_radius(radius: Radius, model: Model) -> float:
     With probability at least 1 - delta, at all times, ``‖θ̂ - θ‖ <= radius`` in the norm of V, if the
     noise is sigma-sub-Gaussian given the past, the action and sigma (note 3 on the paper).
     """
-    information, bias = model.tally[LOG_DET] + radius.doubt, radius.bias
+    return radius_after(radius, model.tally[LOG_DET], model.tally[TOLD])
+
+
+@kernel
+def radius_after(radius: Radius, log_det: float, told: float) -> float:
+    """The radius after ``told`` measurements that raised ``log det V`` by ``log_det``."""
+    information, bias = log_det + radius.doubt, radius.bias
     if radius.kind == 0:
         # Likelihood-ratio martingale with prior N(0, I/ridge), then Ville's inequality.
         return math.sqrt(information + bias * bias)
@@ -82,10 +88,10 @@ def confidence_radius(radius: Radius, model: Model) -> float:
         return bias + math.sqrt(information)
     if radius.kind == 2:
         # The paper's confidence lemma, with norm bounds other than 1 allowed.
-        told = max(1.0, model.tally[TOLD])
+        rounds = max(1.0, told)
         rank = max(1, radius.rank)
-        spread = told * (radius.max_norm / radius.sigma_min) ** 2 / (rank * radius.ridge)
+        spread = rounds * (radius.max_norm / radius.sigma_min) ** 2 / (rank * radius.ridge)
         return 2.0 * bias + 16.0 * math.sqrt(
-            math.log(4.0 * told * told / radius.delta) * rank * math.log1p(spread)
+            math.log(4.0 * rounds * rounds / radius.delta) * rank * math.log1p(spread)
         )
     return radius.fixed

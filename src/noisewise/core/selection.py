@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.kernels import kernel
-from noisewise.core.model import NOBODY, SAFEST, Floats, Model, contrast_widths
+from noisewise.core.kernels import compiled_body, kernel
+from noisewise.core.model import NOBODY, SAFEST, Floats, Model, contrast_widths, covariance_with
 from noisewise.core.rows import row_blocks, workspace
 
 Mask = NDArray[np.bool_]
@@ -66,6 +66,23 @@ def most_optimistic(model: Model, allowed: Mask, radius: float) -> int:
     return first_largest(model.means + radius * np.sqrt(model.squared_widths), allowed)
 
 
+def strongest_rival(model: Model, leader: int, radius: float) -> int:
+    """The other action that may be furthest above the leader: the largest ``<θ̂, a - b> + radius·‖a - b‖``."""
+    others = np.ones(model.means.size, dtype=np.bool_)
+    others[leader] = False
+    lead = model.means - model.means[leader]
+    return first_largest(lead + radius * contrast_widths(model, leader), others)
+
+
+def most_telling(model: Model, one: int, other: int, variance: float, allowed: Mask) -> int:
+    """The allowed action whose measurement makes the difference between two actions known best.
+
+    Measuring a takes ``(aᵀV⁻¹y)²/(variance + ‖a‖²)`` off the squared width of ``y = a_one - a_other``.
+    """
+    covariances = covariance_with(model, one) - covariance_with(model, other)
+    return first_largest(covariances**2 / (variance + model.squared_widths), allowed)
+
+
 def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
     """Drop, in place, every candidate whose upper bound is below another's lower bound.
 
@@ -122,3 +139,30 @@ def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> 
     """
     upper = model.means - model.means[action] + radius * contrast_widths(model, action)
     return max(0.0, float(np.max(upper, where=candidates, initial=-np.inf)))
+
+
+@compiled_body(inline=False)
+def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -> int:
+    """The candidate with the smallest regret bound; ``action`` unless another's is smaller.
+
+    A bound is the largest of ``b(k, a) = <θ̂, a_k - a> + radius·‖a_k - a‖``. The pass over all actions that
+    finds it also gives ``b(a, ·)``, from below a bound of everybody else's: whoever cannot do better than the
+    best one found is never looked at. Its worst rival is looked at next, because it is a hard one for most.
+    """
+    best, lowest, current = action, np.inf, action
+    floors = np.where(candidates, 0.0, np.inf)
+    while True:
+        slack = radius * contrast_widths(model, current)
+        lead = model.means - model.means[current]
+        rivals = np.where(candidates, lead + slack, -np.inf)
+        bound = max(0.0, rivals.max())
+        if bound < lowest * (1.0 - TIE):
+            best, lowest = current, bound
+        floors = np.maximum(floors, slack - lead)
+        floors[current] = np.inf
+        least = floors.min()
+        if least >= lowest * (1.0 - TIE):
+            return best
+        rival = int(rivals.argmax())
+        easiest = int(np.flatnonzero(floors <= least + TIE * lowest)[0])
+        current = rival if floors[rival] < np.inf else easiest

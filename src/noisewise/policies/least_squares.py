@@ -78,6 +78,12 @@ def learn(params: HasSetting, state: HasModel, action: int, reward: float, sigma
     fold(state.model, action, reward, sigma)
 
 
+def nothing_else(
+    params: HasSetting, state: HasModel, actions: NDArray[np.int64], sigmas: NDArray[np.float64]
+) -> None:
+    """A rule that remembers nothing beyond the model has nothing to catch up with."""
+
+
 @kernel
 def imagine(params: HasSetting, state: HasModel, action: int, sigma: float) -> None:
     """Pretend that ``action`` was measured and came out as expected: only widths change."""

@@ -7,14 +7,17 @@ with its sigma. ``N(θ̂, V⁻¹)`` is the posterior of the prior ``N(0, I/λ)``
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_not_negative
 from noisewise.core.kernels import kernel
-from noisewise.core.model import Floats, perturbed_means
+from noisewise.core.model import Floats, perturbed_means, theta
 from noisewise.core.selection import Mask, first_largest
+from noisewise.core.vectors import spread
 from noisewise.policies.least_squares import Setting, State, make_setting
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.widest import RULE as WIDEST
@@ -43,12 +46,20 @@ def one_draw_per_feature(params: Params) -> int:
     return int(params.setting.columns.shape[0])
 
 
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """On a set of vectors: the best action for the same draw."""
+    direction[:] = theta(state.model) + params.scale * np.dot(spread(state.model), draws)
+    return 0.0
+
+
 RULE = replace(
     WIDEST,
     name="linear_thompson",
     make_params=make_params,
     choose=choose,
     n_draws=one_draw_per_feature,
+    on_sets=OnSets(aim, random=True),
     pools=False,
     reference="Thompson 1933; linear: Agrawal and Goyal, ICML 2013, weighted by the variances",
     year=2013,

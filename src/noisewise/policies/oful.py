@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_positive
 from noisewise.core.kernels import kernel
-from noisewise.core.model import Floats, fold, new_model
+from noisewise.core.model import Floats, fold, new_model, theta
 from noisewise.core.selection import Mask, most_optimistic
 from noisewise.policies.least_squares import (
     Setting,
@@ -21,6 +21,7 @@ from noisewise.policies.least_squares import (
     scaled_radius,
     within,
 )
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -81,6 +82,13 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, radius(params, state))
 
 
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
+    direction[:] = theta(state.model)
+    return radius(params, state)
+
+
 RULE = Rule(
     name="oful",
     make_params=make_params,
@@ -91,6 +99,7 @@ RULE = Rule(
     recommend=best_mean,
     radius=radius,
     candidates=candidates,
+    on_sets=OnSets(aim),
     sees_sigma="never",
     order_free=True,
     reference="Abbasi-Yadkori, Pál and Szepesvári, NeurIPS 2011",

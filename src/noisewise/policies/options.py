@@ -20,9 +20,18 @@ class SharedOptions(TypedDict, total=False):
     delta: float
     sigma_min: float | None
     seed: int
+    recommendation: str
 
 
-DEFAULTS = SharedOptions(radius="mixture", ridge=1.0, norm_bound=1.0, delta=0.05, sigma_min=None, seed=0)
+DEFAULTS = SharedOptions(
+    radius="mixture",
+    ridge=1.0,
+    norm_bound=1.0,
+    delta=0.05,
+    sigma_min=None,
+    seed=0,
+    recommendation="best",
+)
 
 #: Options that only one rule has, its own defaults of the shared ones, and those of them that mean nothing to
 #: it, by its constructor's name.
@@ -38,7 +47,12 @@ EXPLAINED = """
         norm_bound: A number that the norm of theta does not exceed; the certificate rests on it.
         delta: The certificate holds at all times with probability ``1 - delta``.
         sigma_min: The smallest sigma that will ever be told; only ``radius="paper"`` needs it.
-        seed: Seed of the rule's own random choices."""
+        seed: Seed of the rule's own random choices.
+        recommendation: What to recommend. ``"best"``: the largest mean, among the candidates if the rule
+            keeps any; ``"smallest-bound"``: the candidate with the smallest certified regret bound;
+            ``"last"`` or ``"most-played"``: the action measured last or most often, while it may still
+            be the best; ``"uniform-played"``: that of a measurement drawn at random, the only one whose
+            expected regret is the cumulative regret over the number of rounds."""
 
 
 def with_defaults(name: str, shared: SharedOptions) -> dict[str, Any]:

@@ -13,12 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_number, check_sigma
 from noisewise.core.model import Floats, log_det, theta
 from noisewise.core.randomness import check_seed, generator
-from noisewise.core.selection import Mask, regret_bound
-from noisewise.policies.rule import ANYTIME, Rule, make_params
+from noisewise.core.selection import Mask
+from noisewise.policies.recommendation import (
+    BEST,
+    RECOMMENDATIONS,
+    SMALLEST_BOUND,
+    Advice,
+    make_advice,
+    recommended,
+)
+from noisewise.policies.rule import ANYTIME, FORESEEING, Rule, make_params
 from noisewise.policies.saving import Saved, copy_state, restore_state, write_saved
 
 Pending = Iterable[Any]
@@ -72,16 +80,33 @@ class Policy:
     Made by the rules' constructors, such as `noisewise.vaee`, or by `noisewise.make_policy`.
     """
 
+    def __new__(
+        cls, rule: Rule | None = None, actions: Any = None, *_: Any, horizon: int | None = None
+    ) -> "Policy":
+        """On a set that answers questions, such as a ball, a policy is a `SetPolicy`."""
+        if cls is Policy and isinstance(actions, OracleSet):
+            from noisewise.policies.set_policy import SetPolicy
+
+            cls = SetPolicy
+        return super().__new__(cls)
+
     def __init__(
         self,
         rule: Rule,
-        actions: ActionSet | ArrayLike,
+        actions: ActionSet | OracleSet | ArrayLike,
         options: dict[str, Any],
         *,
         horizon: int | None = None,
     ) -> None:
+        listed = actions if isinstance(actions, ActionSet) else ActionSet(actions)  # type: ignore[arg-type]
+        self._prepare(rule, listed, options, horizon)
+        self._state = rule.init(self._params)
+        self._advice_kind = self._make_advice().kind
+        self._check_certified()
+
+    def _prepare(self, rule: Rule, actions: Any, options: dict[str, Any], horizon: int | None) -> None:
         self.rule = rule
-        self.actions = actions if isinstance(actions, ActionSet) else ActionSet(actions)
+        self.actions: ActionSet = actions
         # Numbers of NumPy become plain ones, which a file can hold.
         self.options = {
             name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()
@@ -89,8 +114,8 @@ class Policy:
         self.seed = check_seed(self.options.get("seed", 0))
         self.horizon = horizon
         self._params = make_params(rule, self.actions, horizon, self.options)
-        self._state = rule.init(self._params)
         self._sigmas = array("d")
+        self._told = array("q")  # the actions, in order; none on sets whose actions have no rows
 
     @property
     def name(self) -> str:
@@ -112,8 +137,8 @@ class Policy:
         sigma: float | None = None,
         pending: Pending = (),
         allowed: Sequence[Any] | Mask | None = None,
-    ) -> int:
-        """The action to measure next. Asking changes nothing; only telling does.
+    ) -> Any:
+        """The action to measure next (on an infinite set, its vector). Asking changes nothing.
 
         Args:
             sigma: The noise of the coming measurement, if it is known beforehand; a rule that needs it
@@ -123,24 +148,27 @@ class Policy:
             allowed: The actions that can be measured this time. Default: all.
         """
         announced = math.nan if sigma is None else check_sigma(sigma)
-        if self.rule.sees_sigma != "before":
+        if self.rule.sees_sigma not in FORESEEING:
             announced = math.nan
-        elif sigma is None:
-            raise ValueError(
-                f"`sigma` must be given to ask {self.name!r}, which needs the noise of a measurement "
-                "before it chooses it; got None."
-            )
+        elif sigma is None and self.rule.sees_sigma == "before":
+            raise ValueError(f"`sigma` must be given: {self.name!r} needs it before it chooses; got None.")
         mask = self._allowed(allowed)
-        if isinstance(pending, str) or not isinstance(pending, Iterable):
-            raise TypeError(f"`pending` must be a list of actions or pairs (action, sigma); got {pending!r}.")
-        under_way = [self._checked_pending(item) for item in pending]
-        state = copy_state(self._state) if under_way or self.rule.plan else self._state
-        for action, pending_sigma in under_way:
-            if math.isnan(pending_sigma):
-                pending_sigma = self._typical_sigma(state, action)
-            self.rule.imagine(self._params, state, action, pending_sigma)
-        self._plan_if_wanted(state)
-        return int(self.rule.choose(self._params, state, mask, announced, self._draws(len(under_way))))
+        state, n_pending = self._imagined(pending)
+        return int(self.rule.choose(self._params, state, mask, announced, self._draws(n_pending)))
+
+    def why(self, action: Any, pending: Pending = ()) -> str:
+        """Why to measure this action now, in words.
+
+        Args:
+            action: Usually what ``ask`` answered.
+            pending: The measurements under way that ``ask`` was told of.
+        """
+        row = self.actions.index(action)
+        state, _ = self._imagined(pending)
+        if self.rule.explain is not None:
+            return self.rule.explain(self._params, state, row, self.actions.label)
+        width = math.sqrt(state.model.squared_widths[row])
+        return f"The rule {self.name!r} chose it; its value is known to ±{width:.2g} (one standard error)."
 
     def tell(self, action: Any, reward: float, sigma: float) -> None:
         """Learn one measurement: the action's row or label, what came out, and its sigma."""
@@ -148,28 +176,34 @@ class Policy:
         self._plan_if_wanted(self._state)
         self.rule.absorb(self._params, self._state, *self._seen(told))
         self._sigmas.append(told.sigma)
+        self._told.append(told.action)
 
     def tell_many(self, actions: Sequence[Any], rewards: ArrayLike, sigmas: ArrayLike) -> None:
         """Learn many measurements in order; if one of them is bad, none is learnt."""
-        columns_told = list(actions), np.atleast_1d(rewards).tolist(), np.atleast_1d(sigmas).tolist()
-        if len({len(column) for column in columns_told}) > 1:
-            raise ValueError(
-                "`actions`, `rewards` and `sigmas` must be equally long; got {}, {} and {}.".format(
-                    *map(len, columns_told)
-                )
-            )
+        columns_told = self._equally_long(actions, rewards, sigmas)
         told = [self._checked(*item) for item in zip(*columns_told, strict=True)]
         if told and self.rule.absorb_many is not None:
             columns = [np.array(column) for column in zip(*map(self._seen, told), strict=True)]
             self.rule.absorb_many(self._params, self._state, *columns)
             self._sigmas.extend(item.sigma for item in told)
+            self._told.extend(item.action for item in told)
         else:
             for item in told:
                 self.tell(*item)
 
-    def recommend(self) -> int:
+    def recommend(self) -> Any:
         """The action to take if measuring stops now."""
-        return int(self.rule.recommend(self._params, self._state))
+        best = int(self.rule.recommend(self._params, self._state))
+        if self._advice_kind == BEST:
+            return best
+        return recommended(
+            self._make_advice(),
+            np.array(self._told, dtype=np.int64),
+            best,
+            self._state.model,
+            self.rule.candidates(self._params, self._state),
+            float(self.rule.radius(self._params, self._state)),
+        )
 
     def estimate(self) -> Estimate:
         """Everything the policy believes now, as arrays of its own."""
@@ -178,6 +212,7 @@ class Policy:
         radius = float(self.rule.radius(self._params, self._state))
         candidates = np.array(self.rule.candidates(self._params, self._state))
         most = 2.0 * setting.radius.norm_bound * setting.radius.max_norm
+        bound = self.rule.bound(self._params, self._state, candidates, recommended, radius)
         return Estimate(
             theta=theta(model),
             means=model.means.copy(),
@@ -185,7 +220,7 @@ class Policy:
             radius=radius,
             candidates=candidates,
             recommended=recommended,
-            regret_bound=min(most, regret_bound(model, candidates, recommended, radius)),
+            regret_bound=min(most, float(bound)),
             total_precision=self.total_precision,
             n_told=self.n_told,
             delta=setting.radius.delta,
@@ -198,10 +233,10 @@ class Policy:
         twin = copy(self)  # what a rule worked out beforehand, such as a design, is shared
         twin.options = dict(self.options)
         twin._state = copy_state(self._state)
-        twin._sigmas = self._sigmas[:]
+        twin._sigmas, twin._told = self._sigmas[:], self._told[:]
         return twin
 
-    def fresh(self, actions: ActionSet | None = None, horizon: int | None = None) -> "Policy":
+    def fresh(self, actions: ActionSet | OracleSet | None = None, horizon: int | None = None) -> "Policy":
         """The same rule and options before any measurement, perhaps on other actions."""
         return Policy(self.rule, actions or self.actions, self.options, horizon=horizon or self.horizon)
 
@@ -209,6 +244,7 @@ class Policy:
         """Take over the state and history of a saved policy of the same rule, options and actions."""
         self._state = restore_state(self._state, saved)
         self._sigmas = array("d", saved.arrays["sigmas"].tolist())
+        self._told = array("q", saved.arrays["told"].tolist())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write rule, options, actions and state to one file; `noisewise.load_policy` reads it."""
@@ -225,20 +261,60 @@ class Policy:
                 f"`options` of {self.name!r} must be plain numbers and strings to be saved; "
                 f"got {self.options!r}."
             ) from None
-        write_saved(Path(path), header, self.actions, self._state, np.array(self._sigmas))
+        write_saved(
+            Path(path), header, self.actions, self._state, np.array(self._sigmas), np.array(self._told)
+        )
+
+    def _make_advice(self) -> Advice:
+        return make_advice(self.options, self.actions.n_actions, generator(self.seed, "advice", 0))
+
+    def _check_certified(self) -> None:
+        wanted = self._advice_kind == SMALLEST_BOUND
+        if wanted and math.isnan(self.rule.radius(self._params, self._state)):
+            raise ValueError(
+                f"`recommendation` must not be {RECOMMENDATIONS[SMALLEST_BOUND]!r} for {self.name!r}, "
+                "which has no certificate."
+            )
+
+    def _imagined(self, pending: Pending) -> tuple[Any, int]:
+        """The state as if what is under way came out as expected, ready to choose; and how much that is."""
+        if isinstance(pending, str) or not isinstance(pending, Iterable):
+            raise TypeError(f"`pending` must be a list of actions or pairs (action, sigma); got {pending!r}.")
+        under_way = [self._checked_pending(item) for item in pending]
+        state = copy_state(self._state) if under_way or self.rule.plan else self._state
+        for action, sigma in under_way:
+            if math.isnan(sigma):
+                sigma = self._typical_sigma(state, action)
+            self.rule.imagine(self._params, state, action, sigma)
+        self._plan_if_wanted(state)
+        return state, len(under_way)
 
     def _checked(self, action: Any, reward: Any, sigma: Any) -> Measurement:
-        told = Measurement(self.actions.index(action), check_number("reward", reward), check_sigma(sigma))
+        return Measurement(self.actions.index(action), *self._checked_values(reward, sigma))
+
+    def _checked_values(self, reward: Any, sigma: Any) -> tuple[float, float]:
+        value, deviation = check_number("reward", reward), check_sigma(sigma)
         least = self._params.setting.radius.sigma_min
-        if told.sigma < least:
+        if deviation < least:
             raise ValueError(
                 f"`sigma` must be at least the sigma_min={least!r} this policy was made with; got {sigma!r}."
             )
-        if abs(told.reward) > MOST_SIGMAS * told.sigma:
+        if abs(value) > MOST_SIGMAS * deviation:
             raise ValueError(f"`reward` must be within {MOST_SIGMAS:g} sigmas of 0; got {reward!r}.")
-        return told
+        return value, deviation
 
-    def _seen(self, told: Measurement) -> Measurement:
+    @staticmethod
+    def _equally_long(*columns: Any) -> tuple[list[Any], ...]:
+        lists = list(columns[0]), *(np.atleast_1d(column).tolist() for column in columns[1:])
+        if len({len(column) for column in lists}) > 1:
+            raise ValueError(
+                "`actions`, `rewards` and `sigmas` must be equally long; got {}, {} and {}.".format(
+                    *map(len, lists)
+                )
+            )
+        return lists
+
+    def _seen(self, told: Any) -> Any:
         return told._replace(sigma=math.nan) if self.rule.sees_sigma == "never" else told
 
     def _checked_pending(self, item: Any) -> tuple[int, float]:

@@ -8,30 +8,47 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import nearest
+from noisewise.policies.adaoful import RULE as ADAOFUL
+from noisewise.policies.adaoful import adaoful
+from noisewise.policies.bayes_gap import RULE as BAYES_GAP
+from noisewise.policies.bayes_gap import bayes_gap
 from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
+from noisewise.policies.information_directed import RULE as INFORMATION_DIRECTED
+from noisewise.policies.information_directed import information_directed
 from noisewise.policies.linear_thompson import RULE as LINEAR_THOMPSON
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.lingape import RULE as LINGAPE
+from noisewise.policies.lingape import WEIGHTED as WEIGHTED_LINGAPE
+from noisewise.policies.lingape import lingape, weighted_lingape
 from noisewise.policies.linnats import RULE as LINNATS
 from noisewise.policies.linnats import UNKNOWN as LINNATS_UNKNOWN
 from noisewise.policies.linnats import linnats, linnats_unknown
 from noisewise.policies.oful import RULE as OFUL
 from noisewise.policies.oful import oful
+from noisewise.policies.phased_elimination import RULE as PHASED_ELIMINATION
+from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Policy
+from noisewise.policies.robust_vaee import RULE as ROBUST_VAEE
+from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import RULE as ROUND_ROBIN
 from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
 from noisewise.policies.save import RULE as SAVE
 from noisewise.policies.save import save
 from noisewise.policies.saving import actions_of, read_saved
+from noisewise.policies.top_two_thompson import RULE as TOP_TWO_THOMPSON
+from noisewise.policies.top_two_thompson import top_two_thompson
 from noisewise.policies.uniform import RULE as UNIFORM
 from noisewise.policies.uniform import uniform
 from noisewise.policies.vaee import AS_PRINTED, vaee, vaee_as_printed
 from noisewise.policies.vaee import RULE as VAEE
 from noisewise.policies.vagd import RULE as VAGD
 from noisewise.policies.vagd import STATIC, static_design, vagd
+from noisewise.policies.vage import RULE as VAGE
+from noisewise.policies.vage import vage
 from noisewise.policies.varcb import RULE as VARCB
 from noisewise.policies.varcb import varcb
 from noisewise.policies.voful import RULE as VOFUL
@@ -59,7 +76,7 @@ def register(rule: Rule, constructor: Callable[..., Policy]) -> None:
     _RULES[rule.name] = rule
 
 
-def make_policy(name: str, actions: ActionSet | ArrayLike, **options: Any) -> Policy:
+def make_policy(name: str, actions: ActionSet | OracleSet | ArrayLike, **options: Any) -> Policy:
     """The policy of this name on these actions, with the options of its constructor."""
     _check_known(name)
     return POLICIES[name](actions, **options)
@@ -85,7 +102,9 @@ def _check_known(name: str) -> None:
         raise KeyError(f"`name` must be one of {listed}; got {name!r}.{nearest(name, list(POLICIES))}")
 
 
-def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None = None) -> Policy:
+def load_policy(
+    path: str | PathLike[str], actions: ActionSet | OracleSet | ArrayLike | None = None
+) -> Policy:
     """Read a policy that was saved.
 
     Args:
@@ -93,7 +112,8 @@ def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None
         actions: The action set, if it was not stored with the policy (a memory map is not).
     """
     saved = read_saved(Path(path))
-    given = actions if actions is None or isinstance(actions, ActionSet) else ActionSet(actions)
+    known = actions is None or isinstance(actions, ActionSet | OracleSet)
+    given: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
     policy = Policy(
         rule_named(saved.header["rule"]),
         actions_of(saved, given),
@@ -105,8 +125,10 @@ def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike | None
 
 
 for _rule, _constructor in (
+    (VAGE, vage),
     (VAEE, vaee),
     (AS_PRINTED, vaee_as_printed),
+    (ROBUST_VAEE, robust_vaee),
     (VAGD, vagd),
     (STATIC, static_design),
     (WIDEST, widest),
@@ -122,6 +144,13 @@ for _rule, _constructor in (
     (LINNATS, linnats),
     (LINNATS_UNKNOWN, linnats_unknown),
     (OFUL, oful),
+    (ADAOFUL, adaoful),
     (LINEAR_THOMPSON, linear_thompson),
+    (LINGAPE, lingape),
+    (WEIGHTED_LINGAPE, weighted_lingape),
+    (PHASED_ELIMINATION, phased_elimination),
+    (INFORMATION_DIRECTED, information_directed),
+    (TOP_TWO_THOMPSON, top_two_thompson),
+    (BAYES_GAP, bayes_gap),
 ):
     register(_rule, _constructor)

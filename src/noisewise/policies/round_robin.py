@@ -23,7 +23,14 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return int(options[int(state.model.tally[TOLD]) % options.size])
 
 
-RULE = replace(WIDEST, name="round_robin", choose=choose, pools=False, reference="baseline")
+RULE = replace(
+    WIDEST,
+    name="round_robin",
+    choose=choose,
+    pools=False,
+    reference="baseline",
+    guarantee="anytime certificate",
+)
 
 
 @constructor

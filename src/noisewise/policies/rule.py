@@ -4,11 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from noisewise.actions import ActionSet
+from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.selection import Mask, regret_bound
+from noisewise.policies.on_sets import OnSets
 
-SeesSigma = Literal["before", "after", "never"]
+SeesSigma = Literal["before", "if announced", "after", "never"]
+#: Those that are told a coming sigma; the first cannot do without.
+FORESEEING = ("before", "if announced")
 
 
 ANYTIME = "anytime"
@@ -22,6 +25,12 @@ def no_draws(params: Any) -> int:
 def always_anytime(params: Any, state: Any) -> str:
     """The certificate of most rules: true at every moment at once."""
     return ANYTIME
+
+
+@kernel
+def bound_by_radius(params: Any, state: Any, candidates: Mask, action: int, radius: float) -> float:
+    """The regret bound of most rules: the largest upper bound on a contrast with a candidate."""
+    return regret_bound(state.model, candidates, action, radius)
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,8 @@ class Rule:
     """``(params, state) -> (n,)`` mask of the actions that may still be the best."""
     certificate: Callable[[Any, Any], str] = always_anytime
     """``(params, state)``: what kind of certificate the radius gives; plain Python."""
+    bound: Callable[[Any, Any, Mask, int, float], float] = bound_by_radius
+    """``(params, state, candidates, action, radius)``: how far ``action`` can be below the best."""
     n_draws: Callable[[Any], int] = no_draws
     """``(params) ->`` how many standard normal numbers ``choose`` wants each round."""
     wants_plan: Callable[[Any, Any], bool] | None = None
@@ -60,11 +71,23 @@ class Rule:
     """``(params, state)``: plain Python between compiled stretches, such as a design solver."""
     absorb_many: Callable[[Any, Any, Any, Any, Any], None] | None = None
     """``(params, state, actions, rewards, sigmas)``; default: one by one."""
+    explain: Callable[[Any, Any, int, Callable[[int], str]], str] | None = None
+    """``(params, state, action, label) ->`` why it should be measured now, in words; plain Python."""
+    on_sets: OnSets | None = None
+    """How it runs on sets that answer questions, such as a ball; None if it needs a list of actions."""
+    catch_up: Callable[[Any, Any, Any, Any], None] | None = None
+    """``(params, state, actions, sigmas)``: bring the rest of a fresh state up to date after its model was
+    filled with many measurements at once; these are the actions and sigmas, in an order that means nothing.
+    A rule without it learns measurements one by one; plain Python."""
 
     compiled: bool = True
     """Whether Numba can compile the kernels."""
     needs_horizon: bool = False
     sees_sigma: SeesSigma = "after"
+    """When it learns a measurement's sigma: "before" the choice, always; before it "if announced";
+    "after" the measurement; "never"."""
+    fixed_set: bool = False
+    """Whether it cannot do with actions that are allowed in some rounds only."""
     order_free: bool = False
     """Whether the order of the measurements does not matter."""
     pools: bool = False
@@ -88,7 +111,7 @@ def check_horizon(rule: Rule, horizon: int | None) -> None:
         )
 
 
-def make_params(rule: Rule, actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Any:
-    """The rule's parameters on these actions."""
+def make_params(rule: Rule, actions: Any, horizon: int | None, options: dict[str, Any]) -> Any:
+    """The rule's parameters on these actions: an `ActionSet`, or a set known through its oracle."""
     check_horizon(rule, horizon)
     return rule.make_params(actions, horizon, options)

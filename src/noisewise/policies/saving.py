@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet, set_from
 from noisewise.core.files import written_whole
 
 #: Raised whenever the layout of the file or of any state changes.
-FORMAT = 1
+FORMAT = 2
 #: Arrays that never change and need no copy.
 SHARED = "columns"
 
@@ -47,16 +47,26 @@ def flatten_state(state: Any, prefix: str = "state") -> dict[str, NDArray[Any]]:
 
 
 def write_saved(
-    path: Path, header: dict[str, Any], actions: ActionSet, state: Any, sigmas: NDArray[np.float64]
+    path: Path,
+    header: dict[str, Any],
+    actions: ActionSet | OracleSet,
+    state: Any,
+    sigmas: NDArray[np.float64],
+    told: NDArray[np.int64] | None = None,
 ) -> None:
     """Write the file whole or not at all."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"`path` must be in a folder that exists; got {str(path)!r}.")
     arrays = flatten_state(state) | {"sigmas": sigmas}
-    if not actions.is_memory_map:
-        arrays["vectors"] = actions.vectors
-    if actions.labels is not None:
-        arrays["labels"] = np.array(actions.labels)
+    if told is not None:
+        arrays["told"] = told
+    if isinstance(actions, OracleSet):
+        header = header | {"set": actions.describe()}
+    else:
+        if not actions.is_memory_map:
+            arrays["vectors"] = actions.vectors
+        if actions.labels is not None:
+            arrays["labels"] = np.array(actions.labels)
     arrays["header"] = np.array(json.dumps({"format": FORMAT, **header}))
     with written_whole(path) as draft, draft.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
@@ -83,8 +93,10 @@ def read_saved(path: Path) -> Saved:
     return Saved(path, header, arrays)
 
 
-def actions_of(saved: Saved, actions: ActionSet | None) -> ActionSet:
+def actions_of(saved: Saved, actions: ActionSet | OracleSet | None) -> ActionSet | OracleSet:
     """The action set of a saved policy, given or stored, checked to be the same."""
+    if actions is None and "set" in saved.header:
+        actions = set_from(saved.header["set"])
     if actions is None:
         if "vectors" not in saved.arrays:
             raise ValueError(

@@ -12,6 +12,7 @@ from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask
 from noisewise.policies.least_squares import Params, State
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.widest import RULE as WIDEST
@@ -30,7 +31,23 @@ def one_draw(params: Params) -> int:
     return 1
 
 
-RULE = replace(WIDEST, name="uniform", choose=choose, n_draws=one_draw, pools=False, reference="baseline")
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """On a set of vectors: the best action for a random direction, a random point of a ball's surface."""
+    direction[:] = draws
+    return 0.0
+
+
+RULE = replace(
+    WIDEST,
+    name="uniform",
+    choose=choose,
+    n_draws=one_draw,
+    on_sets=OnSets(aim, random=True),
+    pools=False,
+    reference="baseline",
+    guarantee="anytime certificate",
+)
 
 
 @constructor

@@ -18,11 +18,10 @@ from noisewise.core.selection import (
     first_widest,
 )
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
-
-NOTHING = -1
 
 
 class Params(NamedTuple):
@@ -30,33 +29,31 @@ class Params(NamedTuple):
 
     setting: Setting
     explore_all: bool
-    recommend_last: bool
+    recommend_last: bool  # on sets of vectors; lists of actions have it from the shell
 
 
 class State(NamedTuple):
-    """The model, the survivors A_t, and the action measured last."""
+    """The model, and the survivors A_t."""
 
     model: Model
     candidates: Mask  # (n,)
-    last: NDArray[np.int64]  # (1,)
 
 
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
     """Check the options."""
     explore = check_choice("explore", options["explore"], ("all", "candidates"))
-    advice = check_choice("recommendation", options["recommendation"], ("best", "last"))
-    if explore == "all" and advice == "last":
+    if explore == "all" and options["recommendation"] == "last":
         raise ValueError(
             "`recommendation` must be 'best' with explore='all': the action measured last may be one "
             "that was measured only to learn from it; got 'last'."
         )
-    return Params(make_setting(actions, options), explore == "all", advice == "last")
+    return Params(make_setting(actions, options), explore == "all", options["recommendation"] == "last")
 
 
 def init(params: Params) -> State:
     """Line 1: all actions are candidates."""
     model = new_model(params.setting.columns, params.setting.ridge)
-    return State(model, np.ones(model.means.size, np.bool_), np.full(1, NOTHING))
+    return State(model, np.ones(model.means.size, np.bool_))
 
 
 @kernel
@@ -74,15 +71,11 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     """Lines 4-8: learn the measurement, then drop the actions it rules out."""
     fold(state.model, action, reward, sigma)
     drop_ruled_out(state.model, state.candidates, present_radius(params, state))
-    state.last[0] = action
 
 
 @kernel
 def recommend(params: Params, state: State) -> int:
-    """The best mean among the candidates, or the action measured last while it is one (note 5)."""
-    last = state.last[0]
-    if params.recommend_last and last != NOTHING and state.candidates[last]:
-        return int(last)
+    """The best mean among the candidates (note 5)."""
     return first_largest(state.model.means, state.candidates)
 
 
@@ -90,6 +83,28 @@ def recommend(params: Params, state: State) -> int:
 def candidates(params: Params, state: State) -> Mask:
     """The survivors A_{t+1}."""
     return state.candidates
+
+
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """Line 3 on a set of vectors: nothing but the width counts."""
+    direction[:] = 0.0
+    return 1.0
+
+
+def among_candidates(params: Params) -> bool:
+    """Whether only candidates are measured."""
+    return not params.explore_all
+
+
+def recommends_last(params: Params) -> bool:
+    """Whether the action measured last is the advice."""
+    return params.recommend_last
+
+
+def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
+    """Drop what the measurements rule out together; the order in which they came leaves no trace."""
+    drop_ruled_out(state.model, state.candidates, present_radius(params, state))
 
 
 RULE = Rule(
@@ -102,9 +117,18 @@ RULE = Rule(
     recommend=recommend,
     radius=present_radius,
     candidates=candidates,
+    on_sets=OnSets(aim, eliminates=True, among_candidates=among_candidates, recommends_last=recommends_last),
+    catch_up=catch_up,
     reference="Breaking the Total Variance Barrier, Algorithm 1",
+    guarantee="anytime certificate; simple regret 2·radius·x, x the level of Theorem 1, for "
+    "recommendation='best' (4 for any candidate)",
+    cost="n·dim",
 )
-AS_PRINTED = replace(RULE, name="vaee_as_printed")
+AS_PRINTED = replace(
+    RULE,
+    name="vaee_as_printed",
+    guarantee="anytime certificate; simple regret 4·radius·x by Theorem 1, for recommendation='last'",
+)
 
 
 @constructor
@@ -112,26 +136,26 @@ def vaee(
     actions: ActionSet | ArrayLike,
     *,
     explore: str = "all",
-    recommendation: str = "best",
     **shared: Unpack[SharedOptions],
 ) -> Policy:
     """Variance-aware exploration with elimination: always measure the widest action.
 
+    Its bound holds for any recommendation among the candidates, and is smallest for the best mean. Under
+    ``explore="all"`` an action may be measured only to learn from it, so ``recommendation="last"`` is
+    refused, and nothing is proven about those that count how often an action was measured.
+
     Args:
         explore: ``"all"`` (default) may measure an action that can no longer be the best, because it
             may teach the most about those that can; ``"candidates"``, the paper's way, may not.
-        recommendation: ``"best"``: the largest mean among the candidates; ``"last"``: the action
-            measured last (only with ``explore="candidates"``).
     """
-    options = with_defaults("vaee", shared)
-    return Policy(RULE, actions, options | {"explore": explore, "recommendation": recommendation})
+    return Policy(RULE, actions, with_defaults("vaee", shared) | {"explore": explore})
 
 
-@constructor_with(radius="paper")
+@constructor_with(radius="paper", recommendation="last")
 def vaee_as_printed(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
     """VAEE with the paper's own choices: its radius, measuring candidates only, the last as advice.
 
     The confidence set is the one its lemma proves; Algorithm 1 misprints it (note 1 on the paper).
     """
-    options: dict[str, Any] = {"explore": "candidates", "recommendation": "last"}
-    return Policy(AS_PRINTED, actions, options | with_defaults("vaee_as_printed", shared))
+    options = with_defaults("vaee_as_printed", shared)
+    return Policy(AS_PRINTED, actions, options | {"explore": "candidates"})

@@ -12,8 +12,8 @@ from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
 from noisewise.core.radius import confidence_radius
-from noisewise.core.selection import Mask, drop_ruled_out, first_largest, widest
-from noisewise.policies.least_squares import Setting, best_mean, make_setting
+from noisewise.core.selection import Mask, first_largest, widest
+from noisewise.policies.least_squares import Setting, best_mean, make_setting, within
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import ANYTIME, Rule
@@ -99,9 +99,7 @@ def radius(params: Params, state: State) -> float:
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the certificate does not rule out."""
-    mask = np.ones(state.model.means.size, np.bool_)
-    drop_ruled_out(state.model, mask, radius(params, state))
-    return mask
+    return within(state.model, radius(params, state))
 
 
 def certificate(params: Params, state: State) -> str:
@@ -120,11 +118,22 @@ RULE = Rule(
     radius=radius,
     candidates=candidates,
     certificate=certificate,
+    fixed_set=True,
     order_free=True,
     pools=True,
     reference="Breaking the Total Variance Barrier, Algorithm 2",
+    guarantee="fixed-design certificate, anytime after leaving the design; simple regret by Theorem 2, for "
+    "recommendation='best'",
+    cost="n·dim, and a design once",
 )
-STATIC = replace(RULE, name="static_design", pools=False, reference="a G-optimal design, tracked by counts")
+STATIC = replace(
+    RULE,
+    name="static_design",
+    pools=False,
+    reference="Soare, Lazaric and Munos, Best-arm identification in linear bandits: G-allocation, by counts",
+    year=2014,
+    guarantee="fixed-design certificate, anytime after leaving the design",
+)
 
 
 @constructor

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
-from noisewise.core.model import TOLD, Floats, Model, fold, new_model
+from noisewise.core.model import TOLD, Floats, Model, fold, new_model, theta
 from noisewise.core.selection import Mask, most_optimistic
 from noisewise.policies.least_squares import (
     Setting,
@@ -28,6 +28,7 @@ from noisewise.policies.least_squares import (
     scaled_radius,
     within,
 )
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -100,6 +101,13 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, radius(params, state))
 
 
+@kernel
+def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+    """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
+    direction[:] = theta(state.model)
+    return radius(params, state)
+
+
 RULE = Rule(
     name="weighted_oful",
     make_params=make_params,
@@ -110,6 +118,7 @@ RULE = Rule(
     recommend=best_mean,
     radius=radius,
     candidates=candidates,
+    on_sets=OnSets(aim),
     order_free=True,
     reference="Zhou, Gu and Szepesvári, COLT 2021, Algorithm 1",
     year=2021,

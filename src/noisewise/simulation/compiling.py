@@ -11,9 +11,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from noisewise.actions.oracle_set import Oracle
 from noisewise.core.kernels import KERNEL_BODIES, register_kernels
 from noisewise.policies.rule import Rule
 from noisewise.simulation.loop import Loop, make_loop
+from noisewise.simulation.set_loop import SetLoop, make_set_loop
 
 _lock = threading.Lock()
 
@@ -21,32 +23,40 @@ _lock = threading.Lock()
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
     """The rule's loop as machine code; compiling takes seconds the first time, then it is cached."""
+    compiled: Loop = _compiled(make_loop(rule), cache_directory(rule))
+    return compiled
+
+
+@functools.cache
+def compiled_set_loop(rule: Rule, oracle: Oracle) -> SetLoop:
+    """The rule's loop on sets of one kind as machine code."""
+    compiled: SetLoop = _compiled(make_set_loop(rule, oracle), cache_directory(rule, oracle))
+    return compiled
+
+
+def _compiled(loop: Any, directory: Path | None) -> Any:
     import numba
 
     config: Any = numba.core.config
 
     with _lock:
         register_kernels()
-        directory = cache_directory(rule)
         # Numba takes the folder from its configuration when the dispatcher is made: lend it ours.
         previous = config.CACHE_DIR
         config.CACHE_DIR = str(directory or previous)
         try:
-            compiled: Loop = numba.njit(nogil=True, error_model="numpy", cache=directory is not None)(
-                make_loop(rule)
-            )
+            return numba.njit(nogil=True, error_model="numpy", cache=directory is not None)(loop)
         finally:
             config.CACHE_DIR = previous
-    return compiled
 
 
-def cache_directory(rule: Rule) -> Path | None:
+def cache_directory(rule: Rule, oracle: Oracle | None = None) -> Path | None:
     """A folder for machine code made from exactly these sources; None if there is no place for it."""
     root = os.environ.get("NOISEWISE_CACHE_DIR")
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
         root = str(Path(home) if home else Path.home() / ".cache")
-    directory = Path(root) / "noisewise" / _sources_hash(rule)
+    directory = Path(root) / "noisewise" / _sources_hash(rule, oracle)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -55,7 +65,7 @@ def cache_directory(rule: Rule) -> Path | None:
         return None
 
 
-def _sources_hash(rule: Rule) -> str:
+def _sources_hash(rule: Rule, oracle: Oracle | None = None) -> str:
     """A hash of every source that the rule's machine code is made from.
 
     Numba's own cache compares only the file of the outermost function: an edited kernel would keep
@@ -65,10 +75,13 @@ def _sources_hash(rule: Rule) -> str:
 
     digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
     homes = {make_loop.__module__, register_kernels.__module__, *KERNEL_BODIES}
+    functions = [getattr(rule, field.name) for field in fields(rule)]
+    if oracle is not None and rule.on_sets is not None:
+        homes.add(make_set_loop.__module__)
+        functions += [rule.on_sets.aim, rule.on_sets.parameter, *oracle]
     # Every function counts, also those that are not compiled: what they return is part of the machine
     # code's signature, and reading that back imports their modules.
-    for field in fields(rule):
-        function = getattr(rule, field.name)
+    for function in functions:
         if callable(function):
             home = getattr(function, "__module__", None) or ""
             digest.update(f"{home}.{getattr(function, '__qualname__', '')}".encode())
@@ -97,6 +110,9 @@ def _source_of(name: str) -> tuple[bytes, set[str]]:
     if file is None or not Path(file).is_file():
         return b"", set()
     source = Path(file).read_bytes()
+    if Path(file).suffix != ".py":
+        # A page with code on it: what it imports cannot be read off, so everything counts.
+        return source, {loaded for loaded in sys.modules if loaded.startswith("noisewise.")}
     imported = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:

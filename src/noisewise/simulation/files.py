@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.files import written_whole
+from noisewise.core.version import __version__
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 
 #: Raised whenever the layout changes.
@@ -22,8 +23,6 @@ def save_simulations(simulations: Sequence[Simulation], path: str | PathLike[str
     The file depends on nothing but the simulations: the same seed gives the same bytes.
     """
     import polars as pl
-
-    from noisewise import __version__
 
     target = Path(path)
     if not target.parent.is_dir():
@@ -83,8 +82,14 @@ def load_simulations(path: str | PathLike[str]) -> list[Simulation]:
 def _simulation(run: dict[str, Any], frame: Any) -> Simulation:
     checkpoints = frame["round"].unique().sort().to_numpy()
     shape = run["replications"], checkpoints.size
-    pulled = frame["measured"].explode().to_numpy().reshape(shape[0], run["horizon"])
-    arrays = {name: frame[name].to_numpy().reshape(shape) for name in PER_CHECKPOINT}
+    scalars = [name for name in PER_CHECKPOINT if frame[name].dtype.is_numeric()]
+    arrays = {name: frame[name].to_numpy().reshape(shape) for name in scalars}
+    # On a set of vectors the advice is a column of vectors, and what was measured one long list.
+    vectors = "advised" not in scalars
+    if vectors:
+        arrays["advised"] = frame["advised"].explode().to_numpy().reshape(*shape, -1)
+    entries = (arrays["advised"].shape[2],) if vectors else ()
+    pulled = frame["measured"].explode().to_numpy().reshape(shape[0], run["horizon"], *entries)
     once = {name: frame[name].to_numpy().reshape(shape)[:, 0] for name in ("stopped", "fired")}
     return Simulation(
         policy=run["policy"],

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, distance_to
-from noisewise.core.selection import regret_bound
+from noisewise.core.selection import Mask
+from noisewise.policies.recommendation import BEST, Advice, recommended
 from noisewise.policies.rule import Rule
 from noisewise.simulation.stopping import NEVER, Stop, should_stop
 
@@ -25,6 +26,9 @@ class Truth(NamedTuple):
     draws: Floats  # (horizon, n_draws)
     announced: bool
     hidden: bool
+    masks: Mask  # (G, n): the sets that take turns; none if all actions are always allowed
+    opening: NDArray[np.int64]  # (horizon,): whose turn it is; empty likewise
+    tops: Floats  # (G,): the best mean in each
 
 
 class Record(NamedTuple):
@@ -33,6 +37,7 @@ class Record(NamedTuple):
     pulled: NDArray[np.int32]  # (horizon,): -1 after the stop
     checkpoints: NDArray[np.int64]  # (C,), ascending
     progress: Floats  # (3,): next checkpoint, cumulative regret and precision so far
+    advice: Advice
     # In the order of results.PER_CHECKPOINT:
     advised: NDArray[np.int32]  # (C,)
     simple_regret: Floats  # (C,): regret of the advice
@@ -56,7 +61,7 @@ def make_loop(rule: Rule) -> Loop:
     """The loop of one rule: from a round until the end, a stop, or until the rule wants to plan."""
     # Plain functions in a closure: Numba's disk cache knows them by name.
     choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
-    radius_now, candidates_now = rule.radius, rule.candidates
+    radius_now, candidates_now, bound_now = rule.radius, rule.candidates, rule.bound
     wants_plan = rule.wants_plan or never
 
     def loop(
@@ -65,7 +70,9 @@ def make_loop(rule: Rule) -> Loop:
         # Arrays used in every round are taken out of their tuples once.
         sigmas, means, noise, draws = truth.sigma, truth.means, truth.noise, truth.draws
         action_sigma, pulled, checkpoints = truth.action_sigma, record.pulled, record.checkpoints
+        opening, turn = truth.opening, -1
         best = means.max()
+        top = best  # of the actions that are allowed now
         allowed = np.ones(means.size, np.bool_)
         # No two actions differ by more than this, whatever was measured.
         trivial = 2.0 * params.setting.radius.norm_bound * params.setting.radius.max_norm
@@ -75,19 +82,27 @@ def make_loop(rule: Rule) -> Loop:
             if wants_plan(params, state):
                 record.progress[0], record.progress[1], record.progress[2] = checkpoint, cumulative, precision
                 return t, False
+            if opening.size > 0 and opening[t] != turn:
+                turn = opening[t]
+                allowed[:] = truth.masks[turn]
+                top = truth.tops[turn]
             before = sigmas[t] if truth.announced else math.nan
             action = choose(params, state, allowed, before, draws[t])
             sigma = sigmas[t] * action_sigma[action]
             reward = means[action] + sigma * noise[t]
             absorb(params, state, action, reward, math.nan if truth.hidden else sigma)
             pulled[t] = action
-            cumulative += best - means[action]
+            cumulative += top - means[action]
             precision += 1.0 / (sigma * sigma)
             due = checkpoint < checkpoints.size and t + 1 == checkpoints[checkpoint]
             if not due and stop.kind == NEVER:
                 continue
             advised, radius = recommend(params, state), radius_now(params, state)
             candidates = candidates_now(params, state)
+            if record.advice.kind != BEST:
+                advised = recommended(
+                    record.advice, pulled[: t + 1], advised, state.model, candidates, radius
+                )
             stopped = stop.kind != NEVER and should_stop(
                 stop, state.model, candidates, advised, radius, precision
             )
@@ -100,7 +115,7 @@ def make_loop(rule: Rule) -> Loop:
                 record.total_precision[checkpoint:last] = precision
                 record.radius[checkpoint:last] = radius
                 record.distance[checkpoint:last] = distance_to(state.model, truth.theta)
-                bound = regret_bound(state.model, candidates, advised, radius)
+                bound = bound_now(params, state, candidates, advised, radius)
                 record.bound[checkpoint:last] = min(bound, trivial)
                 checkpoint = last
             if stopped:

@@ -26,8 +26,8 @@ class Simulation:
     horizon: int
     seed: int
     checkpoints: NDArray[np.int64]  # (C,)
-    pulled: NDArray[np.int32]  # (R, T): the actions measured; -1 after a stop
-    advised: NDArray[np.int32]  # (R, C): the actions recommended
+    pulled: NDArray[Any]  # (R, T): the rows measured, -1 after a stop; of vectors (R, T, dim), NaN after it
+    advised: NDArray[Any]  # (R, C): the rows recommended; of vectors (R, C, dim)
     simple_regret: Floats  # (R, C)
     cumulative_regret: Floats  # (R, C)
     total_precision: Floats  # (R, C)
@@ -65,10 +65,14 @@ class Simulation:
             "round": np.tile(self.checkpoints, shape[0]),
         }
         columns |= {name: getattr(self, name).ravel() for name in PER_CHECKPOINT}
+        if self.advised.ndim == 3:
+            columns["advised"] = pl.Series(list(self.advised.reshape(-1, self.advised.shape[2])))
         columns["stopped"] = np.repeat(self.stopped, shape[1])
         columns["fired"] = np.repeat(self.fired, shape[1])
         # Cast: polars makes equally long stretches an Array, whatever dtype it is given.
-        columns["measured"] = pl.Series(stretches).cast(pl.List(pl.Int32))
+        # Vectors stand one after the other in one list.
+        entry = pl.Int32 if self.pulled.ndim == 2 else pl.Float64
+        columns["measured"] = pl.Series([stretch.ravel() for stretch in stretches]).cast(pl.List(entry))
         return pl.DataFrame(columns)
 
     def summary(self, confidence: float = 0.95) -> "pl.DataFrame":

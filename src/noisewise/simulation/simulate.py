@@ -14,12 +14,15 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count
 from noisewise.core.randomness import check_seed, generator
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import always_anytime, make_params
+from noisewise.policies.recommendation import make_advice
+from noisewise.policies.rule import ANYTIME, FORESEEING, make_params
+from noisewise.policies.set_policy import SetPolicy
 from noisewise.simulation.compiling import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
+from noisewise.simulation.set_run import SetRun
 from noisewise.simulation.stopping import CERTIFIED, make_stop
-from noisewise.world import Environment
+from noisewise.world import Environment, World
 
 #: Checkpoints by default: about so many, evenly spread over the logarithm of the rounds.
 N_CHECKPOINTS = 40
@@ -60,14 +63,14 @@ def simulate(
         compiled: Whether to compile the rule; default: if it can be.
         progress: Called now and then with (finished, all) replications.
     """
-    run = _Run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
+    run = _make_run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
     check_count("replications", replications)
     n_threads = (os.cpu_count() or 1) if threads is None else check_count("threads", threads)
-    use_compiler = policy.rule.compiled if compiled is None else compiled
-    if use_compiler and not policy.rule.compiled:
-        raise ValueError(f"`compiled` must be False for {policy.name!r}: it runs in plain NumPy only.")
+    use_compiler = run.compiles if compiled is None else compiled
+    if use_compiler and not run.compiles:
+        raise ValueError(f"`compiled` must be False for {policy.name!r} here: it runs in plain NumPy only.")
     results = run.empty(replications)
-    loop = compiled_loop(policy.rule) if use_compiler else make_loop(policy.rule)
+    loop: Any = run.loop(use_compiler)
     finished = np.zeros(replications, dtype=np.bool_)
     interrupted = threading.Event()
 
@@ -92,6 +95,23 @@ def simulate(
     return results
 
 
+def misfit(policy: Policy, env: Environment) -> str | None:
+    """Why this policy cannot run in this world, in one sentence; None if it can."""
+    if not env.fits(policy.actions):
+        return f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
+    if policy.rule.sees_sigma == "before" and not env.announced:
+        return (
+            f"`env` must announce sigma for {policy.name!r}, which needs it before the choice: "
+            "make it with announced=True."
+        )
+    if policy.rule.fixed_set and env.changes:
+        return (
+            f"`env` must allow the same actions in every round for {policy.name!r}, which plans shares "
+            f"for all of them; {env.instance.name!r} does not."
+        )
+    return None
+
+
 def _spread(
     work: Callable[[range], None], chunks: Iterator[range], n_threads: int, interrupted: threading.Event
 ) -> None:
@@ -111,6 +131,35 @@ def _spread(
             raise
 
 
+def _make_run(
+    policy: Policy,
+    env: Environment,
+    horizon: int,
+    seed: int,
+    checkpoints: ArrayLike | None,
+    stop: tuple[str | None, float | None],
+) -> "_Run | SetRun":
+    """Check that policy and world belong together."""
+    if not isinstance(policy, Policy) or not isinstance(env, Environment):
+        raise TypeError(
+            "`policy` must be a policy, such as nw.vaee(actions), and `env` an Environment; "
+            f"got {policy!r} and {env!r}."
+        )
+    if not env.fits(policy.actions):
+        raise ValueError(
+            f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
+        )
+    if policy.rule.sees_sigma == "before" and not env.announced:
+        raise ValueError(
+            f"`env` must announce sigma for {policy.name!r}, which needs it before the choice: "
+            "make it with announced=True."
+        )
+    rounds = _checkpoints(horizon, checkpoints)
+    if isinstance(policy, SetPolicy):
+        return SetRun(policy, env, horizon, seed, rounds, stop)
+    return _Run(policy, env, horizon, seed, rounds, stop)
+
+
 class _Run:
     """What all replications of a simulation share."""
 
@@ -120,33 +169,31 @@ class _Run:
         env: Environment,
         horizon: int,
         seed: int,
-        checkpoints: ArrayLike | None,
+        checkpoints: NDArray[np.int64],
         stop: tuple[str | None, float | None],
     ) -> None:
-        if not isinstance(policy, Policy) or not isinstance(env, Environment):
-            raise TypeError(
-                "`policy` must be a policy, such as nw.vaee(actions), and `env` an Environment; "
-                f"got {policy!r} and {env!r}."
-            )
-        if not env.fits(policy.actions):
-            raise ValueError(
-                f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
-            )
-        if policy.rule.sees_sigma == "before" and not env.announced:
-            raise ValueError(
-                f"`env` must announce sigma for {policy.name!r}, which needs it before the choice: "
-                "make it with announced=True."
-            )
-        if stop[0] in CERTIFIED and policy.rule.certificate is not always_anytime:
+        reason = misfit(policy, env)
+        if reason is not None:
+            raise ValueError(reason)
+        if stop[0] in CERTIFIED and _certificate(policy) != ANYTIME:
             raise ValueError(
                 f"`stop` must not be {stop[0]!r} with {policy.name!r}: its certificate does not hold at a "
                 "moment that is chosen by looking at the values."
             )
         self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
-        self.checkpoints = _checkpoints(horizon, checkpoints)
+        self.checkpoints = checkpoints
         self.stop = make_stop(*stop, policy.options["delta"], policy.actions.max_norm)
         self._named_stop = stop
         self._prepared: tuple[ActionSet, Any] | None = None
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the rule can be compiled."""
+        return self.policy.rule.compiled
+
+    def loop(self, compiled: bool) -> Loop:
+        """The loop of one replication."""
+        return compiled_loop(self.policy.rule) if compiled else make_loop(self.policy.rule)
 
     def empty(self, replications: int) -> Simulation:
         """The results, still to be filled."""
@@ -171,11 +218,15 @@ class _Run:
             stop={"name": self._named_stop[0], "eps": self._named_stop[1]},
         )
 
-    def params(self, actions: ActionSet, compiled: bool) -> Any:
+    def params(self, world: World, compiled: bool) -> Any:
         """The rule's parameters; made once where all replications have the same actions."""
+        actions, options = world.actions, self.policy.options
         if self._prepared is not None and self._prepared[0] is actions:
             return self._prepared[1]
-        params = make_params(self.policy.rule, actions, self.horizon, self.policy.options)
+        if "action_sigma" in options:
+            # What a world announces is the noise of every action.
+            options = options | {"action_sigma": world.action_sigma}
+        params = make_params(self.policy.rule, actions, self.horizon, options)
         if compiled:
             columns = np.ascontiguousarray(params.setting.columns, dtype=np.float64)
             params = params._replace(setting=params.setting._replace(columns=columns))
@@ -186,7 +237,7 @@ class _Run:
         """Run one replication and write its results where they belong."""
         rule = self.policy.rule
         world = self.env.world(self.horizon, self.seed, r)
-        params = self.params(world.actions, compiled)
+        params = self.params(world, compiled)
         least = params.setting.radius.sigma_min
         smallest = float(world.sigma.min() * world.action_sigma.min())
         if smallest < least:
@@ -203,17 +254,26 @@ class _Run:
             world.sigma,
             world.noise,
             draws,
-            self.env.announced and rule.sees_sigma == "before",
+            self.env.announced and rule.sees_sigma in FORESEEING,
             rule.sees_sigma == "never",
+            world.masks,
+            world.opening,
+            np.array([world.means[mask].max() for mask in world.masks]),
         )
+        advice = make_advice(self.policy.options, world.means.size, generator(self.seed, "advice", r))
         at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
-        record = Record(results.pulled[r], self.checkpoints, np.zeros(3), *at_checkpoints)
+        record = Record(results.pulled[r], self.checkpoints, np.zeros(3), advice, *at_checkpoints)
         state = rule.init(params)
         rounds, fired = run_replication(loop, rule, params, state, truth, record, self.stop)
         results.stopped[r], results.fired[r] = rounds, fired
         # The world shuffled the actions; people see them in the order they know.
         results.pulled[r, :rounds] = world.order[results.pulled[r, :rounds]]
         results.advised[r] = world.order[results.advised[r]]
+
+
+def _certificate(policy: Policy) -> str:
+    """What kind of certificate the rule has before any measurement."""
+    return policy.rule.certificate(policy._params, policy.rule.init(policy._params))
 
 
 def _checkpoints(horizon: int, given: ArrayLike | None) -> NDArray[np.int64]:

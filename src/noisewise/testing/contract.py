@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.policies import Policy, load_policy
+from noisewise.policies.rule import FORESEEING
 from noisewise.policies.saving import flatten_state
 from noisewise.simulation import simulate
 from noisewise.world import Environment, instances, schedules
@@ -76,7 +77,7 @@ def check_asking_changes_nothing(make_policy: MakePolicy) -> None:
     """Asking, recommending and estimating leave no trace, with and without pending measurements."""
     policy = replay(make_policy, random_history(1))
     before = {name: array.copy() for name, array in _arrays(policy).items()}
-    announced = 0.3 if policy.rule.sees_sigma == "before" else None
+    announced = _announced(policy)
     first = policy.ask(announced)
     policy.ask(announced, pending=[0, (1, 0.2)])
     policy.recommend()
@@ -89,7 +90,7 @@ def check_asking_changes_nothing(make_policy: MakePolicy) -> None:
 def check_answers_are_actions(make_policy: MakePolicy) -> None:
     """The answers are rows of the set, and an allowed one if only some are allowed."""
     policy = replay(make_policy, random_history(2))
-    announced = 0.3 if policy.rule.sees_sigma == "before" else None
+    announced = _announced(policy)
     n = policy.actions.n_actions
     assert 0 <= policy.ask(announced) < n
     assert 0 <= policy.recommend() < n
@@ -115,7 +116,7 @@ def check_replay_gives_the_same_next_action(make_policy: MakePolicy) -> None:
     for seed in range(5):
         history = random_history(seed)
         whole = replay(make_policy, history)
-        announced = 0.3 if whole.rule.sees_sigma == "before" else None
+        announced = _announced(whole)
         for split in (0, 1, 17):
             part = replay(make_policy, history, range(split)).copy()
             for t in range(split, len(history.actions)):
@@ -127,7 +128,7 @@ def check_replay_gives_the_same_next_action(make_policy: MakePolicy) -> None:
 def check_saved_equals_original(make_policy: MakePolicy) -> None:
     """A policy that was saved and loaded goes on exactly like the original."""
     policy = replay(make_policy, random_history(3))
-    announced = 0.3 if policy.rule.sees_sigma == "before" else None
+    announced = _announced(policy)
     with tempfile.TemporaryDirectory() as folder:
         policy.save(Path(folder) / "policy.npz")
         loaded = load_policy(Path(folder) / "policy.npz")
@@ -148,11 +149,11 @@ def check_what_is_seen_of_sigma(make_policy: MakePolicy) -> None:
         doubled = history._replace(sigmas=[s * (1.0 + (t % 3)) for t, s in enumerate(history.sigmas)])
         one, two = replay(make_policy, history), replay(make_policy, doubled)
         changed |= not np.allclose(one.estimate().means, two.estimate().means, rtol=1e-9, atol=0.0)
-        if one.rule.sees_sigma == "before":
+        if one.rule.sees_sigma in FORESEEING:
             announced_matters |= one.ask(1e-3) != one.ask(1e3)
     sees = make_policy(random_history(0).vectors).rule.sees_sigma
     assert changed == (sees != "never"), f"declared to see sigma {sees!r}, but that is not what happens."
-    assert announced_matters or sees != "before", "the announced sigma never changed the choice."
+    assert announced_matters or sees not in FORESEEING, "the announced sigma never changed the choice."
 
 
 def check_order(make_policy: MakePolicy) -> None:
@@ -183,7 +184,11 @@ def check_compiled_agrees_with_plain(make_policy: MakePolicy) -> None:
             return
         for low in (1e-2, 1e-1):
             sigma = np.exp(rng.uniform(math.log(low), 0.0, 60))
-            env = instance.environment(sigma, announced=policy.rule.sees_sigma == "before")
+            # A rule that can do without an announcement is tried with and without.
+            announced = policy.rule.sees_sigma == "before" or (
+                policy.rule.sees_sigma == "if announced" and low == 1e-2
+            )
+            env = instance.environment(sigma, announced=announced)
             runs = [
                 simulate(policy, env, horizon=60, replications=2, compiled=compiled, threads=1)
                 for compiled in (True, False)
@@ -244,6 +249,11 @@ def pooled(history: History) -> History:
     )
 
 
+def _announced(policy: Policy) -> float | None:
+    """A sigma for rules that are told it before the choice."""
+    return 0.3 if policy.rule.sees_sigma in FORESEEING else None
+
+
 def _arrays(policy: Policy) -> dict[str, Any]:
     return flatten_state(policy._state)
 
@@ -256,7 +266,7 @@ def _same(one: Any, two: Any, name: str) -> bool:
 def _agree(one: Policy, two: Policy) -> bool:
     """Whether two policies hold the same beliefs and would do the same."""
     first, second = one.estimate(), two.estimate()
-    announced = 0.3 if one.rule.sees_sigma == "before" else None
+    announced = _announced(one)
     close = all(
         np.abs(left - right).max() <= AGREEMENT * max(1e-12, np.abs(right).max())
         for left, right in ((first.means, second.means), (first.widths, second.widths))

@@ -7,13 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.actions import ActionSet
-from noisewise.core.checks import check_choice, check_count
+from noisewise.actions import ActionSet, OracleSet
+from noisewise.core.checks import check_count
 from noisewise.core.model import Floats
 from noisewise.core.randomness import generator
-from noisewise.world.instances import Instance, shuffled
-from noisewise.world.noise import LAWS
+from noisewise.world.action_noise import ActionNoise, NamedActionNoise
+from noisewise.world.instances import Instance, on_set, shuffled
+from noisewise.world.noise import NamedLaw
+from noisewise.world.noise import named as named_law
 from noisewise.world.schedules import NAMES, NamedSchedule, Schedule
+
+NO_MASKS = np.empty((0, 0), dtype=np.bool_)
+NO_TURNS = np.empty(0, dtype=np.int64)
 
 
 class World(NamedTuple):
@@ -26,63 +31,72 @@ class World(NamedTuple):
     action_sigma: Floats  # (n,): factors of noise that depends on the action
     noise: Floats  # (horizon,), unit variance
     order: NDArray[np.int64]  # (n,): the action in the instance's order that row k stands for
+    masks: NDArray[np.bool_] = NO_MASKS  # (G, n): sets of actions that take turns
+    opening: NDArray[np.int64] = NO_TURNS  # (horizon,): the set allowed in each round; empty: always all
+
+
+class SetWorld(NamedTuple):
+    """One replication's truth on a set that answers questions."""
+
+    theta: Floats  # (dim,)
+    best: float  # the value of the best action
+    sigma: Floats  # (horizon,)
+    noise: Floats  # (horizon,), unit variance
 
 
 class Environment:
     """A simulated world: ``reward = <theta, a> + sigma_t·noise``.
 
     Args:
-        actions: The action set (or an array of vectors).
+        actions: The action set (or an array of vectors, or a set such as `noisewise.Ball`).
         theta: The true parameter, ``(dim,)``.
         schedule: The sigmas of the rounds: an array, or a function (horizon, rng) -> array.
-        noise: A law of unit variance: "gaussian", "rademacher", "uniform", "laplace".
+        noise: A law of unit variance, by name or as ``nw.noise.named(name, **options)``: "gaussian",
+            "rademacher", "uniform", "laplace", "student-t", "pareto", "lognormal", "contaminated".
         announced: Whether a policy is told a round's sigma before it chooses.
         action_sigma: Noise that depends on the action: action k is measured with ``sigma_t·action_sigma[k]``.
+            An array, or a function (vectors, theta, rng) -> array that is called in every replication.
+            Only for lists of actions.
     """
 
     def __init__(
         self,
-        actions: ActionSet | ArrayLike,
+        actions: ActionSet | OracleSet | ArrayLike,
         theta: ArrayLike,
         schedule: ArrayLike | Schedule,
-        noise: str = "gaussian",
+        noise: str | NamedLaw = "gaussian",
         announced: bool = False,
         *,
-        action_sigma: ArrayLike | None = None,
+        action_sigma: ArrayLike | ActionNoise | None = None,
     ) -> None:
-        fixed = actions if isinstance(actions, ActionSet) else ActionSet(actions)
+        known = isinstance(actions, ActionSet | OracleSet)
+        fixed: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
         try:
             parameter = np.array(theta, dtype=np.float64)
         except (TypeError, ValueError):
             parameter = np.empty(0)
         if parameter.shape != (fixed.dim,) or not np.isfinite(parameter).all():
             raise ValueError(f"`theta` must be {fixed.dim} finite numbers, one per feature; got {theta!r}.")
-        self._fixed: ActionSet | None = fixed
+        self._fixed: Any = fixed
         self._theta = parameter
-        self._fixed_means = np.asarray(fixed.vectors @ parameter, dtype=np.float64)
-        self._fixed_order = np.arange(fixed.n_actions)
-        self._prepare(
-            Instance(
-                "given",
-                {},
-                lambda rng, sigma: (fixed.vectors.astype(float, copy=False), parameter),
-                same_actions=True,
-            ),
-            schedule,
-            noise,
-            announced,
-            action_sigma,
-        )
+        if isinstance(fixed, OracleSet):
+            given = on_set("given", {}, fixed, lambda rng, sigma: parameter)
+        else:
+            self._fixed_means = np.asarray(fixed.vectors @ parameter, dtype=np.float64)
+            self._fixed_order = np.arange(fixed.n_actions)
+            vectors = fixed.vectors.astype(float, copy=False)
+            given = Instance("given", {}, lambda rng, sigma: (vectors, parameter), same_actions=True)
+        self._prepare(given, schedule, noise, announced, action_sigma)
 
     @classmethod
     def of(
         cls,
         instance: Instance,
         schedule: ArrayLike | Schedule | None,
-        noise: str = "gaussian",
+        noise: str | NamedLaw = "gaussian",
         announced: bool = False,
         *,
-        action_sigma: ArrayLike | None = None,
+        action_sigma: ArrayLike | ActionNoise | None = None,
     ) -> "Environment":
         """A named instance under a schedule, drawn or shuffled afresh for every replication."""
         if schedule is None:
@@ -96,27 +110,48 @@ class Environment:
         self,
         instance: Instance,
         schedule: ArrayLike | Schedule,
-        noise: str,
+        noise: str | NamedLaw,
         announced: bool,
-        action_sigma: ArrayLike | None,
+        action_sigma: ArrayLike | ActionNoise | None,
     ) -> None:
         self.instance = instance
-        self.actions = self._fixed or instance.actions
+        self.actions: Any = instance.actions if self._fixed is None else self._fixed
         self.schedule = schedule if callable(schedule) else _checked_sigmas("schedule", schedule)
-        self.noise = check_choice("noise", noise, tuple(LAWS))
+        self._law = noise if isinstance(noise, NamedLaw) else named_law(noise)
+        self.noise = str(self._law)
         self.announced = bool(announced)
-        factors = np.ones(self.actions.n_actions) if action_sigma is None else action_sigma
-        self.action_sigma = _checked_sigmas("action_sigma", factors)
-        if self.action_sigma.shape != (self.actions.n_actions,):
+        self.action_noise = action_sigma if callable(action_sigma) else None
+        if isinstance(self.actions, OracleSet):
+            if action_sigma is not None:
+                raise ValueError(
+                    f"`action_sigma` must be left out on {self.actions!r}, whose actions have no rows; "
+                    f"got {action_sigma!r}."
+                )
+            self.action_sigma = np.ones(0)
+            return
+        given = None if callable(action_sigma) else action_sigma
+        self.action_sigma = self._checked_factors(np.ones(self.actions.n_actions) if given is None else given)
+
+    def _checked_factors(self, factors: ArrayLike) -> Floats:
+        checked = _checked_sigmas("action_sigma", factors)
+        if checked.shape != (self.actions.n_actions,):
             raise ValueError(
                 f"`action_sigma` must have one number per action, {self.actions.n_actions}; "
-                f"got {self.action_sigma.size}."
+                f"got {checked.size}."
             )
+        return checked
 
-    def fits(self, actions: ActionSet) -> bool:
+    @property
+    def changes(self) -> bool:
+        """Whether the actions that are allowed change from round to round."""
+        return self.instance.turns is not None
+
+    def fits(self, actions: ActionSet | OracleSet) -> bool:
         """Whether these are the actions of this world, or look like those that it draws."""
         if actions is self.actions:
             return True
+        if isinstance(actions, OracleSet) or isinstance(self.actions, OracleSet):
+            return bool(actions.fingerprint() == self.actions.fingerprint())
         same_shape = actions.vectors.shape == self.actions.vectors.shape
         return same_shape and (self._fixed is None or actions.fingerprint() == self._fixed.fingerprint())
 
@@ -139,24 +174,50 @@ class Environment:
     def world(self, horizon: int, seed: int, replication: int) -> World:
         """The truth of one replication: a pure function of seed and replication."""
         sigma = self.sigmas(horizon, seed, replication)
-        noise = LAWS[self.noise](generator(seed, "noise", replication), horizon)
+        noise = self._law(generator(seed, "noise", replication), horizon)
+        rng = generator(seed, "instance", replication)
         if self._fixed is not None:
             means, order = self._fixed_means, self._fixed_order
-            return World(self._fixed, self._theta, means, sigma, self.action_sigma, noise, order)
-        rng = generator(seed, "instance", replication)
+            factors = self._factors(self._fixed.vectors, self._theta, rng, order)
+            return World(self._fixed, self._theta, means, sigma, factors, noise, order)
         vectors, theta = self.instance.draw(rng, sigma)
         # Where all replications have the same actions, their order is shuffled.
         order = shuffled(len(vectors), rng) if self.instance.same_actions else np.arange(len(vectors))
         actions = ActionSet(vectors[order] if self.instance.same_actions else vectors)
+        masks, opening = NO_MASKS, NO_TURNS
+        if self.instance.turns is not None:
+            masks, opening = self.instance.turns(sigma)
+            masks = np.ascontiguousarray(masks[:, order])
         return World(
             actions,
             theta,
             actions.vectors @ theta,
             sigma,
-            self.action_sigma[order],
+            self._factors(actions.vectors, theta, rng, order),
             noise,
             order,
+            masks,
+            opening,
         )
+
+    def _factors(
+        self,
+        vectors: NDArray[np.floating],
+        theta: Floats,
+        rng: np.random.Generator,
+        order: NDArray[np.int64],
+    ) -> Floats:
+        """The actions' factors of sigma, in the order in which the policy sees the actions."""
+        if self.action_noise is None:
+            return self.action_sigma[order]
+        return self._checked_factors(self.action_noise(vectors.astype(np.float64, copy=False), theta, rng))
+
+    def set_world(self, horizon: int, seed: int, replication: int) -> SetWorld:
+        """The truth of one replication on a set that answers questions."""
+        sigma = self.sigmas(horizon, seed, replication)
+        noise = self._law(generator(seed, "noise", replication), horizon)
+        _, theta = self.instance.draw(generator(seed, "instance", replication), sigma)
+        return SetWorld(theta, self.actions.best(theta).value, sigma, noise)
 
     def describe(self) -> dict[str, Any]:
         """What makes this world, as plain numbers and strings; arrays that were given, as their hash."""
@@ -169,8 +230,15 @@ class Environment:
             "schedule": describe_schedule(self.schedule),
             "noise": self.noise,
             "announced": self.announced,
-            "action_sigma": None if (self.action_sigma == 1.0).all() else _hash(self.action_sigma),
+            "action_sigma": self._describe_action_sigma(),
         }
+
+    def _describe_action_sigma(self) -> Any:
+        if isinstance(self.action_noise, NamedActionNoise):
+            return {"name": self.action_noise.name, "options": self.action_noise.options}
+        if self.action_noise is not None:
+            return getattr(self.action_noise, "__qualname__", type(self.action_noise).__qualname__)
+        return None if (self.action_sigma == 1.0).all() else _hash(self.action_sigma)
 
     def __repr__(self) -> str:
         return f"Environment({self.instance.name}, {self.actions!r}, noise={self.noise!r})"

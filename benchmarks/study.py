@@ -1,0 +1,325 @@
+"""Studies: how often the printed certificate is true, when the check fires, and how long things take.
+
+Coverage is counted over simulated studies that stop at the first moment the certificate allows, looked at
+after every measurement, with what to measure chosen by the study or by somebody who looks at the values.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+import noisewise as nw
+from benchmarks.timing import Row, seconds
+from noisewise.study.storage import Event
+
+STUDIES = 1000
+#: Misses of 1000 studies at 5 % that a true certificate exceeds with probability below 1e-6.
+MOST_MISSES = 86
+MOST_LOOKS = 400
+
+
+class Outcome(NamedTuple):
+    """How one simulated study went."""
+
+    stopped: bool
+    missed: bool  # the recommended option was further below the best than the bound, when it stopped
+    ever_missed: bool  # the same at any look before
+    looks: int
+
+
+Told = dict[str, Any]
+World = Callable[[np.random.Generator], tuple[nw.Study, dict[str, float], Callable[[str], Told]]]
+
+
+def run(world: World, seed: int, *, asking: bool = False) -> Outcome:
+    """One study: tell, look, stop when allowed. Whoever measures prefers what may still be the best."""
+    rng = np.random.default_rng(seed)
+    study, truth, measure = world(rng)
+    best = max(truth.values())
+    ever = False
+    for look in range(1, MOST_LOOKS + 1):
+        certificate = study.certificate()
+        if asking and rng.random() < 0.7:
+            (job,) = study.ask()
+            study.tell(job, **measure(job.option))
+        else:
+            likely = certificate.candidates or study.options
+            option = str(rng.choice(likely)) if rng.random() < 0.9 else str(rng.choice(study.options))
+            told = measure(option)
+            study.tell(**({"option": option} if "plus" not in told else {}), **told)
+        certificate = study.certificate()
+        if certificate.option is None or certificate.withheld:
+            continue
+        gap = best - truth[certificate.option]
+        ever = ever or gap > certificate.bound
+        if certificate.reached:
+            return Outcome(True, gap > certificate.bound, ever, look)
+    return Outcome(False, False, ever, MOST_LOOKS)
+
+
+def close_values(rng: np.random.Generator, n: int, eps: float) -> np.ndarray:
+    """The hardest to certify: many options just more than eps below the best."""
+    values = -eps * rng.uniform(1.0, 2.5, n)
+    values[rng.integers(n)] = 0.0
+    return values
+
+
+def independent(rng: np.random.Generator) -> Any:
+    """Six options, error bars spread over a factor of thirty."""
+    names = [f"o{k}" for k in range(6)]
+    truth = dict(zip(names, close_values(rng, 6, 0.5), strict=True))
+
+    def measure(option: str) -> Told:
+        se = float(10.0 ** rng.uniform(-1.0, 0.3))
+        return {"value": truth[option] + se * rng.standard_normal(), "se": se}
+
+    return nw.create_study(options=names, eps=0.5), truth, measure
+
+
+def smallest(rng: np.random.Generator) -> Any:
+    """The same, looking for the smallest."""
+    _, truth, measure = independent(rng)
+
+    def turned(option: str) -> Told:
+        told = measure(option)
+        return told | {"value": 100.0 - told["value"]}
+
+    return nw.create_study(options=list(truth), eps=0.5, goal="min"), truth, turned
+
+
+def blocks(rng: np.random.Generator) -> Any:
+    """Days with offsets far larger than the differences; a day lasts eight measurements."""
+    names = [f"o{k}" for k in range(6)]
+    truth = dict(zip(names, close_values(rng, 6, 0.5), strict=True))
+    offsets = rng.normal(0.0, 20.0, MOST_LOOKS)
+    told = iter(range(MOST_LOOKS))
+
+    def measure(option: str) -> Told:
+        day, se = next(told) // 8, float(10.0 ** rng.uniform(-1.3, 0.0))
+        value = truth[option] + offsets[day] + se * rng.standard_normal()
+        return {"value": value, "se": se, "block": f"day {day}"}
+
+    return nw.create_study(options=names, eps=0.5), truth, measure
+
+
+def differences(rng: np.random.Generator) -> Any:
+    """Half of the measurements compare two options."""
+    names = [f"o{k}" for k in range(6)]
+    truth = dict(zip(names, close_values(rng, 6, 0.5), strict=True))
+
+    def measure(option: str) -> Told:
+        se = float(10.0 ** rng.uniform(-1.2, 0.0))
+        other = str(rng.choice([name for name in names if name != option]))
+        if rng.random() < 0.5:
+            value = truth[option] - truth[other] + se * rng.standard_normal()
+            return {"plus": option, "minus": other, "value": value, "se": se}
+        return {"value": truth[option] + se * rng.standard_normal(), "se": se}
+
+    return nw.create_study(options=names, eps=0.5), truth, measure
+
+
+def readings(rng: np.random.Generator) -> Any:
+    """Three readings each, their scatter unknown."""
+    names = [f"o{k}" for k in range(4)]
+    truth = dict(zip(names, close_values(rng, 4, 0.5), strict=True))
+
+    def measure(option: str) -> Told:
+        return {"values": (truth[option] + 0.4 * rng.standard_normal(3)).tolist()}
+
+    return nw.create_study(options=names, eps=0.5), truth, measure
+
+
+def instruments(rng: np.random.Generator) -> Any:
+    """Three readings each, on two instruments of unknown and very different scatter."""
+    names = [f"o{k}" for k in range(4)]
+    truth = dict(zip(names, close_values(rng, 4, 0.5), strict=True))
+
+    def measure(option: str) -> Told:
+        which = int(rng.integers(2))
+        readings = truth[option] + (0.2, 0.8)[which] * rng.standard_normal(3)
+        return {"values": readings.tolist(), "instrument": f"i{which}"}
+
+    return nw.create_study(options=names, eps=0.5), truth, measure
+
+
+def without_error_bars(rng: np.random.Generator) -> Any:
+    """Nobody knows the error bars."""
+    names = [f"o{k}" for k in range(4)]
+    truth = dict(zip(names, close_values(rng, 4, 0.5), strict=True))
+
+    def measure(option: str) -> Told:
+        return {"value": float(truth[option] + 0.3 * rng.standard_normal())}
+
+    return nw.create_study(options=names, eps=0.5), truth, measure
+
+
+def counts(rng: np.random.Generator) -> Any:
+    """Successes out of 50 trials, at shares from 0.02 to 0.98."""
+    names = [f"o{k}" for k in range(4)]
+    top = rng.uniform(0.22, 0.98)
+    shares = np.maximum(0.02, top + close_values(rng, 4, 0.1))
+    truth = dict(zip(names, shares, strict=True))
+
+    def measure(option: str) -> Told:
+        return {"successes": int(rng.binomial(50, truth[option])), "trials": 50}
+
+    return nw.create_study(options=names, eps=0.1), truth, measure
+
+
+def linear(rng: np.random.Generator, *, with_blocks: bool = False, quieter: float = 0.0) -> Any:
+    """Forty options in three features."""
+    n, names = 40, [f"o{k}" for k in range(40)]
+    features = rng.normal(size=(n, 3))
+    values = features @ rng.normal(size=3) * 0.5 + 7.0
+    truth = dict(zip(names, values, strict=True))
+    frame = pl.DataFrame({"id": names, **{f"f{j}": features[:, j] for j in range(3)}})
+    offsets = rng.normal(0.0, 20.0, MOST_LOOKS)
+    told = iter(range(MOST_LOOKS))
+
+    def measure(option: str) -> Told:
+        se = float(10.0 ** rng.uniform(-1.0 - quieter, 0.3 - quieter))
+        value = truth[option] + se * rng.standard_normal()
+        if with_blocks:
+            day = next(told) // 10
+            return {"value": value + offsets[day], "se": se, "block": f"day {day}"}
+        return {"value": value, "se": se}
+
+    span = float(np.ptp(values)) * 1.3
+    return nw.create_study(options=frame, model="linear", eps=0.3, span=span), truth, measure
+
+
+def linear_blocks(rng: np.random.Generator) -> Any:
+    """The same with offsets per day."""
+    return linear(rng, with_blocks=True, quieter=0.7)
+
+
+WORLDS: dict[str, tuple[World, bool]] = {
+    "independent, asked and un-asked": (independent, True),
+    "goal min, un-asked": (smallest, False),
+    "blocks": (blocks, False),
+    "differences": (differences, False),
+    "values of three": (readings, False),
+    "values of three, two instruments": (instruments, False),
+    "no error bars": (without_error_bars, False),
+    "successes of trials": (counts, False),
+    "linear, asked and un-asked": (linear, True),
+    "linear with blocks": (linear_blocks, False),
+}
+
+
+def coverage(name: str, studies: int = STUDIES) -> tuple[int, int, int, float]:
+    """Stopped, missed when stopping, missed at any look, and the median number of looks."""
+    world, asking = WORLDS[name]
+    outcomes = [run(world, seed, asking=asking) for seed in range(studies)]
+    return (
+        sum(o.stopped for o in outcomes),
+        sum(o.missed for o in outcomes),
+        sum(o.ever_missed for o in outcomes),
+        statistics.median(o.looks for o in outcomes),
+    )
+
+
+def chi_square(inflation: float, seed: int) -> bool:
+    """Whether the check fires on 100 measurements whose errors are larger than stated by √inflation."""
+    rng = np.random.default_rng(seed)
+    names = [f"o{k}" for k in range(10)]
+    study = nw.create_study(options=names, eps=0.5)
+    k = rng.integers(10, size=100)
+    values = rng.normal(size=10)[k] + np.sqrt(inflation) * 0.3 * rng.standard_normal(100)
+    study.tell_many({"option": [names[i] for i in k], "value": values, "se": np.full(100, 0.3)})
+    return not study.check().ok
+
+
+def rows() -> list[Row]:
+    """Everything an issue could ask for."""
+    return [*_coverage_rows(), *_check_rows(), *_speed_rows()]
+
+
+def _coverage_rows() -> Iterator[Row]:
+    for name in WORLDS:
+        stopped, missed, ever, looks = coverage(name)
+        yield Row(
+            name=f"certificate, {name}: misses",
+            figure=max(missed, ever),
+            unit=f"of {STUDIES}",
+            target=MOST_MISSES,
+            at_least=False,
+            detail=f"{stopped} stopped after a median of {looks:g}; {missed} false then, {ever} at any look",
+        )
+
+
+def _check_rows() -> Iterator[Row]:
+    for inflation, target, at_least in ((5.0, 95.0, True), (1.0, 5.0, False)):
+        fired = statistics.mean(chi_square(inflation, seed) for seed in range(STUDIES))
+        yield Row(
+            name=f"check fires at a true reduced chi-square of {inflation:g}",
+            figure=100.0 * fired,
+            unit="%",
+            target=target,
+            at_least=at_least,
+            detail=f"{STUDIES} studies of 100 measurements",
+        )
+
+
+def _speed_rows() -> Iterator[Row]:
+    rng = np.random.default_rng(0)
+    n, told = 1000, 100_000
+    features = rng.normal(size=(n, 10))
+    names = [f"o{k}" for k in range(n)]
+    frame = pl.DataFrame({"id": names, **{f"f{j}": features[:, j] for j in range(10)}})
+    values = features @ np.linspace(1.0, 0.1, 10)
+    for model in ("independent", "linear"):
+        store = nw.MemoryStorage()
+        nw.create_study(store, options=frame, model=model, eps=0.5, span=20.0)
+        picked, noise = rng.integers(n, size=told), rng.standard_normal(told)
+        store.append(
+            "study",
+            0,
+            [
+                Event(i + 1, 0.0, "tell", _body(names[k], float(values[k] + noise[i])))
+                for i, k in enumerate(picked)
+            ],
+        )
+        taken = [seconds(lambda store=store: nw.load_study(store).certificate()) for _ in range(3)]
+        yield Row(
+            name=f"replay {told:,} measurements to a certificate, {model}",
+            figure=statistics.median(taken),
+            unit="s",
+            target=2.0,
+            at_least=False,
+            detail=f"{n} options, no snapshot",
+        )
+        study = nw.create_study(options=frame, model=model, eps=0.05, span=20.0)
+        some = picked[:3000]
+        told_values = values[some] + noise[: some.size]
+        study.tell_many({"option": [names[k] for k in some], "value": told_values, "se": np.ones(some.size)})
+        asked = []
+        for _ in range(20):
+            start = time.perf_counter()
+            (job,) = study.ask()
+            asked.append(time.perf_counter() - start)
+            study.tell(job, 1.0, se=1.0)
+        yield Row(
+            name=f"ask, {n} options, {model}",
+            figure=1e3 * statistics.median(asked),
+            unit="ms",
+            target=50.0,
+            at_least=False,
+            detail="after 3,000 measurements, certificate and reasons included",
+        )
+
+
+def _body(option: str, value: float) -> dict[str, Any]:
+    return {
+        "option": option,
+        "value": value,
+        "kind": "known",
+        "sigma": 1.0,
+        "shown": 1.0,
+        "readings": 1,
+        "scatter": 0.0,
+    }

@@ -1,0 +1,20 @@
+"""Rules against rules: many worlds, common random numbers, every figure with its interval."""
+
+from noisewise.arena.cells import CELLS, Cell, cells_named
+from noisewise.arena.match import Entry, Match, play
+from noisewise.arena.page import write_page
+from noisewise.arena.results import Arena, load_arena
+from noisewise.arena.run import run_arena
+
+__all__ = [
+    "CELLS",
+    "Arena",
+    "Cell",
+    "Entry",
+    "Match",
+    "cells_named",
+    "load_arena",
+    "play",
+    "run_arena",
+    "write_page",
+]

@@ -1,0 +1,152 @@
+"""One match: one rule in one cell. What is measured, and the file that remembers it."""
+
+import functools
+import hashlib
+import json
+import math
+import sys
+import time
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.arena.cells import Cell
+from noisewise.core.files import written_whole
+from noisewise.core.model import Floats
+from noisewise.policies import make_policy
+from noisewise.policies.registry import rule_named
+from noisewise.simulation import simulate
+from noisewise.simulation.results import Simulation
+
+#: A certificate counts as reached once its bound is at most so many dim/√S: on spheres, theta's length.
+CERTIFIED_AT = 8.0
+#: The rooms that decide how a match comes out.
+ROOMS = ("core", "actions", "design", "world", "policies", "simulation")
+PACKAGE = Path(__file__).parents[1]
+#: Recommendations within this of the best are the best.
+EQUAL = 1e-12
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A rule with its options, under the name that people see."""
+
+    name: str
+    rule: str
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """Everything that decides how a match comes out."""
+
+    cell: Cell
+    entry: Entry
+    horizon: int
+    replications: int
+    seed: int
+
+    def key(self) -> str:
+        """A hash of it and of the sources: a finished match with the same key need not be played again."""
+        content = asdict(self) | {"sources": _sources_hash(rule_named(self.entry.rule).choose.__module__)}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
+
+
+@functools.cache
+def _sources_hash(home: str) -> str:
+    """A hash of every source that decides how a rule fares; also of the rule's own file, if it is foreign."""
+    files = [path for room in ROOMS for path in sorted((PACKAGE / room).glob("*.py"))]
+    own = getattr(sys.modules.get(home), "__file__", None)
+    if own is not None and PACKAGE not in Path(own).parents:
+        files.append(Path(own))
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()[:20]
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """The outcome, replication by replication; the same replication is the same world for every rule."""
+
+    cell: str
+    entry: str
+    regret: Floats  # (R,): final simple regret times √S, S the schedule's total precision
+    found: NDArray[np.bool_]  # (R,): whether the best was recommended
+    covered: NDArray[np.bool_]  # (R,): whether the certificate was true at every checkpoint
+    certified: NDArray[np.bool_]  # (R,): whether the bound fell to CERTIFIED_AT·dim/√S
+    rounds: Floats  # (R,): rounds until then; the horizon if it did not
+    precision: Floats  # (R,): share of the precision measured by then
+    microseconds: float  # per round, everything included, compiling not
+
+
+def play(fixture: Fixture) -> Match:
+    """Play a match on one thread."""
+    cell, entry = fixture.cell, fixture.entry
+    env = cell.environment(fixture.horizon)
+    options = entry.options
+    policy = make_policy(entry.rule, env.actions, **options)
+    shared: dict[str, Any] = {"horizon": fixture.horizon, "seed": fixture.seed, "threads": 1}
+    # The first replication compiles; it is played again, and the clock (of this process: others may be
+    # busy, too) starts then.
+    simulate(policy, env, replications=1, **shared)
+    start = time.process_time()
+    simulation = simulate(policy, env, replications=fixture.replications, **shared)
+    seconds = time.process_time() - start
+    totals = [
+        (env.sigmas(fixture.horizon, fixture.seed, r) ** -2.0).sum() for r in range(fixture.replications)
+    ]
+    rate = np.sqrt(np.array(totals))
+    certified, rounds, precision = _to_certificate(simulation, CERTIFIED_AT * env.actions.dim / rate)
+    final = simulation.simple_regret[:, -1]
+    return Match(
+        cell=cell.name,
+        entry=entry.name,
+        regret=final * rate,
+        found=final <= EQUAL,
+        covered=simulation.covered,
+        certified=certified,
+        rounds=rounds,
+        precision=precision,
+        microseconds=1e6 * seconds / (fixture.replications * fixture.horizon),
+    )
+
+
+def _to_certificate(simulation: Simulation, target: Floats) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    """Whether and at which checkpoint the bound reached the target, and the precision spent by then."""
+    reached = simulation.bound <= target[:, None]
+    certified = np.asarray(reached.any(axis=1))
+    where = np.where(certified, reached.argmax(axis=1), simulation.checkpoints.size - 1)
+    spent = simulation.total_precision[np.arange(len(where)), where] / simulation.total_precision[:, -1]
+    return certified, simulation.checkpoints[where].astype(np.float64), spent
+
+
+def save_match(match: Match, path: Path) -> None:
+    """Write a match, whole or not at all."""
+    with written_whole(path) as draft, draft.open("wb") as file:
+        np.savez(file, allow_pickle=False, **asdict(match))
+
+
+def read_match(path: Path) -> Match | None:
+    """Read a match; None if there is none, or a damaged one, which will be played again."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            parts: dict[str, Any] = {name: file[name] for name in file.files}
+        names: dict[str, Any] = {name: str(parts.pop(name)) for name in ("cell", "entry")}
+        return Match(**names, microseconds=float(parts.pop("microseconds")), **parts)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def half_width(values: Floats, confidence: float = 0.95) -> float:
+    """Half of the confidence interval of a mean; infinite for one value."""
+    from scipy.stats import norm
+
+    if len(values) < 2:
+        return math.inf
+    return float(norm.ppf(0.5 + confidence / 2.0) * values.std(ddof=1) / math.sqrt(len(values)))

@@ -1,0 +1,135 @@
+"""Playing all matches over processes; what is finished stays, and is not played again."""
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from noisewise.arena.cells import Cell
+from noisewise.arena.match import Entry, Fixture, play, read_match, save_match
+from noisewise.arena.results import INDEX, Arena, load_arena
+from noisewise.core.checks import check_count
+from noisewise.core.files import written_whole
+from noisewise.core.randomness import check_seed
+from noisewise.policies import make_policy
+
+#: Called with the number of finished matches, of all matches, and the match that was finished last.
+Progress = Callable[[int, int, str], None]
+
+
+def run_arena(
+    entries: Sequence[str | Entry],
+    cells: Sequence[Cell],
+    folder: str | PathLike[str],
+    *,
+    horizon: int = 400,
+    replications: int = 1000,
+    seed: int = 0,
+    processes: int | None = None,
+    progress: Progress | None = None,
+) -> Arena:
+    """Let rules play in cells, on common random numbers, and keep every match in a folder.
+
+    Interrupted by Ctrl-C, it keeps what is finished; called again with the same folder it goes on.
+
+    Args:
+        entries: Names of rules, or `Entry` objects with options.
+        cells: Where they play.
+        folder: Where the matches are kept; made if it is not there.
+        horizon: Rounds of every run.
+        replications: Runs of every match.
+        seed: Of everything random.
+        processes: How many matches are played at the same time; default: one per processor.
+        progress: Called after every match.
+    """
+    check_count("horizon", horizon)
+    check_count("replications", replications)
+    check_seed(seed)
+    at_once = (os.cpu_count() or 1) if processes is None else check_count("processes", processes)
+    fixtures = [
+        Fixture(cell, entry, horizon, replications, seed)
+        for entry in _checked_entries(entries)
+        for cell in _checked_cells(cells)
+    ]
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    keys = [fixture.key() for fixture in fixtures]
+    index = {"horizon": horizon, "replications": replications, "seed": seed, "matches": keys}
+    with written_whole(target / INDEX) as draft:
+        draft.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    waiting = [
+        (fixture, target / f"{key}.npz")
+        for fixture, key in zip(fixtures, keys, strict=True)
+        if read_match(target / f"{key}.npz") is None
+    ]
+    _play_all(waiting, at_once, len(fixtures), progress)
+    return load_arena(target)
+
+
+def _play_all(
+    waiting: list[tuple[Fixture, Path]], at_once: int, total: int, progress: Progress | None
+) -> None:
+    done = total - len(waiting)
+    for batch in _first_of_each_rule(waiting):
+        for fixture in _played(batch, at_once):
+            done += 1
+            if progress is not None:
+                progress(done, total, f"{fixture.entry.name} in {fixture.cell.name}")
+
+
+def _first_of_each_rule(waiting: list[tuple[Fixture, Path]]) -> list[list[tuple[Fixture, Path]]]:
+    """One match per rule first: it compiles the rule, and all others find it on the disk."""
+    first: dict[str, tuple[Fixture, Path]] = {}
+    for item in waiting:
+        first.setdefault(item[0].entry.rule, item)
+    begun = {id(item) for item in first.values()}
+    return [list(first.values()), [item for item in waiting if id(item) not in begun]]
+
+
+def _played(batch: list[tuple[Fixture, Path]], at_once: int) -> Any:
+    """Play a batch; each match is written as soon as it is over."""
+    if at_once == 1 or len(batch) <= 1:
+        for fixture, path in batch:
+            _play_and_save(fixture, path)
+            yield fixture
+        return
+    # A fresh interpreter each: threads of BLAS do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(at_once, len(batch)), mp_context=context) as pool:
+        running = {pool.submit(_play_and_save, *item): item[0] for item in batch}
+        try:
+            while running:
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+                    yield running.pop(future)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _play_and_save(fixture: Fixture, path: Path) -> None:
+    save_match(play(fixture), path)
+
+
+def _checked_entries(entries: Sequence[str | Entry]) -> list[Entry]:
+    """Entries whose rules and options exist, found out before anything is played."""
+    checked = [entry if isinstance(entry, Entry) else Entry(entry, entry, {}) for entry in entries]
+    if not checked:
+        raise ValueError("`entries` must name at least one rule; got none.")
+    for entry in checked:
+        make_policy(entry.rule, [[1.0, 0.0], [0.0, 1.0]], **entry.options)
+    names = [entry.name for entry in checked]
+    if doubles := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"`entries` must have different names; got {doubles[0]!r} twice.")
+    return checked
+
+
+def _checked_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
+    if not cells:
+        raise ValueError("`cells` must hold at least one cell; got none.")
+    return cells

@@ -1,0 +1,211 @@
+"""Making and keeping studies: ``init list add exclude include rename export rebuild backup migrate``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noisewise.cli.options import parse_named, split_list
+from noisewise.cli.output import print_json
+from noisewise.cli.studies import Json, Name, Reason, Store, open_study, report, say, told_warnings
+
+Options = Annotated[
+    list[str],
+    typer.Argument(help="A table (csv, tsv, parquet, arrow; - for CSV on standard input), or names."),
+]
+IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the names.")]
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+
+
+def init(
+    store: Store,
+    options: Options,
+    id: IdColumn = None,
+    features: Annotated[
+        list[str], typer.Option("--features", "-f", metavar="COLUMNS", help="For --model linear.")
+    ] = [],  # noqa: B006 - typer reads it, nobody changes it
+    cost: Annotated[str | None, typer.Option(metavar="COLUMN", help="What measuring costs.")] = None,
+    model: Annotated[str, typer.Option(help="independent or linear.")] = "independent",
+    goal: Annotated[str, typer.Option(help="max or min.")] = "max",
+    eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
+    confidence: Annotated[float, typer.Option(help="Of the certificate.")] = 0.95,
+    span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
+    policy: Annotated[str | None, typer.Option(help="Who asks, as name:option=value.")] = None,
+    noise_floor: Annotated[float | None, typer.Option(help="Smaller standard errors are raised.")] = None,
+    lease: Annotated[float | None, typer.Option(help="Days a suggestion is reserved; default: 7.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the policy's random choices.")] = 0,
+    name: Annotated[str, typer.Option("--study", "-s", metavar="NAME", help="Its name.")] = "study",
+    json: Json = False,
+) -> None:
+    """Begin a study: which of these options is the best?"""
+    import noisewise as nw
+    from noisewise.study.specification import DEFAULT_POLICY
+
+    chosen, policy_options = parse_named(policy, "policy") if policy else (DEFAULT_POLICY, {})
+    with told_warnings():
+        study = nw.create_study(
+            store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
+            cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
+            policy_options=policy_options, noise_floor=noise_floor,
+            lease=None if lease is None else lease * 86400.0, seed=seed,
+        )  # fmt: skip
+    notes = study.notes
+    words = [f"Study {study.name!r} in {store}: {len(study.options)} options, {model} model.", *notes]
+    report("init", study, json, {"options": len(study.options), "model": model, "notes": notes}, words)
+
+
+def read_options(options: list[str]) -> Any:
+    """A table, or names."""
+    if options == ["-"]:
+        return read_stdin("options")
+    if len(options) == 1 and options[0].lower().endswith(TABLE_ENDINGS):
+        return Path(options[0])
+    return options
+
+
+def read_stdin(what: str) -> Any:
+    """A table of comma-separated values from standard input."""
+    import polars as pl
+
+    try:
+        return pl.read_csv(sys.stdin.buffer.read(), infer_schema_length=None)
+    except pl.exceptions.PolarsError as problem:
+        reason = str(problem).splitlines()[0]
+        raise ValueError(f"`{what}` must be a table of comma-separated values; {reason}.") from None
+
+
+def list_studies(store: Store, json: Json = False) -> None:
+    """List the studies of a store."""
+    import noisewise as nw
+
+    with told_warnings():
+        names = nw.open_store(store, read_only=True).names()
+    if json:
+        print_json("list", {"studies": names})
+        return
+    say(names or ["There are no studies yet."])
+
+
+def add(store: Store, options: Options, id: IdColumn = None, study: Name = None, json: Json = False) -> None:
+    """Add options, with the same columns as the first ones."""
+    opened = open_study(store, study, write=True)
+    added = opened.add_options(read_options(options), id=id)
+    report("add", opened, json, {"added": added}, f"Added {', '.join(added)}: {len(opened.options)} options.")
+
+
+def exclude(store: Store, option: str, reason: Reason, study: Name = None, json: Json = False) -> None:
+    """Take an option out; its measurements stay."""
+    opened = open_study(store, study, write=True)
+    opened.exclude(option, reason)
+    report("exclude", opened, json, {"option": option, "reason": reason}, f"Excluded {option}: {reason}.")
+
+
+def include(store: Store, option: str, study: Name = None, json: Json = False) -> None:
+    """Take an excluded option back in."""
+    opened = open_study(store, study, write=True)
+    opened.include(option)
+    report("include", opened, json, {"option": option}, f"{option} is back.")
+
+
+def rename(store: Store, name: str, new: str, json: Json = False) -> None:
+    """Give a study another name; those who work on it do not notice."""
+    import noisewise as nw
+
+    nw.open_store(store).rename(name, new)
+    if json:
+        print_json("rename", {"study": new, "was": name})
+    else:
+        say(f"{name} is called {new} now.")
+
+
+def export(
+    store: Store,
+    what: Annotated[str, typer.Option(help="log, measurements, options or events.")] = "log",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A file: .jsonl; for tables .csv, .parquet, .jsonl.")
+    ] = None,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """Write the whole study as JSON lines (see rebuild), or one of its tables."""
+    from noisewise.core.checks import check_choice
+    from noisewise.study.logs import log_lines, write_log
+
+    check_choice("what", what, ("log", "measurements", "options", "events"))
+    opened = open_study(store, study)
+    if what == "log":
+        count = len(opened.events())
+        if out is None:
+            for line in log_lines(opened._storage, opened.name):
+                typer.echo(line)
+            return
+        write_log(opened._storage, opened.name, out)
+    else:
+        frame = opened.frame(what)  # type: ignore[arg-type]
+        count = len(frame)
+        if out is None and json:
+            print_json("export", {"study": opened.name, "what": what, "rows": _rows(frame)})
+            return
+        if out is None:
+            typer.echo(frame.write_csv(), nl=False)
+            return
+        _write_table(frame, out)
+    report("export", opened, json, {"what": what, "rows": count, "written": str(out)}, f"Wrote {out}.")
+
+
+def _rows(frame: Any) -> Any:
+    import json
+
+    return [json.loads(line) for line in frame.write_ndjson().splitlines()]
+
+
+def _write_table(frame: Any, path: Path) -> None:
+    from noisewise.core.files import written_whole
+
+    writers = {".csv": "write_csv", ".parquet": "write_parquet", ".jsonl": "write_ndjson"}
+    if path.suffix not in writers:
+        raise ValueError(f"`out` must end in one of {', '.join(writers)}; got {str(path)!r}.")
+    with written_whole(path) as draft:
+        getattr(frame, writers[path.suffix])(draft)
+
+
+def rebuild(
+    store: Store,
+    log: Annotated[str, typer.Argument(help="An exported log; - for standard input.")],
+    study: Annotated[
+        str | None, typer.Option("--study", "-s", metavar="NAME", help="Its name; default: as it was.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a study again from an exported log: same events, same certificate, same next suggestion."""
+    import noisewise as nw
+
+    with told_warnings():
+        name = nw.rebuild_study(sys.stdin.read().splitlines() if log == "-" else Path(log), store, study)
+        opened = nw.load_study(store, name, read_only=True)
+    count = len(opened.events())
+    report("rebuild", opened, json, {"events": count}, f"Study {name!r} is there again, with {count} events.")
+
+
+def backup(store: Store, path: Path, json: Json = False) -> None:
+    """Copy every study of a store to a new file; others may go on working."""
+    import noisewise as nw
+
+    with told_warnings():
+        names = nw.backup_store(store, path)
+    if json:
+        print_json("backup", {"studies": names, "written": str(path)})
+    else:
+        say(f"Wrote {path}: {', '.join(names) or 'no studies'}.")
+
+
+def migrate(store: Store, json: Json = False) -> None:
+    """Bring a store that an older noisewise wrote up to date; a file gets a backup beside it."""
+    import noisewise as nw
+
+    before, now = nw.migrate_store(store)
+    if json:
+        print_json("migrate", {"before": before, "now": now})
+    else:
+        say(f"{store} has schema {now}" + (" already." if before == now else f" now; it had {before}."))

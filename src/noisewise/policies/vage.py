@@ -1,0 +1,275 @@
+"""VAGE, variance-aware gap exploration: settle the closest race, and keep a share for what is known least.
+
+Ours. Each round it looks for the leader (the best mean among the candidates) and its strongest challenger
+(the largest upper bound on the difference), and measures whichever action, of **all**, most reduces the
+variance of that difference. Two ledgers keep the paper's rate: whenever the widest actions hold at most a
+share of the total precision, or of the total credit ``Σ min(1, W²/σ²)`` (W the largest width at the time),
+the widest action is measured. docs/vage.md has the proof.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisewise.actions import ActionSet
+from noisewise.core.checks import check_positive, check_probability
+from noisewise.core.kernels import compiled_body, kernel
+from noisewise.core.model import (
+    CANCELLED,
+    Floats,
+    Model,
+    contrast_widths,
+    difference_covariances,
+    fold,
+    new_model,
+)
+from noisewise.core.selection import TIE, Mask, drop_ruled_out, first_largest, widest
+from noisewise.policies.least_squares import Setting, make_setting, present_radius
+from noisewise.policies.noise_history import NoiseHistory, average_variance, new_history, observe, observe_all
+from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.policy import Policy
+from noisewise.policies.rule import Rule
+
+NOBODY = -1
+# What the ledgers hold: all, and what went to an action that was the widest at the time.
+PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, SQUARED_PRECISION = range(5)
+#: The widest actions' share of the precision while few rounds carry it all.
+ROUGH_SHARE = 0.2
+
+
+class Params(NamedTuple):
+    """What does not change during a run."""
+
+    setting: Setting
+    share: float  # ρ: what each ledger keeps for the widest action
+    challenge: float  # how many reaches of a difference's width count for a challenger
+
+
+class State(NamedTuple):
+    """The model, the candidates, the two ledgers, and what sigmas were like."""
+
+    model: Model
+    candidates: Mask  # (n,)
+    ledgers: Floats  # (5,): what the names above say
+    noise: NoiseHistory
+
+
+def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
+    """Check the options."""
+    share = check_probability("share", options["share"])
+    challenge = check_positive("challenge", options["challenge"])
+    return Params(make_setting(actions, options), share, challenge)
+
+
+def init(params: Params) -> State:
+    """Nothing measured: all actions are candidates, the ledgers are empty."""
+    model = new_model(params.setting.columns, params.setting.ridge)
+    n = model.means.size
+    return State(model, np.ones(n, np.bool_), np.zeros(5), new_history(n))
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The widest action if a ledger says so; else what most reduces the variance of the closest race."""
+    if not is_due(params, state):
+        leader, challenger = closest_race(params, state)
+        if challenger != NOBODY:
+            gains = variance_reductions(state, leader, challenger, sigma)
+            action = first_largest(gains, allowed)
+            if gains[action] > 0.0:
+                return action
+    return widest(state.model, allowed)
+
+
+@kernel
+def is_due(params: Params, state: State) -> bool:
+    """Whether the widest actions hold at most their share of the precision, or of the credit."""
+    books = state.ledgers
+    return bool(
+        books[PRECISION_TO_WIDEST] <= share_of_precision(params, state) * books[PRECISION]
+        or books[CREDIT_TO_WIDEST] <= params.share * books[CREDIT]
+    )
+
+
+@kernel
+def share_of_precision(params: Params, state: State) -> float:
+    """ρ, or more while the precision is that of few measurements for each dimension.
+
+    ``(Σ w)²/Σ w²`` is the number of equal measurements that would be as even as those made. With half as
+    many as there are dimensions a leader means little, and a quiet round spent on a wrong one is lost.
+    """
+    books = state.ledgers
+    if books[PRECISION] == 0.0:
+        return params.share
+    effective = books[PRECISION] ** 2 / books[SQUARED_PRECISION]
+    few = float(0.5 * params.setting.radius.rank / effective)
+    return max(params.share, min(ROUGH_SHARE, few))
+
+
+@compiled_body(inline=False)
+def closest_race(params: Params, state: State) -> tuple[int, int]:
+    """The best mean among the candidates, and who may be furthest above it; NOBODY if it is alone."""
+    model = state.model
+    leader = first_largest(model.means, state.candidates)
+    widths = contrast_widths(model, leader)
+    # A copy of the leader is as good as it: their difference is rounding, and no race.
+    terms = model.squared_widths + model.squared_widths[leader]
+    rivals = state.candidates & (widths * widths > 2.0 * CANCELLED * terms)
+    rivals[leader] = False
+    if not rivals.any():
+        return leader, NOBODY
+    upper = model.means - model.means[leader] + reach(params, state) * widths
+    return leader, first_largest(upper, rivals)
+
+
+@kernel
+def reach(params: Params, state: State) -> float:
+    """How many widths of a difference a challenger is given, ``c·√(2·log((1 + log P)/δ))``.
+
+    P is the total precision in units of the largest possible value. The certificate's radius grows with
+    √dim: it must hold for all differences at once, while this only ranks them.
+    """
+    limits = params.setting.radius
+    most = limits.norm_bound * limits.max_norm
+    precision = max(1.0, most * most * state.ledgers[PRECISION])
+    return params.challenge * math.sqrt(2.0 * math.log((1.0 + math.log(precision)) / limits.delta))
+
+
+@compiled_body(inline=False)
+def variance_reductions(state: State, leader: int, challenger: int, sigma: float) -> Floats:
+    """By how much measuring each action would reduce the variance of the difference, (n,).
+
+    ``(aᵀV⁻¹y)²/(σ² + aᵀV⁻¹a)``, with the announced sigma, or the predicted one of each action.
+    """
+    covariances = difference_covariances(state.model, challenger, leader)
+    if math.isnan(sigma):
+        variances = average_variance(state.noise) * state.noise.relative
+        return covariances * covariances / (variances + state.model.squared_widths)
+    return covariances * covariances / (sigma * sigma + state.model.squared_widths)
+
+
+@kernel
+def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
+    """Book the measurement, learn it, and drop the candidates that it rules out."""
+    book(state, action, sigma)
+    fold(state.model, action, reward, sigma)
+    drop_ruled_out(state.model, state.candidates, present_radius(params, state))
+
+
+@kernel
+def imagine(params: Params, state: State, action: int, sigma: float) -> None:
+    """A pending measurement is booked, and comes out as expected."""
+    book(state, action, sigma)
+    fold(state.model, action, state.model.means[action], sigma)
+
+
+@kernel
+def book(state: State, action: int, sigma: float) -> None:
+    """Enter one measurement in both ledgers, before it is learnt."""
+    books, precision = state.ledgers, 1.0 / (sigma * sigma)
+    largest = state.model.squared_widths.max()
+    credit = min(1.0, largest * precision)
+    books[PRECISION] += precision
+    books[SQUARED_PRECISION] += precision * precision
+    books[CREDIT] += credit
+    if state.model.squared_widths[action] >= largest * (1.0 - TIE):
+        books[PRECISION_TO_WIDEST] += precision
+        books[CREDIT_TO_WIDEST] += credit
+    observe(state.noise, action, sigma)
+
+
+@kernel
+def recommend(params: Params, state: State) -> int:
+    """The leader: the best mean among the candidates."""
+    return first_largest(state.model.means, state.candidates)
+
+
+@kernel
+def candidates(params: Params, state: State) -> Mask:
+    """What no certificate so far has ruled out."""
+    return state.candidates
+
+
+def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
+    """Fill the rest of the state from measurements whose order is not known.
+
+    Who was the widest at the time is not known either, so turns are counted instead: the ledgers are
+    set such that one measurement in 1/ρ goes to the widest action.
+    """
+    if not actions.size:
+        return
+    precisions = sigmas**-2.0
+    credits = np.minimum(1.0, state.model.squared_widths.max() * precisions)
+    until_due = -actions.size % max(1, round(1.0 / params.share))
+    books = state.ledgers
+    books[PRECISION], books[CREDIT] = precisions.sum(), credits.sum()
+    books[SQUARED_PRECISION] = (precisions**2).sum()
+    books[PRECISION_TO_WIDEST] = params.share * (precisions.sum() + until_due * precisions.mean())
+    books[CREDIT_TO_WIDEST] = params.share * (credits.sum() + until_due * credits.mean())
+    observe_all(state.noise, actions, sigmas)
+    drop_ruled_out(state.model, state.candidates, present_radius(params, state))
+
+
+def explain(params: Params, state: State, action: int, label: Callable[[int], str]) -> str:
+    """Which race it settles, or that it is the turn of what is known least."""
+    model = state.model
+    width = math.sqrt(model.squared_widths[action])
+    known = f"{label(action)} is known to ±{width:.2g}, the least of all"
+    leader, challenger = closest_race(params, state)
+    if challenger == NOBODY:
+        return f"Only {label(leader)} can still be the best; {known}, if anything is to be measured at all."
+    if is_due(params, state):
+        share = share_of_precision(params, state)
+        return f"{known}, and {share:.0%} of all precision is kept for such checks."
+    variance = contrast_widths(model, leader)[challenger] ** 2
+    gain = variance_reductions(state, leader, challenger, math.nan)[action]
+    before, after = math.sqrt(variance), math.sqrt(max(0.0, variance - gain))
+    race = f"{label(leader)}, the best so far, from {label(challenger)}, its strongest challenger"
+    return (
+        f"To tell {race}: measuring {label(action)} is expected to bring the standard error of their "
+        f"difference from {before:.2g} to {after:.2g}."
+    )
+
+
+RULE = Rule(
+    name="vage",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
+    imagine=imagine,
+    recommend=recommend,
+    radius=present_radius,
+    candidates=candidates,
+    explain=explain,
+    catch_up=catch_up,
+    sees_sigma="if announced",
+    reference="ours: docs/vage.md",
+    guarantee="anytime certificate; VAEE's rate up to 1/√share",
+    cost="3·n·dim",
+)
+
+
+@constructor
+def vage(
+    actions: ActionSet | ArrayLike,
+    *,
+    share: float = 0.03,
+    challenge: float = 0.85,
+    **shared: Unpack[SharedOptions],
+) -> Policy:
+    """Variance-aware gap exploration: settle the race between the leader and its strongest challenger.
+
+    Args:
+        share: What the widest actions get of the precision and of the credit, at least; between 0 and 1
+            (and up to a fifth while few rounds carry most of the precision). Larger is safer against a
+            wrong early leader, smaller is faster when the leader is right.
+        challenge: A challenger is judged by its mean and so many times ``√(2·log((1 + log S)/delta))``
+            widths of its difference to the leader: larger looks at more challengers, smaller settles
+            the nearest race first.
+    """
+    options = with_defaults("vage", shared)
+    return Policy(RULE, actions, options | {"share": share, "challenge": challenge})

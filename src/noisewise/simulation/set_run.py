@@ -1,0 +1,103 @@
+"""Replications on a set that answers questions: what `simulate` does differently there."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise.core.model import Floats
+from noisewise.core.randomness import generator
+from noisewise.policies.candidates import narrowed
+from noisewise.policies.on_sets import SetState, new_state
+from noisewise.policies.rule import make_params
+from noisewise.policies.set_policy import SetPolicy
+from noisewise.simulation.compiling import compiled_set_loop
+from noisewise.simulation.results import PER_CHECKPOINT, Simulation
+from noisewise.simulation.set_loop import SetLoop, SetRecord, SetTruth, make_set_loop
+from noisewise.simulation.stopping import make_stop
+from noisewise.world import Environment
+
+
+class SetRun:
+    """What all replications of a simulation on such a set share."""
+
+    def __init__(
+        self,
+        policy: SetPolicy,
+        env: Environment,
+        horizon: int,
+        seed: int,
+        checkpoints: ArrayLike,
+        stop: tuple[str | None, float | None],
+    ) -> None:
+        if stop[0] not in (None, "gap"):
+            raise ValueError(
+                f"`stop` must be 'gap' on an infinite set, where the best action is never known exactly; "
+                f"got {stop[0]!r}."
+            )
+        self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
+        self.checkpoints = np.asarray(checkpoints)
+        self.stop = make_stop(*stop, policy.options["delta"], policy.actions.max_norm)
+        self._named_stop = stop
+        self._on_sets = policy.rule.on_sets
+        self.params = make_params(policy.rule, policy.actions, horizon, policy.options)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether rule, set and options can all be compiled."""
+        everywhere = not self._on_sets.among_candidates(self.params)  # type: ignore[union-attr]
+        return self.policy.rule.compiled and self.policy.actions.oracle.compiled and everywhere
+
+    def loop(self, compiled: bool) -> SetLoop:
+        """The loop of one replication."""
+        rule, oracle = self.policy.rule, self.policy.actions.oracle
+        if compiled:
+            return compiled_set_loop(rule, oracle)
+        if not self._on_sets.among_candidates(self.params):  # type: ignore[union-attr]
+            return make_set_loop(rule, oracle)
+
+        def narrow(params: Any, state: SetState, spread: Floats, vector: Floats) -> None:
+            vector[:] = narrowed(rule, self.policy.actions, params, state, spread, vector)
+
+        return make_set_loop(rule, oracle, narrow)
+
+    def empty(self, replications: int) -> Simulation:
+        """The results, still to be filled."""
+        shape, dim = (replications, self.checkpoints.size), self.policy.actions.dim
+        arrays: dict[str, Any] = {name: np.empty(shape) for name in PER_CHECKPOINT}
+        return Simulation(
+            policy=self.policy.name,
+            options=dict(self.policy.options),
+            horizon=self.horizon,
+            seed=self.seed,
+            checkpoints=self.checkpoints,
+            pulled=np.empty((replications, self.horizon, dim)),
+            stopped=np.full(replications, self.horizon, dtype=np.int64),
+            fired=np.zeros(replications, dtype=np.bool_),
+            world=self.env.describe(),
+            stop={"name": self._named_stop[0], "eps": self._named_stop[1]},
+            **arrays | {"advised": np.empty((*shape, dim))},
+        )
+
+    def replicate(self, r: int, loop: SetLoop, compiled: bool, results: Simulation) -> None:
+        """Run one replication and write its results where they belong."""
+        rule, actions = self.policy.rule, self.policy.actions
+        world = self.env.set_world(self.horizon, self.seed, r)
+        least = self.params.setting.radius.sigma_min
+        if world.sigma.min() < least:
+            raise ValueError(
+                f"`sigma_min` must not exceed the smallest sigma of the schedule, {world.sigma.min()}; "
+                f"got {least}."
+            )
+        on_sets: Any = self._on_sets
+        draws = np.empty((self.horizon, actions.dim if on_sets.random else 0))
+        if draws.size:
+            generator(self.seed, "rule", r).standard_normal(out=draws)
+        hidden = rule.sees_sigma == "never"
+        truth = SetTruth(world.theta, world.best, world.sigma, world.noise, draws, hidden)
+        at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
+        record = SetRecord(results.pulled[r], self.checkpoints, *at_checkpoints)
+        state = new_state(on_sets, rule.init(self.params))
+        last = on_sets.recommends_last(self.params)
+        rounds, fired = loop(self.params, actions.shape, last, state, truth, record, self.stop)
+        results.stopped[r], results.fired[r] = rounds, fired

@@ -1,0 +1,75 @@
+"""Changes to a study after it was made: corrections, options, policy. Each is an event with a reason."""
+
+from dataclasses import asdict
+from typing import Any
+
+from noisewise.core.version import __version__
+from noisewise.study.catalogue import read_catalogue
+from noisewise.study.choosing import complete_options
+from noisewise.study.specification import PolicyChoice
+from noisewise.study.state import State
+from noisewise.study.tables import is_plain_list, read_table
+from noisewise.study.telling import ABOUT, ERROR_WAYS, read_told
+
+
+def require_reason(reason: Any) -> str:
+    """A reason in words: whoever reads the log later will want to know."""
+    text = str(reason).strip() if reason is not None else ""
+    if not text:
+        raise ValueError("`reason` must say why, in a few words; got nothing.")
+    return text
+
+
+def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
+    """The corrected content of a measurement: what is not said anew stays as it was."""
+    if number in state.voided:
+        raise ValueError(
+            f"m-{number} was voided ({state.voided[number]}): tell the measurement again instead."
+        )
+    old = state.told[number - 1]
+    merged = {name: value for name, value in given.items() if value is not None}
+    if not any(name in merged for name in ("option", "plus", "minus")):
+        merged |= (
+            {"plus": old["option"], "minus": old["minus"]} if "minus" in old else {"option": old["option"]}
+        )
+    says_error = any(name in merged for name in ERROR_WAYS)
+    if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
+        merged["value"] = old["value"]
+    merged = {name: old[name] for name in (*ABOUT, "at", "cost") if name in old} | merged
+    content = read_told(state, merged, now=now)
+    if not says_error and content["kind"] == "none":
+        kept = ("kind", "sigma", "shown", "readings", "scatter")
+        content = {name: value for name, value in content.items() if name not in kept}
+        content |= {name: old[name] for name in kept if name in old}
+    return content | ({"job": old["job"]} if "job" in old else {})
+
+
+def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
+    """The body of an event "add"."""
+    specification = state.specification
+    catalogue = specification.catalogue
+    source = options if is_plain_list(options) else read_table("options", options)
+    names = [feature.name for feature in catalogue.features]
+    cost = None if catalogue.costs is None else "cost"
+    found = read_catalogue(
+        source, id=id, features=names or None, cost=cost, model=specification.model, known=catalogue.features
+    )
+    for option in found.ids:
+        if option in state.index:
+            raise ValueError(f"option {option!r} is in the catalogue already.")
+    if state.whitening is not None:
+        outside = state.whitening.outside(found.values)
+        if outside.max() > 1e-6:
+            option = found.ids[int(outside.argmax())]
+            raise ValueError(
+                f"option {option!r} combines features in a way that no option of this study does: its value "
+                "cannot be known from theirs. Make a new study with all options."
+            )
+    return {"ids": found.ids, "values": found.values.tolist(), "costs": found.costs}
+
+
+def policy_choice(state: State, name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """A policy with all its options, pinned with the installed version."""
+    specification = state.specification
+    completed = complete_options(name, options, delta=specification.delta, seed=specification.seed)
+    return asdict(PolicyChoice(name, __version__, completed))

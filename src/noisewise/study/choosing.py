@@ -1,0 +1,178 @@
+"""Which option to measure next: a policy's rule on what the study knows.
+
+The rule sees the measurements pooled, in units of half the span, on a model that holds offsets of blocks
+and differences, too. Its state is made afresh from the log at every question, so the answer depends on
+nothing else.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise.actions import ActionSet
+from noisewise.actions.independent import IndependentOptions
+from noisewise.core.independent import Separate
+from noisewise.core.model import Floats
+from noisewise.core.pooled import fill_independent, fill_model
+from noisewise.core.randomness import generator
+from noisewise.core.selection import Mask
+from noisewise.policies.registry import make_policy, rule_named
+from noisewise.policies.rule import FORESEEING, Rule, make_params
+from noisewise.study.analysis import Analysis
+from noisewise.study.fit import assemble_border
+from noisewise.study.specification import PolicyChoice
+from noisewise.study.sums import Sums, block_places, totals
+
+#: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
+SETTING = {"ridge": 1.0, "norm_bound": 1.0}
+
+
+def complete_options(name: str, options: dict[str, Any], *, delta: float, seed: int) -> dict[str, Any]:
+    """All options of a policy, checked by making it on two options; ``horizon`` may be among them."""
+    made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
+    return {**made.options, **({"horizon": options["horizon"]} if "horizon" in options else {})}
+
+
+class Chooser:
+    """A rule with everything told so far; it remembers what is under way."""
+
+    def __init__(self, analysis: Analysis, policy: PolicyChoice) -> None:
+        self._rule = rule_named(policy.name)
+        self._unit = _unit(analysis)
+        self._seed = int(policy.options.get("seed", 0))
+        sigma = analysis.sigmas.estimated / self._unit
+        self._typical = float(np.median(sigma)) if sigma.size else math.nan
+        sums = analysis.sums
+        sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2)
+        options = {name: value for name, value in policy.options.items() if name != "horizon"}
+        actions = _actions(analysis, sums, self._rule)
+        self._params = make_params(self._rule, actions, policy.options.get("horizon"), options)
+        self._state = self._rule.init(self._params)
+        _learn(self._rule, self._params, self._state, analysis, sums, sigma)
+
+    def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
+        """The option to measure next; the random draws belong to the number of the question."""
+        announced = math.nan
+        if sigma is not None and self._rule.sees_sigma in FORESEEING:
+            announced = sigma / self._unit
+        elif self._rule.sees_sigma == "before":
+            raise ValueError(
+                f"`sigma` must be given: the policy {self._rule.name!r} needs it before it chooses; got None."
+            )
+        if self._rule.plan and self._rule.wants_plan and self._rule.wants_plan(self._params, self._state):
+            self._rule.plan(self._params, self._state)
+        n_draws = self._rule.n_draws(self._params)
+        draws = generator(self._seed, "live", ask_number).standard_normal(n_draws) if n_draws else np.empty(0)
+        return int(self._rule.choose(self._params, self._state, allowed, announced, draws))
+
+    def imagine(self, option: int, sigma: float | None) -> None:
+        """Take a measurement under way as if it had come out as expected."""
+        assumed = self._typical if sigma is None else sigma / self._unit
+        if not math.isfinite(assumed):
+            assumed = math.sqrt(self._state.model.squared_widths[option]) or 1.0
+        self._rule.imagine(self._params, self._state, option, assumed)
+
+
+def _unit(analysis: Analysis) -> float:
+    """Half the span; without one, half the range of the estimates so far, or eps."""
+    specification, fit = analysis.specification, analysis.estimates if analysis.columns.value.size else None
+    if specification.span is not None:
+        return specification.span / 2.0
+    if fit is not None and (fit.group >= 0).any():
+        spread = float(np.ptp(fit.means[fit.group >= 0])) / 2.0
+        return max(spread, specification.resolution)
+    return specification.resolution
+
+
+class Layout(NamedTuple):
+    """Which unknowns there are besides the options: named blocks that were used, and compared options."""
+
+    blocks: Any
+    compared: Any
+
+
+def _layout(sums: Sums) -> Layout:
+    difference = sums.minus >= 0
+    blocks = np.unique(sums.block[~difference])
+    compared = np.unique(np.concatenate([sums.plus[difference], sums.minus[difference]]))
+    return Layout(blocks[blocks > 0], compared)
+
+
+def _actions(analysis: Analysis, sums: Sums, rule: Rule) -> ActionSet:
+    """What the rule chooses from: options without vectors, or features, a level, and a place per block."""
+    features, whole = analysis.state.features, rule.catch_up is not None
+    layout = _layout(sums)
+    if features is None:
+        if not (whole and sums.has_border):
+            return IndependentOptions(analysis.n)
+        border = assemble_border(
+            analysis.n, sums, layout.blocks, layout.compared, np.empty(0, int), ridge=1.0
+        )
+        columns = Separate(analysis.n, border.touched, border.dense.shape[0])
+        return IndependentOptions(analysis.n, columns=columns)
+    n_places = layout.blocks.size if whole else 0
+    return ActionSet(np.column_stack([features, np.ones(analysis.n), np.zeros((analysis.n, n_places))]))
+
+
+def _learn(rule: Rule, params: Any, state: Any, analysis: Analysis, sums: Sums, sigma: Floats) -> None:
+    if not sums.n_measurements:
+        return
+    if rule.catch_up is None:
+        _learn_one_by_one(rule, params, state, analysis, sums, sigma)
+        return
+    layout, told = _layout(sums), sums.n_measurements
+    ridge = params.setting.ridge
+    if analysis.state.features is None:
+        border = assemble_border(
+            analysis.n, sums, layout.blocks, layout.compared, np.empty(0, int), ridge=ridge
+        )
+        fill_independent(state.model, border, float(sums.weight.sum()), told)
+    else:
+        rows = _dense_rows(analysis.state.features, sums, layout)
+        fill_model(state.model, rows, sums.value, sums.weight, told)
+    columns = analysis.columns
+    level = np.flatnonzero(columns.minus < 0)
+    order = level[np.lexsort((sigma[level], columns.plus[level]))]
+    rule.catch_up(params, state, columns.plus[order], sigma[order])
+
+
+def _dense_rows(features: Floats, sums: Sums, layout: Layout) -> Floats:
+    level = sums.minus < 0
+    rows = np.zeros((sums.plus.size, features.shape[1] + 1 + layout.blocks.size))
+    dim = features.shape[1]
+    rows[:, :dim] = features[sums.plus]
+    rows[~level, :dim] -= features[sums.minus[~level]]
+    rows[level, dim] = 1.0
+    named = np.flatnonzero(level & (sums.block > 0))
+    rows[named, dim + 1 + np.searchsorted(layout.blocks, sums.block[named])] = 1.0
+    return rows
+
+
+def _learn_one_by_one(
+    rule: Rule, params: Any, state: Any, analysis: Analysis, sums: Sums, sigma: Floats
+) -> None:
+    """For rules with books of their own: each measurement, its block's estimated offset taken off.
+
+    A rule that may pool sees one measurement per option. The order is that of the catalogue.
+    """
+    if (sums.minus >= 0).any():
+        raise ValueError(
+            f"the policy {rule.name!r} cannot learn from differences: choose another one, such as 'vaee', "
+            "with study.set_policy(...)."
+        )
+    offsets = analysis.estimates.offsets
+    columns, unit = analysis.columns, analysis.specification.sign
+    if rule.pools:
+        values = sums.value - offsets[sums.block] / _unit(analysis)
+        weight = totals(sums.plus, sums.weight, analysis.n)
+        mean = totals(sums.plus, sums.weight * values, analysis.n)
+        for option in np.flatnonzero(weight):
+            rule.absorb(params, state, int(option), mean[option] / weight[option], weight[option] ** -0.5)
+        return
+    block = block_places(columns, sums.blocks)
+    values = (unit * columns.value - sums.centre - offsets[block]) / _unit(analysis)
+    sees = rule.sees_sigma != "never"
+    for at in np.lexsort((sigma, values, block, columns.plus)):
+        told = float(sigma[at]) if sees else math.nan
+        rule.absorb(params, state, int(columns.plus[at]), float(values[at]), told)

@@ -1,0 +1,145 @@
+"""Making and opening studies, and re-checking a certificate from a log."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from noisewise.core.version import __version__
+from noisewise.study.analysis import Analysis
+from noisewise.study.catalogue import read_catalogue
+from noisewise.study.certificate import Certificate
+from noisewise.study.certifying import certify
+from noisewise.study.choosing import Chooser, complete_options
+from noisewise.study.opening import MEMORY, PATIENCE, open_store
+from noisewise.study.specification import DEFAULT_POLICY, PolicyChoice, Specification, check_question
+from noisewise.study.state import State, replay
+from noisewise.study.storage import Storage, check_name
+from noisewise.study.study import Study
+
+
+def create_study(
+    store: str | Path | Storage = MEMORY,
+    *,
+    options: Any,
+    name: str = "study",
+    id: str | None = None,
+    features: Sequence[str] | None = None,
+    cost: str | None = None,
+    model: str = "independent",
+    goal: str = "max",
+    eps: float | None = None,
+    confidence: float = 0.95,
+    span: float | None = None,
+    policy: str = DEFAULT_POLICY,
+    policy_options: dict[str, Any] | None = None,
+    noise_floor: float | None = None,
+    lease: float | None = None,
+    seed: int = 0,
+    clock: Callable[[], float] = time.time,
+) -> Study:
+    """Begin a study: which of these options is the best?
+
+    Args:
+        store: Where it is kept: a file, which is made if need be, ``"postgresql://..."``, ``":memory:"``, or
+            a storage of your own.
+        options: A file (csv, tsv, parquet, arrow), a data frame, or a plain list of names.
+        name: The study's name in its store.
+        id: The column with the options' names.
+        features: The columns the linear model uses; default: all others. Text becomes categories.
+        cost: The column with what measuring an option costs.
+        model: ``"independent"``: every option on its own, always right. ``"linear"``: an option's value is a
+            weighted sum of its features, so that measuring one teaches about all.
+        goal: ``"max"`` or ``"min"``.
+        eps: How far from the best is good enough, in the unit of your values.
+        confidence: Of the certificate.
+        span: A number, in the unit of your values, by which no two options differ more; the linear model
+            needs it.
+        policy: Who asks; any name of `noisewise.POLICIES`.
+        policy_options: Its options.
+        noise_floor: Standard errors below it are raised to it: your instrument's resolution.
+        lease: Seconds for which a suggestion is reserved; default: one week.
+        seed: Of the policy's random choices.
+        clock: Where the time comes from.
+
+    Example:
+        >>> study = create_study(options=["A", "B", "C"], eps=0.5)
+        >>> for option, value in (("A", 1.0), ("B", 3.0), ("C", 2.0)):
+        ...     _ = study.tell(option=option, value=value, se=0.05)
+        >>> study.certificate().option
+        'B'
+    """
+    question = check_question(
+        model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
+        lease=lease, seed=seed,
+    )  # fmt: skip
+    catalogue = read_catalogue(options, id=id, features=features, cost=cost, model=model)
+    pinned = complete_options(
+        policy, policy_options or {}, delta=1.0 - question["confidence"], seed=question["seed"]
+    )
+    specification = Specification(
+        name=check_name(name),
+        catalogue=catalogue,
+        policy=PolicyChoice(policy, __version__, pinned),
+        version=__version__,
+        **question,
+    )
+    # A first choice, thrown away: a policy that this model cannot serve refuses now and not later.
+    state = State(specification)
+    Chooser(Analysis(state), specification.policy).choose(state.allowed(), 1.0, 1)
+    storage = open_store(store, create=True)
+    storage.create(specification.name, specification.to_plain())
+    return Study(storage, specification.name, clock)
+
+
+def load_study(
+    store: str | Path | Storage,
+    name: str | None = None,
+    *,
+    read_only: bool = False,
+    timeout: float = PATIENCE,
+    clock: Callable[[], float] = time.time,
+) -> Study:
+    """Open a study that is in a store.
+
+    Args:
+        store: A file, ``"postgresql://..."``, or a storage of your own.
+        name: The study; default: the only one there is.
+        read_only: Only look; asking and telling are refused.
+        timeout: Seconds to wait for other writers.
+        clock: Where the time comes from.
+    """
+    storage = open_store(store, read_only=read_only, timeout=timeout)
+    if name is None:
+        names = storage.names()
+        if len(names) != 1:
+            listed = ", ".join(map(repr, names)) or "none"
+            raise ValueError(f"`name` must say which study unless there is one; the store has {listed}.")
+        (name,) = names
+    return Study(storage, name, clock)
+
+
+def verify_certificate(certificate: str | Path | Certificate, study: Study) -> Certificate:
+    """Recompute a certificate from the specification and the log alone; refuse it if it differs.
+
+    Args:
+        certificate: The certificate, its JSON, or a file with it.
+        study: The study whose log is read, up to the event the certificate was made after.
+    """
+    text = certificate.to_json() if isinstance(certificate, Certificate) else certificate
+    if isinstance(text, Path):
+        text = text.read_text(encoding="utf-8")
+    claimed = json.loads(text)
+    events = study.events(until=claimed["n_events"])
+    found = certify(Analysis(replay(study.specification, events)))
+    again = json.loads(found.to_json())
+    for name, value in again.items():
+        said = claimed.get(name)
+        close = (
+            isinstance(value, float) and isinstance(said, float) and abs(value - said) <= 1e-9 * abs(value)
+        )
+        # A study may have been renamed since; the data it is about are named by their hash.
+        if said != value and not close and name != "study":
+            raise ValueError(f"the certificate says {name}={said!r}; the log says {value!r}.")
+    return found

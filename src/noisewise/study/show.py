@@ -1,0 +1,64 @@
+"""Numbers, times and little tables for people."""
+
+import html
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with as many digits as matter."""
+    if not math.isfinite(value):
+        return {math.inf: "infinity", -math.inf: "-infinity"}.get(value, "unknown")
+    return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+
+
+def rounded_up(value: float, digits: int = 2) -> str:
+    """A bound, never shown smaller than it is."""
+    if not (math.isfinite(value) and value > 0.0):
+        return number(value)
+    size = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return number(math.ceil(value / size * (1.0 - 1e-12)) * size, digits + 1)
+
+
+def percent(share: float) -> str:
+    """A confidence such as 95 % or 99.9 %."""
+    return f"{100.0 * share:.4g} %"
+
+
+def counted(count: float, thing: str) -> str:
+    """1 option, 2 options."""
+    first, *rest = thing.split(" ", 1)
+    return " ".join([f"{count:g}", first if count == 1 else f"{first}s", *rest])
+
+
+def ordinal(count: int) -> str:
+    """1st, 2nd, 3rd, 4th, ..."""
+    ending = "th" if count % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")
+    return f"{count}{ending}"
+
+
+def moment(at: float) -> datetime:
+    """A time of the log."""
+    return datetime.fromtimestamp(at, UTC)
+
+
+def duration(seconds: float) -> str:
+    """3 days, 5 hours, 10 minutes."""
+    for size, unit in ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return "less than a minute"
+
+
+def as_html(title: str, lines: Sequence[str], *, good: bool | None = None) -> str:
+    """A small box for a notebook: readable in light and dark themes."""
+    colour = {True: "#2e7d32", False: "#c62828", None: "#607d8b"}[good]
+    first, *rest = [html.escape(line) for line in lines] or [""]
+    body = "".join(f"<div style='opacity:0.8'>{line}</div>" for line in rest)
+    return (
+        f"<div style='border-left:4px solid {colour};padding:0.3em 0.8em'>"
+        f"<div style='opacity:0.6;font-size:85%'>{html.escape(title)}</div>"
+        f"<div><b>{first}</b></div>{body}</div>"
+    )

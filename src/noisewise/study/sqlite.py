@@ -1,0 +1,229 @@
+"""Studies in one SQLite file: a write-ahead log, so that readers and writers do not wait for each other.
+
+A new file is made as a draft and put in place whole. Writers queue for the file's only write lock, and give
+up with a sentence after a while.
+"""
+
+import os
+import sqlite3
+import uuid
+import warnings
+import weakref
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from noisewise.core.files import written_whole
+from noisewise.study.disks import network_file_system
+from noisewise.study.engines import OwnEngine
+from noisewise.study.migrations import CURRENT, check_version, make_tables, migrate, older_version, version_of
+from noisewise.study.sql import SqlStorage
+
+MAGIC = b"SQLite format 3\0"
+#: In the header of every file of ours: "NWst".
+APPLICATION_ID = 0x4E577374
+#: Where the header keeps it.
+_ID_AT = slice(68, 72)
+
+
+class SqliteDatabase:
+    """A file, with one engine that may only read and one that writes."""
+
+    locks_rows = False  # a writer holds the whole file
+
+    def __init__(self, path: Path, *, read_only: bool, timeout: float, durable: bool) -> None:
+        self.path = path
+        self.label = repr(str(path))
+        self._timeout = timeout
+        self._read_only = read_only
+        self._writer = OwnEngine(_engine(lambda: _connect_writer(path, timeout, durable), "BEGIN IMMEDIATE"))
+        self._reader = OwnEngine(_engine(lambda: _connect_reader(path, timeout), "BEGIN"))
+        weakref.finalize(self, _close_in_order, self._reader, self._writer)
+
+    def reader(self) -> Engine:
+        """Connections that cannot write."""
+        return self._reader.get()
+
+    def writer(self) -> Engine:
+        """Connections whose transactions hold the write lock from their first statement."""
+        if self._read_only:
+            raise PermissionError(f"{self.label} was opened for reading only. Nothing was written.")
+        return self._writer.get()
+
+    def close(self) -> None:
+        """Close all connections; the last one of all processes tidies the write-ahead log away."""
+        _close_in_order(self._reader, self._writer)
+
+    def explain(self, error: DBAPIError) -> Exception:
+        """What went wrong, in a sentence."""
+        text = str(error.orig)
+        if "locked" in text or "busy" in text:
+            return TimeoutError(
+                f"waited {self._timeout:g} s for another writer of {self.label}. Nothing was written; "
+                "run again."
+            )
+        if "readonly" in text:
+            return PermissionError(
+                f"{self.label} may not be written: the file or its folder is read-only. Nothing was written."
+            )
+        if "full" in text:
+            return OSError(
+                f"{self.label} cannot grow: the disk is full. Nothing was written, nothing is lost; "
+                "make room and run again."
+            )
+        if "malformed" in text or "not a database" in text:
+            return ValueError(
+                f"{self.label} is damaged or truncated ({text}). Nothing was changed; restore a backup, or "
+                "rebuild it from an exported log."
+            )
+        if "no such table" in text:
+            return ValueError(f"{self.label} holds no studies of noisewise ({text}). Nothing was changed.")
+        return OSError(f"{self.label} cannot be used: {text}. Nothing was written.")
+
+
+def _close_in_order(reader: OwnEngine, writer: OwnEngine) -> None:
+    # Only a writer can tidy the write-ahead log away when it is the last to leave.
+    reader.close()
+    writer.close()
+
+
+def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, durable: bool) -> SqlStorage:
+    """The studies in a file, which is made if it is not there and ``create`` is set."""
+    if path.is_dir():
+        raise IsADirectoryError(f"`store` must be a file; {str(path)!r} is a folder.")
+    made = False
+    if not path.exists():
+        if not create or read_only:
+            raise FileNotFoundError(f"`store` must be a file that exists; there is no {str(path)!r}.")
+        _make(path)
+        made = True
+    _check_header(path)
+    if system := network_file_system(path):
+        warnings.warn(
+            f"{str(path)!r} is on a network file system ({system}); SQLite's locks are unreliable there. "
+            "Use PostgreSQL if more than one machine writes.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+    database = SqliteDatabase(path, read_only=read_only, timeout=timeout, durable=durable)
+    if not made:
+        try:
+            with database.reader().connect() as connection:
+                found = version_of(connection)
+        except DBAPIError as error:
+            raise database.explain(error) from error
+        check_version(found, database.label)
+    return SqlStorage(database)
+
+
+def migrate_sqlite(path: Path, timeout: float) -> tuple[int, int]:
+    """Bring a file to the present tables, after copying it as it is to a backup beside it."""
+    if not path.is_file():
+        raise FileNotFoundError(f"`store` must be a file that exists; there is no {str(path)!r}.")
+    _check_header(path)
+    database = SqliteDatabase(path, read_only=False, timeout=timeout, durable=True)
+    try:
+        with database.reader().connect() as connection:
+            found = older_version(version_of(connection), database.label)
+            if found < CURRENT:
+                _copy_file(connection, path.with_name(f"{path.name}.schema-{found}.backup"))
+        with database.writer().begin() as connection:
+            return migrate(connection, database.label)
+    except DBAPIError as error:
+        raise database.explain(error) from error
+    finally:
+        database.close()
+
+
+def _copy_file(connection: Connection, path: Path) -> None:
+    source = connection.connection.driver_connection
+    with written_whole(path) as draft:
+        copy = sqlite3.connect(draft)
+        source.backup(copy)  # type: ignore[union-attr]
+        copy.close()
+
+
+def _make(path: Path) -> None:
+    """A new file with empty tables, in place whole or not at all, whoever else is making it."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"`store` must be in a folder that exists; got {str(path)!r}.")
+    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:12]}.draft")
+    try:
+        engine = _engine(lambda: _connect(draft, "rwc", 5.0), "BEGIN IMMEDIATE")
+        with engine.connect() as connection:
+            # Both are kept in the file itself.
+            connection.connection.cursor().execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
+        with engine.begin() as connection:
+            make_tables(connection)
+        engine.dispose()
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # somebody else was faster
+        except OSError:  # a file system without links
+            if not path.exists():
+                os.replace(draft, path)
+    except DBAPIError as error:
+        raise OSError(f"`store` must be a place for a new file; {str(path)!r}: {error.orig}.") from error
+    except sqlite3.Error as error:
+        raise OSError(f"`store` must be a place for a new file; {str(path)!r}: {error}.") from error
+    finally:
+        for ending in ("", "-wal", "-shm"):
+            draft.with_name(draft.name + ending).unlink(missing_ok=True)
+
+
+def _check_header(path: Path) -> None:
+    with path.open("rb") as file:
+        header = file.read(100)
+    if not header:
+        raise ValueError(
+            f"{str(path)!r} is empty, not a store of studies; if there was nothing in it, delete it first."
+        )
+    if not header.startswith(MAGIC):
+        raise ValueError(f"{str(path)!r} is not a store of studies: it is no database. Nothing was changed.")
+    if int.from_bytes(header[_ID_AT], "big") != APPLICATION_ID:
+        raise ValueError(
+            f"{str(path)!r} is a database of something else: noisewise keeps studies in files of their own. "
+            "Nothing was changed."
+        )
+
+
+def _engine(connect: Any, begin: str) -> Engine:
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _connect(path: Path, mode: str, timeout: float, more: str = "") -> sqlite3.Connection:
+    name = f"file:{quote(str(path.absolute()))}?mode={mode}{more}"
+    # No isolation level: transactions begin where we say so.
+    return sqlite3.connect(name, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+
+
+def _connect_writer(path: Path, timeout: float, durable: bool) -> sqlite3.Connection:
+    connection = _connect(path, "rw", timeout)
+    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def _connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
+    connection = _connect(path, "ro", timeout)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
+    except sqlite3.OperationalError:
+        connection.close()
+        # Readers of a write-ahead log make files beside it; where that is forbidden nobody can be writing.
+        if os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists():
+            raise
+        return _connect(path, "ro", timeout, "&immutable=1")
+    return connection

@@ -1,0 +1,386 @@
+"""A study: options, measurements with their error bars, what to measure next, and when to stop."""
+
+import json
+import time
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Literal, Unpack
+
+import polars as pl
+
+from noisewise.core.checks import check_count, check_positive, check_sigma
+from noisewise.study.analysis import Analysis
+from noisewise.study.certificate import Certificate
+from noisewise.study.certifying import certify
+from noisewise.study.changing import added_options, amended, policy_choice, require_reason
+from noisewise.study.check import Check, check_fit
+from noisewise.study.intervals import draw
+from noisewise.study.logs import write_log
+from noisewise.study.show import as_html, number
+from noisewise.study.specification import Specification
+from noisewise.study.state import OPEN, Job, State
+from noisewise.study.storage import Event, LogMovedOnError, Storage, to_json
+from noisewise.study.suggesting import suggest
+from noisewise.study.tabular import make_frame, read_rows
+from noisewise.study.telling import (
+    Measurement,
+    Told,
+    check_arguments,
+    earlier_with_key,
+    find_job,
+    find_measurement,
+    find_option,
+    measurement_of,
+    read_many,
+    read_told,
+)
+
+#: Seconds during which others may be faster before a change is given up.
+PATIENCE = 30.0
+Happened = list[tuple[str, dict[str, Any]]]
+Frame = Literal["measurements", "options", "events"]
+
+
+class Study:
+    """A question about options, everything measured so far, and what follows from it.
+
+    Made by `noisewise.create_study` and `noisewise.load_study`. Every change is an event that is appended to
+    the study's log; nothing is ever deleted, and the same log always gives the same answers.
+    """
+
+    def __init__(self, storage: Storage, name: str, clock: Callable[[], float] = time.time) -> None:
+        self._storage, self._clock = storage, clock
+        # The name is the store's business: a study may be renamed.
+        self.specification = Specification.from_plain({**storage.specification(name), "name": name})
+        self._state = State(self.specification)
+        self._analysis: Analysis | None = None
+        self._judged: tuple[Check, Certificate] | None = None
+        self._catch_up()
+
+    @property
+    def name(self) -> str:
+        """The study's name in its store."""
+        return self.specification.name
+
+    @property
+    def options(self) -> list[str]:
+        """The names of all options, added ones last."""
+        return list(self._state.ids)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was noticed when the catalogue was read."""
+        features = self._state.whitening.notes if self._state.whitening else ()
+        return [*self.specification.catalogue.notes, *features]
+
+    @property
+    def policy(self) -> str:
+        """Who asks."""
+        return self._state.policy.name
+
+    @property
+    def n_measurements(self) -> int:
+        """How many measurements count."""
+        self._catch_up()
+        return self._state.measurements.n_live
+
+    @property
+    def pending(self) -> list[Job]:
+        """Suggestions that are under way."""
+        self._catch_up()
+        return self._state.open_jobs(self._clock())
+
+    def ask(
+        self,
+        n: int = 1,
+        sigma: float | None = None,
+        *,
+        dry_run: bool = False,
+        lease: float | None = None,
+        by: str | None = None,
+    ) -> list[Job]:
+        """What to measure next: n suggestions, each reserved until it expires.
+
+        Args:
+            n: How many.
+            sigma: The standard error the coming measurements will have, if it is known beforehand.
+            dry_run: Only look; nothing is reserved or written.
+            lease: Seconds for which they are reserved; default: the study's own, one week.
+            by: Who will measure.
+        """
+        check_count("n", n)
+        sigma = None if sigma is None else check_sigma(sigma)
+        lease = self.specification.lease if lease is None else check_positive("lease", lease)
+
+        def suggested(news: list[Event]) -> Happened:
+            # Measurements that came in meanwhile do not spoil a suggestion; other suggestions do.
+            if not (bodies and all(event.kind == "tell" for event in news)):
+                now = self._clock()
+                made = suggest(self._now(), self._judge()[1], n=n, sigma=sigma, now=now, lease=lease, by=by)
+                bodies[:] = made
+            return [("ask", body) for body in bodies]
+
+        bodies: list[dict[str, Any]] = []
+        self._catch_up()
+        if dry_run:
+            imagined = State(self.specification)
+            for number, (kind, body) in enumerate(suggested([]), start=1):
+                imagined.apply(Event(number, self._clock(), kind, body))
+            return list(imagined.jobs.values())
+        self._record(suggested)
+        return [self._state.jobs[body["id"]] for body in bodies]
+
+    def tell(self, job: Job | str | None = None, value: Any = None, **told: Unpack[Told]) -> Measurement:
+        """Take the result of a measurement, asked for or not.
+
+        Args:
+            job: The suggestion that was measured, or its id; or say ``option=``, or ``plus=`` and
+                ``minus=`` for a measured difference.
+            value: What came out: a number, "12.34(5)", or an object of the package uncertainties.
+            told: Exactly one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
+                ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
+                ``trials=``; none if you know none. Also ``block=``, ``instrument=``, ``key=`` (telling a key
+                again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
+        """
+        given = _given(job, value, told)
+        number, body = 0, {}
+
+        def read(news: list[Event]) -> Happened:
+            nonlocal number, body
+            body = read_told(self._state, given, now=self._clock())
+            earlier = earlier_with_key(self._state, body)
+            if earlier is not None:
+                number, body = earlier, self._state.told[earlier - 1]
+                return []
+            number = len(self._state.told) + 1
+            return [("tell", body)]
+
+        self._record(read)
+        return measurement_of(number, body)
+
+    def tell_many(self, measurements: Any, *, match: bool = False) -> list[Measurement]:
+        """Take a table of results (a file or a frame); if one row is bad, none is taken.
+
+        Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
+        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons.
+
+        Args:
+            measurements: The table.
+            match: Take a row that names only its option for the answer to the oldest suggestion of that
+                option that is under way; leave rows without any result for later.
+        """
+        rows = read_rows(measurements)
+        first, fresh = 0, []
+
+        def read(news: list[Event]) -> Happened:
+            nonlocal first, fresh
+            first, fresh = len(self._state.told) + 1, read_many(self._state, rows, self._clock(), match)
+            return [("tell", body) for body in fresh]
+
+        self._record(read)
+        return [measurement_of(first + i, body) for i, body in enumerate(fresh)]
+
+    def fail(self, job: Job | str, reason: str) -> None:
+        """A suggestion could not be measured; it is free again, and the reason is kept."""
+        self._close("fail", job, require_reason(reason))
+
+    def release(self, job: Job | str, reason: str | None = None) -> None:
+        """Give a suggestion back unmeasured."""
+        self._close("release", job, reason)
+
+    def void(self, measurement: Measurement | str | int, reason: str) -> None:
+        """Let a measurement count no more; it stays in the log."""
+
+        def voided(news: list[Event]) -> Happened:
+            number = find_measurement(self._state, measurement)
+            if number in self._state.voided:
+                raise ValueError(f"m-{number} was voided before: {self._state.voided[number]}.")
+            return [("void", {"number": number, "reason": require_reason(reason)})]
+
+        self._record(voided)
+
+    def amend(
+        self, measurement: Measurement | str | int, reason: str, value: Any = None, **told: Any
+    ) -> Measurement:
+        """Correct a measurement: what is said anew replaces what was told; the old stays in the log."""
+        given = _given(None, value, told)
+        number, content = 0, {}
+
+        def corrected(news: list[Event]) -> Happened:
+            nonlocal number, content
+            number = find_measurement(self._state, measurement)
+            content = amended(self._state, number, given, now=self._clock())
+            return [("amend", {"number": number, "reason": require_reason(reason), "content": content})]
+
+        self._record(corrected)
+        return measurement_of(number, content)
+
+    def exclude(self, option: str, reason: str) -> None:
+        """Take an option out: it is neither asked for nor recommended. Its measurements stay."""
+
+        def excluded(news: list[Event]) -> Happened:
+            name, before = find_option(self._state, option), self._state.excluded
+            if self._state.index[name] in before:
+                raise ValueError(f"{name} is excluded already: {before[self._state.index[name]]}.")
+            return [("exclude", {"option": name, "reason": require_reason(reason)})]
+
+        self._record(excluded)
+
+    def include(self, option: str) -> None:
+        """Take an excluded option back in."""
+
+        def included(news: list[Event]) -> Happened:
+            name = find_option(self._state, option)
+            if self._state.index[name] not in self._state.excluded:
+                raise ValueError(f"{name} is not excluded.")
+            return [("include", {"option": name})]
+
+        self._record(included)
+
+    def add_options(self, options: Any, *, id: str | None = None) -> list[str]:
+        """Add options to the catalogue, with the same columns as the first ones; returns their names."""
+        body: dict[str, Any] = {}
+
+        def added(news: list[Event]) -> Happened:
+            nonlocal body
+            body = added_options(self._state, options, id)
+            return [("add", body)]
+
+        self._record(added)
+        return list(body["ids"])
+
+    def set_policy(self, name: str | None = None, **options: Any) -> None:
+        """Let another policy ask, or the same one in the version that is installed now."""
+
+        def chosen(news: list[Event]) -> Happened:
+            choice = policy_choice(self._state, name or self._state.policy.name, options)
+            return [("policy", {"policy": choice})]
+
+        self._record(chosen)
+
+    def certificate(self) -> Certificate:
+        """Which option to take now, how far it can be from the best, and what that rests on."""
+        self._catch_up()
+        return self._judge()[1]
+
+    def check(self) -> Check:
+        """Whether the measurements fit the model and their own error bars."""
+        self._catch_up()
+        return self._judge()[0]
+
+    def frame(self, what: Frame = "options") -> pl.DataFrame:
+        """The measurements, options or events as a polars frame."""
+        self._catch_up()
+        events = self._storage.read(self.name) if what == "events" else []
+        return make_frame(what, self._state, self._now(), self._judge()[1], events)
+
+    def events(self, until: int | None = None) -> list[Event]:
+        """The log, or its beginning."""
+        events = self._storage.read(self.name)
+        return events if until is None else events[:until]
+
+    def chart(self, most: int = 40) -> Any:
+        """The certificate's own intervals: how far each difference to the recommended option can be off.
+
+        Args:
+            most: Options shown, the best ones.
+        """
+        self._catch_up()
+        return draw(self._now(), self._judge()[1], most)
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""
+        write_log(self._storage, self.name, path)
+
+    def _close(self, kind: str, job: Job | str, reason: str | None) -> None:
+        def closed(news: list[Event]) -> Happened:
+            found = find_job(self._state, job)
+            if found.status != OPEN:
+                raise ValueError(f"{found.id} is not under way: it was {found.status}.")
+            return [(kind, {"job": found.id, "reason": reason})]
+
+        self._record(closed)
+
+    def _now(self) -> Analysis:
+        if self._analysis is None:
+            self._analysis = Analysis(self._state)
+        return self._analysis
+
+    def _judge(self) -> tuple[Check, Certificate]:
+        if self._judged is None:
+            check = check_fit(self._now())
+            self._judged = check, certify(self._now(), check)
+        return self._judged
+
+    def _record(self, decide: Callable[[list[Event]], Happened]) -> None:
+        """Decide on the newest state and append; if others were faster, decide again.
+
+        Args:
+            decide: Makes the events; it is told what happened since it was called before.
+        """
+        give_up = time.monotonic() + PATIENCE
+        news: list[Event] = []
+        while happened := self._decided(decide, news):
+            now, first = self._clock(), self._state.n_events + 1
+            # Through JSON, so that this state is what a replay would make of the log.
+            plain = json.loads(to_json(happened))
+            events = [Event(first + i, now, kind, body) for i, (kind, body) in enumerate(plain)]
+            try:
+                self._storage.append(self.name, self._state.n_events, events)
+            except LogMovedOnError:
+                news = self._catch_up()
+                if time.monotonic() > give_up:
+                    raise TimeoutError(
+                        f"others wrote to study {self.name!r} faster than this could be decided, for "
+                        f"{PATIENCE:g} s. Nothing was written; run again."
+                    ) from None
+            else:
+                self._apply(events)
+                return
+
+    def _decided(self, decide: Callable[[list[Event]], Happened], news: list[Event]) -> Happened:
+        """What is decided; something is refused only in view of everything that is in the log."""
+        try:
+            return decide(news)
+        except (ValueError, KeyError, TypeError):
+            more = self._catch_up()
+            if not more:
+                raise
+            return self._decided(decide, [*news, *more])
+
+    def _catch_up(self) -> list[Event]:
+        """Apply what the log has beyond this state."""
+        events = self._storage.read(self.name, self._state.n_events)
+        self._apply(events)
+        return events
+
+    def _apply(self, events: list[Event]) -> None:
+        if events:
+            self._state.apply_all(events)
+            self._analysis = self._judged = None
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        certificate = self.certificate()
+        good = False if certificate.withheld else True if certificate.reached else None
+        return as_html(f"Study {self.name}", self._lines(), good=good)
+
+    def _lines(self) -> list[str]:
+        specification, certificate = self.specification, self.certificate()
+        word = "largest" if specification.goal == "max" else "smallest"
+        lines = [
+            certificate.sentence,
+            f"Study {self.name!r}: the {word} of {len(self._state.ids)} options, "
+            f"{specification.model} model, {self.n_measurements} measurements, "
+            f"{len(self.pending)} under way, policy {self._state.policy.name}.",
+        ]
+        if certificate.estimate is not None:
+            lines.append(f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}.")
+        return lines
+
+
+def _given(job: Any, value: Any, told: Any) -> dict[str, Any]:
+    check_arguments(told)
+    return {"job": job, "value": value, **told}

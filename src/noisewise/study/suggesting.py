@@ -1,0 +1,107 @@
+"""Suggestions: what to measure next, for how long it is reserved, and why."""
+
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.selection import Mask
+from noisewise.study.analysis import Analysis
+from noisewise.study.certificate import Certificate
+from noisewise.study.choosing import Chooser
+from noisewise.study.show import number, ordinal
+
+
+def suggest(
+    analysis: Analysis,
+    certificate: Certificate,
+    *,
+    n: int,
+    sigma: float | None,
+    now: float,
+    lease: float,
+    by: str | None,
+) -> list[dict[str, Any]]:
+    """The bodies of n events "ask", each reckoning with what is under way."""
+    state = analysis.state
+    chooser = Chooser(analysis, state.policy)
+    under_way = state.open_jobs(now)
+    for job in under_way:
+        chooser.imagine(state.index[job.option], job.sigma)
+    allowed = _worth_asking(analysis, certificate)
+    reasons = Reasons(analysis, certificate)
+    names = [job.option for job in under_way]
+    suggested: list[dict[str, Any]] = []
+    for _ in range(n):
+        asked = len(state.jobs) + len(suggested) + 1
+        option = chooser.choose(allowed, sigma, asked)
+        chooser.imagine(option, sigma)
+        name = state.ids[option]
+        why = reasons.why(option, names.count(name), sigma, state.policy.name)
+        names.append(name)
+        body = {"id": f"ask-{asked}", "option": name, "why": why, "expires": now + lease}
+        suggested.append(
+            body | {key: given for key, given in (("sigma", sigma), ("by", by)) if given is not None}
+        )
+    return suggested
+
+
+def _worth_asking(analysis: Analysis, certificate: Certificate) -> Mask:
+    """Options that are not excluded; in the independent model, only those that may still be the best.
+
+    An independent option teaches about itself, and in a block about the offset, which the others do as well.
+    """
+    state = analysis.state
+    allowed = state.allowed()
+    if not allowed.any():
+        raise ValueError("every option of this study is excluded: there is nothing to ask for.")
+    if state.features is None and certificate.candidates:
+        worth = np.zeros(analysis.n, dtype=bool)
+        worth[[state.index[name] for name in certificate.candidates]] = True
+        return allowed & worth
+    return allowed
+
+
+class Reasons:
+    """Why an option is worth a measurement, in words."""
+
+    def __init__(self, analysis: Analysis, certificate: Certificate) -> None:
+        self._analysis, self._certificate = analysis, certificate
+        columns = analysis.columns
+        n = analysis.n
+        self._looks = np.bincount(columns.plus, minlength=n) + np.bincount(
+            columns.minus[columns.minus >= 0], minlength=n
+        )
+        self._errors = np.sqrt(analysis.estimates.variances()) if columns.value.size else np.full(n, np.inf)
+        self._may_be_best = np.zeros(n, dtype=bool)
+        self._may_be_best[[analysis.state.index[name] for name in certificate.candidates]] = True
+        if certificate.option is None:
+            self._may_be_best[:] = analysis.state.allowed()
+
+    def why(self, option: int, under_way: int, sigma: float | None, policy: str) -> str:
+        """One line, such as "4th look at C17: known to ±0.3, least known of 6 that may be the best"."""
+        name, looks = self._analysis.state.ids[option], int(self._looks[option])
+        parts = [self._standing(option)]
+        if looks == 0 and under_way == 0:
+            start = f"first look at {name}"
+        else:
+            start = f"{ordinal(looks + under_way + 1)} look at {name}"
+        if under_way:
+            parts.append(f"{under_way} under way")
+        sigmas = self._analysis.sigmas.estimated
+        if sigma is not None and sigmas.size:
+            worth = (float(np.median(sigmas)) / sigma) ** 2
+            parts.append(f"this slot is worth {number(worth, 2)} usual measurements")
+        return f"{start}: {', '.join(part for part in parts if part)} ({policy})"
+
+    def _standing(self, option: int) -> str:
+        error, few = self._errors[option], int(self._may_be_best.sum())
+        known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
+        if not self._may_be_best[option]:
+            return f"{known}; cannot be the best, but teaches most about those that can"
+        if self._analysis.state.ids[option] == self._certificate.option:
+            return f"{known}, the present leader"
+        rank = int((self._errors[self._may_be_best] > error * (1.0 + 1e-9)).sum())
+        among = f"of {few} that may be the best" if few < self._analysis.n else f"of {few}"
+        if not known:
+            return f"not measured yet, one {among}"
+        return f"{known}, least known {among}" if rank == 0 else f"{known}, one {among}"

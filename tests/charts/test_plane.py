@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise.charts import set_in_the_plane
+
+
+def played(n=5):
+    policy = nw.vaee(nw.Ball(2))
+    columns = {"x": [], "y": [], "sigma": []}
+    for k in range(n):
+        vector = policy.ask()
+        policy.tell(vector, 0.5, 0.1 + k)
+        for name, value in zip(columns, (*vector, 0.1 + k), strict=True):
+            columns[name].append(float(value))
+    return policy, columns
+
+
+def test_circles_are_round_and_everything_is_shown():
+    policy, measured = played()
+    estimate = policy.estimate()
+    chart = set_in_the_plane(
+        policy.actions.outline(),
+        measured,
+        ellipse=estimate.ellipse(),
+        theta=estimate.theta,
+        recommended=estimate.recommended,
+    ).to_dict()
+    assert chart["width"] == chart["height"]
+    x, y = (chart["layer"][0]["encoding"][axis]["scale"]["domain"] for axis in "xy")
+    assert x[1] - x[0] == pytest.approx(y[1] - y[0])
+    edge = estimate.ellipse()
+    assert x[0] <= min(edge[:, 0].min(), -1.0)
+    assert y[1] >= max(edge[:, 1].max(), 1.0)
+    assert len(chart["datasets"]["measured"]) == 5
+    assert {row["what"] for row in chart["datasets"]["marks"]} == {"estimate of theta", "recommended"}
+    assert "the larger the point" in chart["title"]["subtitle"][0]
+
+
+def test_points_may_all_be_alike():
+    chart = set_in_the_plane(nw.Simplex(2).outline(), {"x": [1.0], "y": [0.0]}).to_dict()
+    assert chart["title"]["subtitle"] == ["1 measurement."]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"outline": np.ones((3, 3))}, r"`outline` must be pairs of finite numbers"),
+        ({"ellipse": [[np.nan, 0.0]]}, r"`ellipse` must be pairs of finite numbers"),
+        ({"measured": {"x": [1.0], "y": [0.0], "sigma": [0.0]}}, "Column 'sigma' must be above 0"),
+        ({"measured": {"x": [1.0]}}, "`frame` must have a column 'y'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(options, sentence):
+    given = {"outline": [[0, 0], [1, 0], [0, 1]], "measured": {"x": [0.0], "y": [0.0]}} | options
+    with pytest.raises(ValueError, match=sentence):
+        set_in_the_plane(**given)

@@ -1,0 +1,313 @@
+"""Studies on the command line, as people and scripts use them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import noisewise as nw
+from noisewise.cli import app, main
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(app, [str(a) for a in arguments], input=stdin, catch_exceptions=False)
+
+
+def plain(*arguments, stdin=None):
+    result = run(*arguments, "--json", stdin=stdin)
+    content = json.loads(result.stdout)
+    assert content["schema"].startswith("noisewise.")
+    return content
+
+
+def fail(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["noisewise", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    return left.value.code, capsys.readouterr().err.strip()
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "a.db"
+    assert run("init", path, "A", "B", "C", "D", "--eps", 0.5).exit_code == 0
+    return path
+
+
+def test_from_a_list_to_a_certificate(store):
+    assert run("certify", store).exit_code == 3
+    while run("certify", store).exit_code == 3:
+        (job,) = plain("ask", store)["jobs"]
+        told = plain(
+            "tell", store, job["id"], {"A": -1.0, "B": 0.0, "C": 3.0, "D": 1.0}[job["option"]], "--se", 0.2
+        )
+        assert told["measurement"]["option"] == job["option"]
+    found = plain("certify", store)["certificate"]
+    assert (found["option"], found["reached"]) == ("C", True)
+    assert run("best", store).stdout.splitlines()[0] == "C"
+    assert plain("best", store)["option"] == "C"
+    assert run("check", store).exit_code == 0
+    status = plain("status", store)
+    assert status["certificate"] == found
+    assert status["measurements"] == nw.load_study(store).n_measurements
+    assert run("status", store).stdout.startswith("C is the best of 4")
+
+
+def test_a_table_of_options_with_features(tmp_path):
+    table = tmp_path / "alloys.csv"
+    table.write_text("alloy,Cr,kind,cost\nA-1,0.1,cast,2\nA-2,0.4,rolled,3\nA-3,0.9,cast,2\n")
+    arguments = ["--id", "alloy", "-f", "Cr,kind", "--model", "linear", "--span", 5, "--eps", 0.2]
+    made = plain("init", tmp_path / "a.db", table, *arguments, "--policy", "widest", "-s", "alloys")
+    assert (made["study"], made["options"], made["model"]) == ("alloys", 3, "linear")
+    assert made["notes"] == ["kind is a category of 2 levels; 'cast' is the reference level."]
+    study = nw.load_study(tmp_path / "a.db")
+    assert (study.policy, study.specification.eps, study.specification.span) == ("widest", 0.2, 5.0)
+    more = plain("add", tmp_path / "a.db", "-", "--id", "alloy", stdin="alloy,Cr,kind,cost\nA-4,0.5,cast,1\n")
+    assert more["added"] == ["A-4"]
+    run("init", tmp_path / "a.db", "x", "y", "--eps", 1, "-s", "other")
+    assert plain("list", tmp_path / "a.db")["studies"] == ["alloys", "other"]
+    assert run("list", tmp_path / "a.db").stdout == "alloys\nother\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value", "se"),
+    [
+        (["A", "-0.3", "--se", "0.1"], -0.3, 0.1),
+        (["A", "-1e-3", "--var", "0.25"], -0.001, 0.5),
+        (["A", "12.34(5)"], 12.34, 0.05),
+        (["A", "1", "--sd", "0.4", "--n", "4"], 1.0, 0.2),
+        (["A", "1", "--ci", "0.804,1.196"], 1.0, 0.1),
+        (["A", "1", "--se", "0.1,0.2"], 1.0, 0.2),
+        (["A", "--values", "1;2;3"], 2.0, 1 / 3**0.5),
+        (["A", "--successes", "25", "--trials", "100"], 0.25, 0.0433),
+        (["--plus", "A", "--minus", "B", "-1.5", "--se", "0.2"], -1.5, 0.2),
+        (["A", "5"], 5.0, None),
+    ],
+)
+def test_every_way_to_say_an_error_bar(store, arguments, value, se):
+    told = plain("tell", store, *arguments, "--block", "Tue", "--key", "k", "--note", "n", "--by", "eve")
+    measurement = told["measurement"]
+    assert measurement["id"] == "m-1"
+    assert measurement["value"] == pytest.approx(value)
+    assert measurement["se"] == (se if se is None else pytest.approx(se, rel=1e-3))
+    assert measurement["minus"] == ("B" if "--plus" in arguments else None)
+    again = plain("tell", store, *arguments, "--block", "Tue", "--key", "k")
+    assert again["measurement"] == measurement  # harmless
+
+
+def test_a_sheet_is_filled_in_and_imported(store, tmp_path):
+    sheet = tmp_path / "today.csv"
+    run("ask", store, "-n", 3, "--by", "eve", "--out", sheet, "--lease", 2)
+    table = pl.read_csv(sheet)
+    assert table.columns == ["job", "option", "why", "expires", "value", "se"]
+    filled = table.with_columns(value=pl.Series([1.0, None, 2.0]), se=pl.Series([0.1, None, 0.2]))
+    filled.write_csv(sheet)
+    told = plain("import", store, sheet)
+    assert (told["told"], told["empty"], told["unasked"], told["pending"]) == (2, 1, 0, 1)
+    assert [job["by"] for job in plain("status", store)["pending"]] == ["eve"]
+    assert "under way" in run("status", store).stdout
+
+
+CSV = "alloy,HV,err,run,plate,lab\nA,1.0,0.1,1,p1,L\nC,2.0,0.2,2,p1,L\nD,3.0,0.2,3,p2,L\n"
+MAP = "option=alloy,value=HV,se=err,block=plate,key={plate}/{run}"
+
+
+def test_import_maps_columns_matches_suggestions_and_is_idempotent(store):
+    asked = plain("ask", store, "-n", 2)["jobs"]
+    first = plain("import", store, "-", "--map", MAP, stdin=CSV)
+    matched = sum(job["option"] in "ACD" for job in asked)
+    assert (first["told"], first["known"], first["unasked"]) == (3, 0, 3 - matched)
+    assert first["unused_columns"] == ["lab"]
+    again = plain("import", store, "-", "--map", MAP, stdin=CSV)
+    assert (again["told"], again["known"]) == (0, 3)
+    assert "3 known already" in run("import", store, "-", "--map", MAP, stdin=CSV).stdout
+    frame = nw.load_study(store).frame("measurements")
+    assert frame["key"].to_list() == ["p1/1", "p1/2", "p2/3"]
+    assert frame["block"].to_list() == ["p1", "p1", "p2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "sentence"),
+    [
+        (["--map", "value"], CSV, "`map` must look like value=HV,se=HV_se; got 'value'."),
+        (["--map", "valeu=HV"], CSV, "got 'valeu'. Did you mean 'value'?"),
+        (["--map", "option=alloy,value=HX"], CSV, "`map` must name columns of the table"),
+        (["--map", "value=HV,value=err"], CSV, "`map` must name 'value' once"),
+        (["--map", MAP], CSV.replace("D,3.0,0.2", "D,3.0,0"), "row 3 (D): se is 0."),
+        (["--map", MAP], CSV.replace("D,3.0", "X,3.0"), "row 3: 'X' is not in the catalogue (4 options)"),
+        ([], CSV, "has a column 'alloy' that means nothing here"),
+    ],
+)
+def test_a_bad_table_is_refused_whole(store, arguments, stdin, sentence, monkeypatch, capsys, tmp_path):
+    (tmp_path / "t.csv").write_text(stdin)
+    code, message = fail(monkeypatch, capsys, "import", store, tmp_path / "t.csv", *arguments)
+    assert code == 2
+    assert sentence in message
+    assert nw.load_study(store).n_measurements == 0
+
+
+def test_the_same_key_with_another_value_is_refused_with_both(store, monkeypatch, capsys):
+    run("tell", store, "A", "1.31", "--se", "0.1", "--key", "2026-11-03/B")
+    code, message = fail(
+        monkeypatch, capsys, "tell", store, "A", "1.38", "--se", "0.1", "--key", "2026-11-03/B"
+    )
+    assert code == 2
+    assert message == (
+        "Error: key 2026-11-03/B already told with 1.31; you sent 1.38. Use amend if this is a correction."
+    )
+
+
+def test_second_thoughts(store):
+    (first, second, third) = plain("ask", store, "-n", 3)["jobs"]
+    run("tell", store, first["id"], 1.0, "--se", 0.1, "--key", "k")
+    assert plain("amend", store, "k", "misread", "--value", "-1.5")["measurement"]["value"] == -1.5
+    assert plain("void", store, "m-1", "wrong sample")["reason"] == "wrong sample"
+    assert plain("fail", store, second["id"], "cracked")["job"] == second["id"]
+    assert plain("release", store, third["id"])["jobs"] == [third["id"]]
+    assert plain("exclude", store, "D", "sold out")["option"] == "D"
+    assert plain("include", store, "D")["option"] == "D"
+    assert plain("ask", store, "--dry-run")["dry_run"]
+    study = nw.load_study(store)
+    assert [event.kind for event in study.events()] == [
+        *["ask"] * 3, "tell", "amend", "void", "fail", "release", "exclude", "include",
+    ]  # fmt: skip
+    assert study.n_measurements == 0
+
+
+def test_certificates_are_written_and_verified(store, tmp_path):
+    for option, value in zip("ABCD", (1, 2, 3, 9), strict=True):
+        run("tell", store, option, value, "--se", 0.1)
+    kept = tmp_path / "c.json"
+    assert run("certify", store, "--out", kept).exit_code == 0
+    run("tell", store, "A", 1.05, "--se", 0.1)
+    assert run("certify", store, "--verify", kept).exit_code == 0
+    assert plain("certify", store, "--verify", "-", stdin=run("certify", store, "--json").stdout)["agrees"]
+    kept.write_text(kept.read_text().replace('"option": "D"', '"option": "A"'))
+    result = run("certify", store, "--verify", kept)
+    assert result.exit_code == 1
+    assert "the certificate says option='A'; the log says 'D'" in result.stdout
+    kept.write_text(re.sub(r'"n_events": \d+', '"n_events": 99', kept.read_text()))
+    assert "after 99 events; the log has 5" in " ".join(
+        run("certify", store, "--verify", kept).stdout.split()
+    )
+
+
+def test_a_check_that_fires_has_exit_code_1(store):
+    for value in (1, 5, 9, -3):
+        run("tell", store, "A", value, "--se", 0.1)
+    result = run("check", store)
+    assert result.exit_code == 1
+    assert "PROBLEM" in result.stdout
+    assert plain("check", store)["ok"] is False
+    assert run("certify", store).exit_code == 3
+
+
+def test_export_rebuild_rename_backup(store, tmp_path):
+    run("tell", store, "A", 1.0, "--se", 0.1)
+    log = run("export", store).stdout
+    assert [json.loads(line)["schema"] for line in log.splitlines()] == [1, 1]
+    assert plain("rebuild", tmp_path / "b.db", "-", "-s", "again", stdin=log)["events"] == 1
+    run("export", store, "-o", tmp_path / "log.jsonl")
+    assert (tmp_path / "log.jsonl").read_text() == log
+    assert plain("rename", store, "study", "tea") == {
+        "schema": "noisewise.rename/1",
+        "study": "tea",
+        "was": "study",
+    }
+    assert plain("backup", store, tmp_path / "c.db")["studies"] == ["tea"]
+    assert plain("migrate", store)["now"] == 1
+    for what in ("measurements", "options", "events"):
+        rows = plain("export", store, "--what", what)["rows"]
+        assert len(rows) == {"measurements": 1, "options": 4, "events": 1}[what]
+        assert run("export", store, "--what", what).stdout.count("\n") == len(rows) + 1
+        for ending in ("csv", "parquet", "jsonl"):
+            out = tmp_path / f"{what}.{ending}"
+            assert plain("export", store, "--what", what, "-o", out)["rows"] == len(rows)
+            assert out.stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["ask", "no.db"], "there is no 'no.db'"),
+        (["init", "{store}", "A", "--eps", "1"], "there is a study 'study' already"),
+        (["init", "new.db", "A"], "`eps` (how far below the best is good enough)"),
+        (["tell", "{store}", "Ax", "1", "--se", "1"], "'Ax' is not in the catalogue (4 options)."),
+        (["tell", "{store}", "A", "1", "--se", "x"], "`se` must be numbers"),
+        (["tell", "{store}", "A"], "`value` must be given"),
+        (["tell", "{store}", "ask-9", "1"], "`job` must be a suggestion of this study"),
+        (
+            ["status", "{store}", "-s", "x"],
+            "`name` must be a study of this store, which has 'study'; got 'x'.",
+        ),
+        (["void", "{store}", "m-1", "because"], "`measurement` must be one of this study's 0"),
+        (["export", "{store}", "--what", "all"], "`what` must be one of"),
+        (["export", "{store}", "--what", "events", "-o", "x.gif"], "`out` must end in one of .csv"),
+        (["certify", "{store}", "--verify", "no.json"], "there is no file 'no.json'"),
+        (["ask", "{store}", "-o", "x.txt"], "`out` must end in .csv"),
+        (["backup", "{store}", "{store}"], "exists and stays as it is"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(
+    arguments, sentence, store, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    before = nw.load_study(store).events()
+    code, message = fail(monkeypatch, capsys, *[a.replace("{store}", str(store)) for a in arguments])
+    assert code == 2
+    assert message.startswith("Error: ")
+    assert sentence in message
+    assert "\n" not in message
+    assert nw.load_study(store).events() == before
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_words_fit_80_columns_and_have_no_colour(store):
+    run("ask", store, "-n", 2)
+    for option in "ABCD":
+        run("tell", store, option, 1.0, "--se", 0.1)
+    for command in ("status", "best", "certify", "check", "list"):
+        text = run(command, store).stdout
+        assert max(len(line) for line in text.splitlines()) <= 80
+        assert "\x1b" not in text
+
+
+def test_commands_that_look_do_not_write(store):
+    before = store.read_bytes()
+    for command in ("status", "best", "certify", "check", "export", "list"):
+        run(command, store)
+    assert store.read_bytes() == before
+
+
+def test_ctrl_c_leaves_all_or_nothing(tmp_path):
+    nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.1)
+    rows = "\n".join(f"A,{k},0.1,k{k}" for k in range(20_000))
+    (tmp_path / "t.csv").write_text("option,value,se,key\n" + rows)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "noisewise", "import", tmp_path / "s.db", tmp_path / "t.csv"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
+    )  # fmt: skip
+    # Reading and checking the rows takes longer than that, wherever it is hit.
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode in (0, 130, -signal.SIGINT), err
+    assert nw.load_study(tmp_path / "s.db").n_measurements in (0, 20_000)
+    result = run("import", tmp_path / "s.db", tmp_path / "t.csv")
+    assert result.exit_code == 0
+    assert nw.load_study(tmp_path / "s.db").n_measurements == 20_000
+
+
+def test_a_network_disk_is_told_on_standard_error(store, monkeypatch):
+    monkeypatch.setattr("noisewise.study.sqlite.network_file_system", lambda path: "nfs4")
+    result = run("status", store, "--json")
+    assert json.loads(result.stdout)["study"] == "study"
+    assert result.stderr.startswith("Warning: ")
+    assert "network file system (nfs4)" in result.stderr

@@ -1,0 +1,46 @@
+"""Every rule that runs on infinite sets keeps every promise of the contract there."""
+
+import functools
+
+import pytest
+
+import noisewise as nw
+from noisewise.policies.registry import rule_named
+from noisewise.testing import SET_CHECKS, check_rule_on_sets
+from noisewise.testing.set_contract import check_compiled_vectors_agree_with_plain as compiled_agrees
+
+#: What a rule cannot do without.
+OPTIONS = {"vaee_as_printed": {"sigma_min": 1e-3}}
+VARIANTS = {
+    **{
+        name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {}))
+        for name in nw.POLICIES
+        if rule_named(name).on_sets is not None
+    },
+    "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
+    "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
+    "weighted oful, sub-gaussian": functools.partial(nw.weighted_oful, noise="sub-gaussian"),
+}
+PLAIN = [check for check in SET_CHECKS if check is not compiled_agrees]
+
+
+def test_the_rules_that_must_run_on_sets_do():
+    assert {"vaee", "weighted_oful", "uniform", "widest", "greedy", "linear_thompson", "oful"} <= set(
+        VARIANTS
+    )
+
+
+@pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_rule_keeps_its_promise_on_sets(variant, check):
+    check(VARIANTS[variant])
+
+
+def test_compiled_and_plain_runs_agree():
+    """For one rule: compiling takes long, and the oracles are the same for all."""
+    compiled_agrees(nw.vaee)
+
+
+def test_a_rule_that_needs_a_list_says_so():
+    with pytest.raises(ValueError, match=r"must be a list of vectors for 'vagd'.*got Ball\(3, radius=1\)"):
+        check_rule_on_sets(nw.vagd)

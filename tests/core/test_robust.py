@@ -1,0 +1,275 @@
+"""Robust estimates against an independent solver, and each compiled body against its arrays."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from scipy.optimize import minimize
+
+import noisewise as nw
+from noisewise.core import ball, huber, median_of_means, one_pass, robust_loops
+from noisewise.core.model import fold, new_model, set_theta, theta
+
+
+def problem(seed, dim=None, length=25):
+    """Random actions measured with sigmas from 1e-3 to 1e2 and noise of infinite fourth moment."""
+    rng = np.random.default_rng(seed)
+    dim = dim or 2 + seed % 5
+    vectors = rng.standard_normal((12, dim))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    truth = rng.standard_normal(dim)
+    truth /= np.linalg.norm(truth)
+    actions = rng.integers(0, 12, length)
+    sigmas = 10.0 ** rng.uniform(-3, 2, length)
+    rewards = vectors[actions] @ truth + sigmas * rng.standard_t(1.5, length)
+    return vectors, actions, rewards, sigmas
+
+
+def naive_thresholds(vectors, actions, sigmas, tau0, ridge):
+    """``τ_i = τ0·√(1 + u²)/u`` with every matrix inverted afresh, and the last V."""
+    moment, taus = ridge * np.eye(vectors.shape[1]), []
+    for action, sigma in zip(actions, sigmas, strict=True):
+        vector = vectors[action]
+        u = math.sqrt(vector @ np.linalg.solve(moment, vector)) / sigma
+        taus.append(tau0 * math.sqrt(1 + u * u) / u)
+        moment += np.outer(vector, vector) / sigma**2
+    return np.array(taus), moment
+
+
+def solved_by_scipy(vectors, actions, rewards, sigmas, tau0, ridge, bound):
+    """The estimate by sequential quadratic programming, in coordinates where V is the identity."""
+    taus, moment = naive_thresholds(vectors, actions, sigmas, tau0, ridge)
+    root = np.linalg.inv(np.linalg.cholesky(moment))
+    rows = vectors[actions] @ root.T / sigmas[:, None]
+    targets = rewards / sigmas
+
+    def loss(y):
+        z, point = targets - rows @ y, root.T @ y
+        size = np.sqrt(taus**2 + z**2)
+        value = ridge / 2 * point @ point + (taus * z**2 / (size + taus)).sum()
+        return value, ridge * root @ point - rows.T @ (taus * z / size)
+
+    def room(y):
+        return bound**2 - (root.T @ y) @ (root.T @ y)
+
+    constraint = {"type": "ineq", "fun": room, "jac": lambda y: -2 * root @ (root.T @ y)}
+    y = np.zeros(len(moment))
+    for _ in range(2):  # started again, it takes the last digits
+        options = {"ftol": 1e-16, "maxiter": 500}
+        y = minimize(loss, y, jac=True, method="SLSQP", constraints=[constraint], options=options).x
+    return root.T @ y
+
+
+def test_the_exact_estimate_is_that_of_an_independent_solver():
+    """100 problems, inside and on the boundary of the ball, tau0 from 0.03 to 3."""
+    on_the_boundary = 0
+    for seed in range(100):
+        vectors, actions, rewards, sigmas = problem(seed)
+        tau0, bound = (0.03, 0.4, 3.0)[seed % 3], (0.6, 20.0)[seed % 2]
+        policy = nw.robust_vaee(vectors, tau0=tau0, norm_bound=bound, horizon=40)
+        policy.tell_many(actions, rewards, sigmas)
+        ours = policy.estimate().theta
+        theirs = solved_by_scipy(vectors, actions, rewards, sigmas, tau0, 1.0, bound)
+        assert_allclose(ours, theirs, rtol=0, atol=1e-6, err_msg=f"problem {seed}")
+        on_the_boundary += math.isclose(np.linalg.norm(ours), bound, rel_tol=1e-9)
+    assert 30 <= on_the_boundary <= 70
+
+
+def test_a_warm_start_and_a_cold_one_meet():
+    """The estimate does not remember the way to it: the same history solved from far away."""
+    vectors, actions, rewards, sigmas = problem(3, dim=4)
+    policy = nw.robust_vaee(vectors, norm_bound=5.0, horizon=40)
+    policy.tell_many(actions, rewards, sigmas)
+    state = policy._state
+    warm = theta(state.model).copy()
+    set_theta(state.model, 3.0 * np.array([1.0, -1.0, 0.5, 0.2]))
+    cold = huber.fit(state.memory.history, state.model, 1.0, 5.0)
+    assert_allclose(cold, warm, rtol=0, atol=1e-8)
+
+
+def test_sigmas_over_eleven_decades_do_not_upset_it():
+    """Weights from 1e-6 to 1e16: the gradient vanishes where the estimate is."""
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((8, 3))
+    truth = np.array([0.5, -0.3, 0.2])
+    policy = nw.robust_vaee(vectors, norm_bound=5.0, horizon=100)
+    for t in range(100):
+        sigma = 10.0 ** rng.uniform(-8, 3)
+        policy.tell(t % 8, float(vectors[t % 8] @ truth + sigma * rng.standard_normal()), sigma)
+    estimate = policy.estimate()
+    assert np.isfinite(estimate.theta).all()
+    assert (np.abs(estimate.means - vectors @ truth) <= 8 * estimate.widths).all()
+
+
+def test_one_huge_outlier_moves_least_squares_and_not_the_robust_estimates():
+    rng = np.random.default_rng(1)
+    vectors = np.vstack([np.eye(3), -np.eye(3)])
+    truth = np.array([0.5, -0.2, 0.1])
+    options = [{"estimator": name} for name in ("huber", "one-pass", "median-of-means")]
+    robust = [nw.robust_vaee(vectors, **option) for option in options]
+    plain = nw.vaee(vectors)
+    for t in range(400):
+        reward = float(vectors[t % 6] @ truth + 0.1 * rng.standard_normal()) + 1e6 * (t == 200)
+        for policy in [*robust, plain]:
+            policy.tell(t % 6, reward, 0.1)
+    assert np.abs(plain.estimate().theta - truth).max() > 1e3
+    for policy in robust:
+        assert np.abs(policy.estimate().theta - truth).max() < 0.1
+
+
+def test_one_pass_is_least_squares_where_nothing_is_clipped():
+    vectors, actions, rewards, sigmas = problem(5, dim=4)
+    one = nw.robust_vaee(vectors, estimator="one-pass", tau0=1e9, norm_bound=1e6)
+    plain = nw.vaee(vectors, norm_bound=1e6)
+    for policy in (one, plain):
+        policy.tell_many(actions, rewards, sigmas)
+    assert_allclose(one.estimate().theta, plain.estimate().theta, rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_measurement_is_learnt_in_one_pass_as_exactly(seed):
+    """After one measurement the implicit step is the minimiser itself, inside and on the ball."""
+    vectors, actions, rewards, _ = problem(seed, dim=3)
+    for bound in (0.3, 10.0):
+        policies = [
+            nw.robust_vaee(vectors, estimator=name, norm_bound=bound, tau0=0.3)
+            for name in ("huber", "one-pass")
+        ]
+        for policy in policies:
+            policy.tell(actions[0], rewards[0], 0.05)
+        if bound > 1.0:
+            assert_allclose(policies[0].estimate().theta, policies[1].estimate().theta, atol=1e-8)
+        else:
+            assert np.linalg.norm(policies[1].estimate().theta) <= bound * (1 + 1e-9)
+
+
+def test_the_remaining_surprise_solves_its_equation():
+    for surprise in (0.0, 1e-9, 0.3, -7.0, 1e8):
+        for leverage in (1e-9, 0.1, 30.0, 1e12):
+            for tau in (1e-3, 0.4, 50.0):
+                z = one_pass.remaining(surprise, leverage, tau)
+                total = z + leverage * huber.clipped(z, tau)
+                assert math.isclose(total, surprise, rel_tol=1e-9, abs_tol=1e-12 * (1 + abs(surprise)))
+
+
+def test_blocks_are_planned_so_that_the_median_is_as_rare_wrong_as_asked():
+    for miss in (0.05, 1e-5):
+        n_blocks, reach = median_of_means.plan_blocks(miss)
+        wrong = stats.binom.sf(n_blocks // 2, n_blocks, 1 / (1 + reach**2))
+        assert_allclose(wrong, miss, rtol=1e-6)
+        # Better than the usual 8·log blocks with two standard errors each.
+        assert math.sqrt(n_blocks) * reach < 2 * math.sqrt(8 * math.log(1 / miss))
+    assert median_of_means.plan_blocks(1e-3, 7)[0] == 7
+
+
+def test_blocks_add_up_to_the_model_and_fill_alike():
+    rng = np.random.default_rng(2)
+    columns = rng.standard_normal((3, 10))
+    blocks, model = median_of_means.new_blocks(5, 3, 1.0), new_model(columns, 1.0)
+    for t in range(300):
+        median_of_means.deal(blocks, columns, t % 10, 1.0, 0.5)
+        fold(model, t % 10, 1.0, 0.5)
+    uppers = [np.triu(factor[:, :3], 1) + np.eye(3) for factor in blocks.factor]
+    moments = [u.T @ np.diag(pivots) @ u for u, pivots in zip(uppers, blocks.pivots, strict=True)]
+    whole = np.eye(3) + 30 * columns @ columns.T / 0.25
+    assert_allclose(sum(moments), whole, rtol=1e-9)
+    for moment in moments:
+        shares = np.linalg.eigvals(np.linalg.solve(whole, moment)).real
+        assert shares.min() > 0.7 / 5
+        assert shares.max() < 1.3 / 5
+
+
+def test_the_centre_of_blocks_has_the_least_sum_of_distances():
+    rng = np.random.default_rng(3)
+    columns = rng.standard_normal((3, 6))
+    blocks, model = median_of_means.new_blocks(7, 3, 1.0), new_model(columns, 1.0)
+    for t in range(200):
+        median_of_means.deal(blocks, columns, t % 6, float(rng.standard_t(1.2)), 0.5)
+        fold(model, t % 6, 0.0, 0.5)
+    moment = np.eye(3) + sum(np.outer(columns[:, t % 6], columns[:, t % 6]) for t in range(200)) / 0.25
+
+    def total(point):
+        apart = blocks.thetas - point
+        return np.sqrt(np.einsum("ij,jk,ik->i", apart, moment, apart)).sum()
+
+    centre = median_of_means.centre_of(blocks, model)
+    best = minimize(total, centre, method="Nelder-Mead", options={"xatol": 1e-12, "fatol": 1e-14}).fun
+    assert total(centre) <= best * (1 + 1e-9)
+
+
+class TestLoopsAreTheArrays:
+    """The bodies for the compiler, run by the interpreter, against the arrays they stand for."""
+
+    @pytest.fixture
+    def state(self):
+        vectors, actions, rewards, sigmas = problem(7, dim=4)
+        policy = nw.robust_vaee(vectors, norm_bound=0.9, horizon=40)
+        policy.tell_many(actions, rewards, sigmas)
+        return policy._state
+
+    def test_whitening(self, state):
+        assert_allclose(robust_loops._whitening_loops(state.model), ball.whitening(state.model), atol=1e-12)
+
+    @pytest.mark.parametrize("bound", [0.1, 0.9, 50.0])
+    def test_step_within_ball(self, state, bound):
+        rng = np.random.default_rng(0)
+        root = ball.whitening(state.model)
+        half = rng.standard_normal((4, 4))
+        hessian, gradient, point = half @ half.T + np.eye(4), rng.standard_normal(4), np.full(4, 0.04)
+        arrays = ball.step_within_ball(hessian, 50 * gradient, root, point, bound)
+        loops = robust_loops._step_within_ball_loops(hessian, 50 * gradient, root, point, bound)
+        for one, two in zip(loops, arrays, strict=True):
+            assert_allclose(one, two, rtol=1e-8, atol=1e-10)
+
+    def test_passes(self, state):
+        history, root, point = state.memory.history, ball.whitening(state.model), np.full(4, 0.2)
+        results = []
+        for weigh, whiten, gradient, hessian in (
+            (huber.weigh, huber.whiten, huber.gradient_at, huber.hessian_at),
+            (
+                robust_loops._weigh_loops,
+                robust_loops._whiten_loops,
+                robust_loops._gradient_loops,
+                robust_loops._hessian_loops,
+            ),
+        ):
+            history.rows[:] = 0.0
+            weigh(history, point)
+            whiten(history, root)
+            results.append((gradient(history, root, point, 1.0), hessian(history, root, 1.0)))
+        for one, two in zip(*results, strict=True):
+            assert_allclose(one, two, rtol=1e-10, atol=1e-10)
+
+    def test_one_pass(self, state):
+        arrays, loops = (one_pass.new_curvature(4, 1.0) for _ in range(2))
+        rng = np.random.default_rng(1)
+        for t in range(30):
+            measured = (t % 12, 2.0 * rng.standard_normal(), 0.1, 0.5, 0.9)
+            one_pass.move(arrays, state.model.columns, *measured)
+            robust_loops._move_loops(loops, state.model.columns, *measured)
+        for one, two in zip(loops[:3] + loops[4:], arrays[:3] + arrays[4:], strict=True):
+            assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+
+    def test_medians(self, state):
+        model = state.model
+        arrays, loops = (median_of_means.new_blocks(5, 4, 1.0) for _ in range(2))
+        rng = np.random.default_rng(1)
+        for t in range(60):
+            measured = (t % 12, float(rng.standard_t(1.5)), 0.1 + t % 3)
+            median_of_means.deal(arrays, model.columns, *measured)
+            robust_loops._deal_loops(loops, model.columns, *measured)
+        assert_allclose(loops.thetas, arrays.thetas, rtol=1e-9, atol=1e-12)
+        assert_allclose(
+            robust_loops._centre_of_loops(loops, model),
+            median_of_means.centre_of(arrays, model),
+            rtol=1e-5,
+            atol=1e-8,
+        )
+        some = np.arange(12) % 3 > 0
+        for loop, array, rest in (
+            (robust_loops._certified_contrast_loops, median_of_means.certified_contrast, (some, 1, 2.5)),
+            (robust_loops._covering_radius_loops, median_of_means.covering_radius, (2.5,)),
+        ):
+            assert_allclose(loop(loops, model, *rest), array(arrays, model, *rest), rtol=1e-9)

@@ -1,0 +1,314 @@
+"""The report: computed once, told completely, the same for the same seed."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from noisewise.cli import app, main
+from noisewise.paper import check_paper, checking, computing
+from noisewise.paper.computing import compute
+from noisewise.paper.external import PUBLISHED, characteristic_time
+from noisewise.paper.measuring.external import stopping_times
+from noisewise.paper.measuring.heavy_tails import floored_widths
+from noisewise.paper.measuring.runs import given_precision, largest_width, make_schedule, make_world, run
+from noisewise.paper.measuring.table1 import recommended
+from noisewise.paper.measuring.table2 import widths
+from noisewise.paper.measuring.theorem2 import tracked_design
+from noisewise.paper.parts import Cell, Plan, Section, Told
+from noisewise.paper.report import page, text_of
+from noisewise.paper.sections import SECTIONS
+from noisewise.paper.statistics import interval, most_misses, share, slope_of_means, slope_of_runs
+from noisewise.paper.table2 import ROWS, _why
+from noisewise.paper.table2 import tell as tell_table2
+
+CALLS: list[float] = []
+
+
+def doubled(number: float) -> dict[str, float]:
+    """A cell that remembers that it was computed."""
+    CALLS.append(number)
+    return {"twice": 2.0 * number}
+
+
+def small(passes=True):
+    """A section with two cells, a table, a figure and a check."""
+    from noisewise.charts.lines import lines_with_bands
+
+    def cells(plan):
+        return {f"{k}": Cell(doubled, {"number": k + plan.seed}) for k in range(plan.pick(2, 4))}
+
+    def tell(plan, outcomes):
+        told = Told()
+        told.say("Words with `code` & more.")
+        rows = [{"k": int(k), "twice": found["twice"]} for k, found in outcomes.items()]
+        told.show("small", "A table.", pl.DataFrame(rows))
+        line = [
+            {"policy": "a", "x": r["k"] + 1, "mean": r["twice"] + 1, "low": r["twice"] + 1, "high": 9.0}
+            for r in rows
+        ]
+        chart = lines_with_bands(pl.DataFrame(line), x="x", x_title="x", y_title="y", title="Small")
+        told.draw("small-figure", "A figure.", chart)
+        told.check("twice is twice", passes, "as it should")
+        return told
+
+    return Section("small", "A small section", cells, tell, ("small-figure",))
+
+
+@pytest.fixture
+def only_small(monkeypatch):
+    CALLS.clear()
+    monkeypatch.setattr(checking, "SECTIONS", (small(),))
+
+
+def files(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_a_second_run_computes_nothing_and_writes_the_same(only_small, tmp_path):
+    seen = []
+    first = check_paper(out=tmp_path, jobs=1, progress=lambda *counts: seen.append(counts))
+    written = files(tmp_path)
+    assert sorted(CALLS) == [0, 1]
+    assert seen[0] == (0, 2)
+    assert seen[-1] == (2, 2)
+    again = check_paper(out=tmp_path, jobs=2)
+    assert sorted(CALLS) == [0, 1]
+    assert first.passed
+    assert again.checks == first.checks
+    assert files(tmp_path) == written
+    check_paper(out=tmp_path, full=True)
+    assert sorted(CALLS) == [0, 1, 2, 3]
+    check_paper(out=tmp_path, seed=3)
+    assert sorted(CALLS) == [0, 1, 2, 3, 4]  # 3 was there
+
+
+def test_what_was_stopped_is_resumed(only_small, tmp_path, monkeypatch):
+    def interrupted(number):
+        if number == 1:
+            raise KeyboardInterrupt
+        return doubled(number)
+
+    interrupted.__qualname__ = doubled.__qualname__
+    interrupted.__name__ = doubled.__name__
+    cells = {k: Cell(interrupted, {"number": k}) for k in range(2)}
+    with pytest.raises(KeyboardInterrupt):
+        compute(cells, tmp_path, 1)
+    assert CALLS == [0]
+    assert compute({k: Cell(doubled, {"number": k}) for k in range(2)}, tmp_path, 1)[1] == {"twice": 2}
+    assert CALLS == [0, 1]
+
+
+def test_what_is_wanted_twice_is_computed_once(only_small, tmp_path):
+    cells = {name: Cell(doubled, {"number": 7}) for name in "abc"}
+    assert compute(cells, tmp_path, 2) == {name: {"twice": 14} for name in "abc"}
+    assert CALLS == [7]
+
+
+def test_a_damaged_file_is_computed_again(only_small, tmp_path):
+    check_paper(out=tmp_path, jobs=1)
+    for file in (tmp_path / computing.FOLDER).iterdir():
+        file.write_text('{"twice"')
+    check_paper(out=tmp_path, jobs=1)
+    assert sorted(CALLS) == [0, 0, 1, 1]
+
+
+def test_what_is_written(only_small, tmp_path):
+    check_paper(out=tmp_path, jobs=1)
+    html = (tmp_path / "report.html").read_text("utf-8")
+    assert "All 1 checks hold." in html
+    assert "Words with <code>code</code> &amp; more." in html
+    assert html.count("data:image/svg+xml;base64,") == 1
+    assert not re.search(r"(src|href)=\"(https?:)?//", html)  # nothing from a network
+    assert (tmp_path / "figures" / "small-figure.svg").read_text().startswith("<svg")
+    assert pl.read_parquet(tmp_path / "numbers" / "small.parquet")["twice"].to_list() == [0.0, 2.0]
+    numbers = json.loads((tmp_path / "paper.json").read_text())
+    assert numbers["schema"] == "noisewise.paper/1"
+    assert numbers["sections"][0]["tables"]["small"][1] == {"k": 1, "twice": 2.0}
+    assert numbers["sections"][0]["checks"][0]["passed"] is True
+
+
+def test_a_failed_check_is_said_and_ends_with_exit_code_1(tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "SECTIONS", (small(passes=False),))
+    result = CliRunner().invoke(app, ["paper", "small", "--out", str(tmp_path), "--jobs", "1"])
+    assert result.exit_code == 1
+    assert "FAILS" in result.stdout
+    assert "1 of 1 checks do not hold" in (tmp_path / "report.html").read_text("utf-8")
+    monkeypatch.setattr(checking, "SECTIONS", (small(),))
+    result = CliRunner().invoke(app, ["paper", "--out", str(tmp_path), "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["passed"] is True
+
+
+def test_an_unknown_section_gets_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["noisewise", "paper", "tabel1", "--out", str(tmp_path / "no")])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert "Did you mean 'table1'?" in capsys.readouterr().err
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_section_must_draw_the_figures_it_names(monkeypatch, tmp_path):
+    from dataclasses import replace
+
+    monkeypatch.setattr(checking, "SECTIONS", (replace(small(), figures=("other",)),))
+    with pytest.raises(RuntimeError, match="must draw"):
+        check_paper(out=tmp_path, jobs=1)
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
+def test_cells_can_be_kept_and_figures_have_names_of_their_own(section):
+    for plan in (Plan(False), Plan(True)):
+        cells = section.cells(plan)
+        assert cells
+        for cell in cells.values():
+            assert json.loads(json.dumps(cell.arguments)) == cell.arguments
+            assert cell.function.__module__.startswith("noisewise.paper.measuring.")
+    figures = [name for one in SECTIONS for name in one.figures]
+    assert len(set(figures)) == len(figures)
+
+
+def test_theorem_3_is_told_and_fails_if_somebody_beats_the_limit():
+    from noisewise.paper.theorem3 import THEOREM_3
+    from noisewise.theory.lower import family_regret
+
+    cells = THEOREM_3.cells(Plan(False))
+    for factor, passed in ((1.02, True), (0.9, False)):
+        outcomes = {
+            key: {
+                "mean": factor * family_regret(cell.arguments["scale"]),
+                "error": 0.003,
+                "runs": 100,
+            }
+            for key, cell in cells.items()
+        }
+        told = THEOREM_3.tell(Plan(False), outcomes)
+        assert [check.passed for check in told.checks] == [passed, True]
+    html = page(Plan(False), [(THEOREM_3, told)], "0")
+    assert "physical limit" in html
+    assert html.count("<figure") == 2
+    assert "1 of 2 checks do not hold; they come first." in html
+
+
+def test_widths_of_table_2_are_those_of_the_rule():
+    """The largest width from the pulls is what a policy says after the same measurements."""
+    import noisewise as nw
+
+    env = make_world("sphere", {"n_actions": 12, "dim": 3}, make_schedule("front-loaded", 3))
+    simulation = run("vaee", {}, env, horizon=40, replications=2, seed=5)
+    world = env.world(40, 5, 1)
+    policy = nw.vaee(world.actions)
+    for sigma in world.sigma:
+        policy.tell(policy.ask(), 0.0, sigma)
+    assert largest_width(*given_precision(simulation, env, 1)) == pytest.approx(
+        policy.estimate().widths.max(), rel=1e-9
+    )
+    found = widths("vaee", {}, "front-loaded", 3, 12, [20, 40], 2, 5)["widths"]
+    assert found[1][1] == largest_width(*given_precision(simulation, env, 1))
+
+
+def test_exponents_of_vaee_are_the_papers():
+    """Must hold (a), in small: six horizons, the four schedules, d = 5."""
+    from noisewise.paper.table2 import HORIZONS, PRINTED
+
+    for schedule, columns in PRINTED.items():
+        runs = np.array(widths("vaee", {}, schedule, 5, 60, HORIZONS, 2, 0)["widths"])
+        found = slope_of_runs(np.array(HORIZONS, dtype=float), runs)
+        assert found.within(columns[0][0], 0.06), schedule
+
+
+def test_regrets_by_four_ways_to_recommend():
+    found = recommended("round_robin", {}, "flat", "sphere", {"n_actions": 5, "dim": 2}, 200, 20, 0)
+    # Round robin plays everything alike: what is drawn from it is as bad as the average action.
+    assert found["drawn from those played"]["mean"] > 5 * found["own"]["mean"]
+    assert found["drawn from those played"]["error"] < 0.2
+    assert set(found) == {"own", "drawn from those played", "most played", "last", "runs"}
+
+
+def test_the_lemma_on_tracked_designs_is_measured():
+    found = tracked_design("log-uniform", {"low": 1e-3, "high": 1.0}, "hypercube", {"dim": 3}, 200, 6, 0)
+    assert min(found["gathered"]) >= 1 - 1e-9
+    assert all(bound > regret for bound, regret in zip(found["bound"], found["regret"], strict=True))
+
+
+def test_round_robin_of_the_external_table():
+    """100 runs: the standard error is about 3 %, so within 15 % (false alarm below 1e-6)."""
+    found = stopping_times("round_robin", {}, 0.1, 2.0, 100, 0)
+    assert found["unfinished"] == 0
+    assert found["mean"] == pytest.approx(PUBLISHED["round robin"][0], rel=0.15)
+
+
+def test_the_characteristic_time_of_the_external_instance():
+    assert characteristic_time() == pytest.approx(222.25, abs=0.1)
+    assert characteristic_time(1.0) == pytest.approx(4 * characteristic_time(), rel=1e-9)
+
+
+def test_floors_by_hand():
+    """One action, three rounds of σ = 1/t: precision 1, then each round adds what its floor leaves."""
+    assert floored_widths("fast-decaying", 1, [3], 0)["widths"] == [pytest.approx(15**-0.5)]
+    assert floored_widths("fast-decaying", 1, [3], 1)["widths"] == [pytest.approx(8**-0.5)]  # 1, 2, 4, 8
+    assert floored_widths("fast-decaying", 1, [3], 2)["widths"][0] > 8**-0.5
+
+
+def test_where_table_2_differs_it_says_why():
+    row = ROWS[3]
+    assert _why(row, "flat", "simple", interval(-0.52, 0.01), -0.5, -0.5) == ""
+    assert "upper bound" in _why(row, "front-loaded", "simple", interval(-1.2, 0.01), -0.5, -1.2)
+    assert "logarithms" in _why(ROWS[1], "flat", "cumulative", interval(0.6, 0.01), 0.5, 0.5)
+    outcomes = {}
+    for one in ROWS:
+        for schedule in ("fast-decaying", "flat", "moderate-spikes", "front-loaded"):
+            for scale in one.scales:
+                runs = [{"mean": 1.0 / (k + 1), "error": 0.01} for k in range(6)]
+                outcomes[f"regret/{one.label}/{schedule}/{scale:g}"] = {"simple": runs, "cumulative": runs}
+            for dim in (5, 10):
+                outcomes[f"width/{one.label}/{dim}/{schedule}"] = {"widths": [[1, 1, 1, 1, 1, 0.9]] * 3}
+    told = tell_table2(Plan(False), outcomes)
+    assert not told.checks[0].passed  # widths that do not fall fail the check
+
+
+def test_the_statistics():
+    x = np.array([1.0, 10.0, 100.0])
+    assert slope_of_means(x, x**-0.5, np.zeros(3)) == pytest.approx((-0.5, -0.5, -0.5))
+    rng = np.random.default_rng(0)
+    noisy = [
+        slope_of_means(x, x**-0.5 * (1 + 0.01 * rng.standard_normal(3)), 0.01 * x**-0.5) for _ in range(400)
+    ]
+    covered = sum(one.low <= -0.5 <= one.high for one in noisy)
+    assert 400 - covered <= most_misses(400, 0.05)
+    assert most_misses(1000, 0.05) == 86
+    assert most_misses(2000, 0.05) == 149
+    assert share(0, 10).low == 0.0
+    assert 0.25 < share(0, 10).high < 0.31
+    assert interval(1.0, 0.5).within(1.0, 0.981)
+    assert not interval(1.0, 0.5).within(1.0, 0.979)
+
+
+def test_numbers_as_they_stand_in_tables():
+    values = (None, float("nan"), True, 12345, 0.0, 0.12345, 1234.5, 1.5e-7, "x")
+    assert [text_of(value) for value in values] == [
+        "–",
+        "–",
+        "yes",
+        "12,345",
+        "0",
+        "0.123",
+        "1,234",
+        "1.50e-07",
+        "x",
+    ]
+
+
+def test_the_package_does_not_need_the_report_to_be_imported():
+    import subprocess
+
+    code = "import sys, noisewise.paper; assert 'noisewise.paper.checking' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

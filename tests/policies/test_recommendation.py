@@ -1,0 +1,163 @@
+"""Five ways to recommend: the same for every rule, live, simulated, copied and saved."""
+
+import functools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import noisewise as nw
+from noisewise.core.selection import regret_bound, smallest_bound
+from noisewise.policies.recommendation import RECOMMENDATIONS
+from noisewise.policies.registry import rule_named
+from noisewise.testing.contract import random_history, replay
+
+OPTIONS = {"vaee_as_printed": {"sigma_min": 1e-3}, "vaee": {"explore": "candidates"}}
+FALSE_ALARM = 1e-6
+
+
+def expected(policy, history, told, kind):
+    """What to recommend after the first ``told`` measurements, from its definition."""
+    plain = policy.estimate()
+    best = int(policy.rule.recommend(policy._params, policy._state))
+    actions = history.actions[:told]
+    if kind == "best" or not actions:
+        return best
+    if kind == "last":
+        return actions[-1] if plain.candidates[actions[-1]] else best
+    counts = np.bincount(actions, minlength=len(history.vectors))
+    if kind == "most-played":
+        most = int(counts.argmax())
+        return most if plain.candidates[most] else best
+    chance = policy._make_advice().chance
+    return int(np.sort(actions)[math.floor(chance * told)])
+
+
+@pytest.mark.parametrize("name", nw.POLICIES)
+@pytest.mark.parametrize("kind", [kind for kind in RECOMMENDATIONS if kind != "smallest-bound"])
+def test_each_way_is_what_it_says_for_every_rule(name, kind):
+    history = random_history(3, length=20)
+    make = functools.partial(nw.make_policy, name, recommendation=kind, **OPTIONS.get(name, {}))
+    policy = make(history.vectors)
+    for t in range(20):
+        assert policy.recommend() == expected(policy, history, t, kind)
+        policy.tell(history.actions[t], history.rewards[t], history.sigmas[t])
+    assert policy.estimate().recommended == policy.recommend()
+
+
+@pytest.mark.parametrize("name", nw.POLICIES)
+def test_the_smallest_bound_is_the_smallest_and_certified(name):
+    for seed in range(4):
+        history = random_history(seed)
+        make = functools.partial(nw.make_policy, name, **OPTIONS.get(name, {}))
+        policy = replay(functools.partial(make, recommendation="smallest-bound"), history)
+        estimate, model = policy.estimate(), policy._state.model
+        bounds = [regret_bound(model, estimate.candidates, k, estimate.radius) for k in range(12)]
+        least = min(bound for k, bound in enumerate(bounds) if estimate.candidates[k])
+        assert bounds[estimate.recommended] <= least * (1 + 1e-8)
+        assert estimate.regret_bound == pytest.approx(min(2 * policy.actions.max_norm, least))
+
+
+def test_the_smallest_bound_looks_at_few_candidates(monkeypatch):
+    """4000 candidates, and what is found is still the smallest of all."""
+    rng = np.random.default_rng(1)
+    vectors = rng.standard_normal((4000, 5))
+    policy = nw.widest(vectors, radius=2.0)
+    for action in rng.integers(0, 4000, 40):
+        policy.tell(action, float(vectors[action].sum()), 0.5)
+    model, everybody = policy._state.model, np.ones(4000, dtype=bool)
+    bounds = [regret_bound(model, everybody, k, 2.0) for k in range(4000)]
+    looked, real = [], smallest_bound.__globals__["contrast_widths"]
+    monkeypatch.setitem(
+        smallest_bound.__globals__, "contrast_widths", lambda *a: looked.append(1) or real(*a)
+    )
+    assert smallest_bound(model, everybody, policy.recommend(), 2.0) == int(np.argmin(bounds))
+    assert len(looked) < 100
+
+
+INSTANCE = nw.instances.sphere(15, 3)
+ENV = INSTANCE.environment(nw.schedules.log_uniform)
+
+
+@pytest.mark.parametrize("kind", RECOMMENDATIONS)
+@pytest.mark.parametrize("stop", [None, "gap"])
+def test_compiled_and_plain_runs_recommend_the_same(kind, stop):
+    policy = nw.vaee(INSTANCE.actions, explore="candidates", recommendation=kind)
+    eps = {} if stop is None else {"stop": stop, "eps": 0.2}
+    compiled, plain = (
+        nw.simulate(policy, ENV, horizon=60, replications=6, compiled=way, **eps) for way in (True, False)
+    )
+    assert np.array_equal(compiled.advised, plain.advised)
+    assert np.array_equal(compiled.stopped, plain.stopped)
+    np.testing.assert_allclose(compiled.bound, plain.bound, rtol=1e-6, atol=1e-9)
+    if stop:
+        assert (compiled.bound[compiled.fired, -1] <= 0.2).all()
+
+
+@pytest.mark.parametrize("kind", ["last", "most-played", "uniform-played"])
+def test_what_is_simulated_follows_from_what_was_measured(kind):
+    """The uniform rule never drops the last or most played action without the certificate doing so."""
+    policy = nw.uniform(INSTANCE.actions, radius=1e6, recommendation=kind)
+    rounds = np.arange(1, 41)
+    sim = nw.simulate(policy, ENV, horizon=40, replications=20, checkpoints=rounds)
+    for r in range(20):
+        for t in rounds:
+            measured = sim.pulled[r, :t]
+            if kind == "last":
+                assert sim.advised[r, t - 1] == measured[-1]
+            elif kind == "most-played":
+                counts = np.bincount(measured)
+                assert counts[sim.advised[r, t - 1]] == counts.max()
+            else:
+                assert sim.advised[r, t - 1] in measured
+
+
+def test_a_uniformly_drawn_measurement_has_the_mean_regret_of_all():
+    """Its simple regret less the mean regret so far has expectation 0; judged at four standard errors."""
+    policy = nw.uniform(INSTANCE.actions, recommendation="uniform-played")
+    sim = nw.simulate(policy, ENV, horizon=50, replications=3000, checkpoints=[50])
+    difference = sim.simple_regret[:, 0] - sim.cumulative_regret[:, 0] / 50
+    error = difference.std(ddof=1) / math.sqrt(difference.size)
+    assert abs(difference.mean()) < stats.norm.isf(FALSE_ALARM / 2) * error
+
+
+def test_each_measurement_is_drawn_equally_often():
+    """Action 1 has 3 of 4 measurements; two-sided, false-alarm probability 1e-6."""
+    drawn = 0
+    for seed in range(800):
+        policy = nw.round_robin(np.eye(2), recommendation="uniform-played", seed=seed)
+        policy.tell_many([1, 0, 1, 1], [0.0] * 4, [1.0] * 4)
+        drawn += policy.recommend()
+    low, high = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 800, 0.75)
+    assert low <= drawn <= high
+
+
+@pytest.mark.parametrize("kind", RECOMMENDATIONS)
+def test_copies_and_files_recommend_the_same_and_go_on(kind, tmp_path):
+    history = random_history(5)
+    policy = replay(functools.partial(nw.vaee, explore="candidates", recommendation=kind), history)
+    policy.save(tmp_path / "policy.npz")
+    for twin in (policy.copy(), nw.load_policy(tmp_path / "policy.npz")):
+        assert twin.recommend() == policy.recommend()
+        twin.tell(2, 5.0, 0.01)
+        twin.tell_many([2, 2], [5.0, 5.0], [0.01, 0.01])
+        other = policy.copy()
+        other.tell_many([2] * 3, [5.0] * 3, [0.01] * 3)
+        assert twin.recommend() == other.recommend()
+
+
+def test_bad_recommendations_get_one_sentence():
+    with pytest.raises(
+        ValueError, match=r"`recommendation` must be one of .*; got 'lest'. Did you mean 'last'"
+    ):
+        nw.widest(np.eye(2), recommendation="lest")
+    with pytest.raises(ValueError, match="`recommendation` must be 'best' with explore='all'"):
+        nw.vaee(np.eye(2), recommendation="last")
+    rule = replace(rule_named("widest"), name="blind", radius=lambda params, state: math.nan)
+    options = nw.widest(np.eye(2), recommendation="smallest-bound").options
+    with pytest.raises(
+        ValueError, match="must not be 'smallest-bound' for 'blind', which has no certificate"
+    ):
+        nw.Policy(rule, np.eye(2), options)

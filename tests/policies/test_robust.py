@@ -1,0 +1,211 @@
+"""Rules for heavy tails: options, floors, certificates, and what the estimate carries with it."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import noisewise as nw
+
+RNG = np.random.default_rng(0)
+VECTORS = RNG.standard_normal((10, 4))
+VECTORS /= np.linalg.norm(VECTORS, axis=1, keepdims=True)
+THETA = np.array([0.6, -0.3, 0.2, 0.1])
+ESTIMATORS = ["huber", "one-pass", "median-of-means"]
+
+
+def told(policy, length=60, seed=1):
+    rng = np.random.default_rng(seed)
+    for _ in range(length):
+        action, sigma = policy.ask(), math.exp(rng.uniform(-3, 0))
+        policy.tell(action, float(VECTORS[action] @ THETA + sigma * rng.standard_t(2.1) / 4.6), sigma)
+    return policy
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_everything_rests_on_the_robust_estimate(estimator):
+    policy = told(nw.robust_vaee(VECTORS, estimator=estimator, blocks=5))
+    estimate = policy.estimate()
+    assert_allclose(estimate.means, VECTORS @ estimate.theta, atol=1e-12)
+    assert estimate.recommended == int(np.argmax(estimate.means))
+    least = told(nw.vaee(VECTORS))
+    # The same measurements: exploring everything does not look at rewards.
+    assert_allclose(estimate.widths, least.estimate().widths, rtol=1e-9)
+    assert np.abs(estimate.theta - least.estimate().theta).max() > 1e-4
+
+
+def test_the_radius_is_that_of_the_lemma():
+    """At delta/4, because the lemma holds with probability 1 - 4·delta."""
+    policy = told(nw.robust_vaee(VECTORS, sigma_min=0.01, horizon=100, tau0=1.5, delta=0.2, ridge=2.0))
+    kappa, doubt = 4 * math.log(1 + 100 / (4 * 2.0 * 0.01**2)), math.log(2 * 60**2 / 0.05)
+    wanted = 32 * (kappa / 1.5 + math.sqrt(kappa * doubt) + 1.5 * doubt) + 5 * math.sqrt(2.0)
+    assert_allclose(policy.estimate().radius, wanted, rtol=1e-12)
+
+
+def test_without_sigma_min_the_smallest_sigma_so_far_takes_its_place():
+    policy = nw.robust_vaee(VECTORS, horizon=100)
+    policy.tell(0, 0.1, 0.5)
+    before = policy.estimate().radius
+    policy.tell(0, 0.1, 0.01)
+    given = nw.robust_vaee(VECTORS, horizon=100, sigma_min=0.01)
+    given.tell_many([0, 0], [0.1, 0.1], [0.5, 0.01])
+    assert before < policy.estimate().radius
+    assert_allclose(policy.estimate().radius, given.estimate().radius)
+
+
+def test_the_lemmas_tau0_and_its_own_certificate():
+    """Note 15: at d = 8, T = 1000, sigma_min = 0.1 the radius is about 3600; with delta/4, a little more."""
+    vectors = np.eye(8)
+    policy = nw.robust_vaee(vectors, tau0="lemma", floor=True, sigma_min=0.1, horizon=1000, delta=0.2)
+    doubt = math.log(2 * 1000**2 / 0.05)
+    growth = math.sqrt(8 / (42 * doubt))
+    kappa = min(8 * math.log(1 + 1000 / (8 * 0.01)), 16 * math.log(1 + growth * 1000 / 2))
+    assert_allclose(
+        policy._params.robust.tau0, max(math.sqrt(2 * kappa), 2 * math.sqrt(8)) / math.sqrt(doubt)
+    )
+    assert policy.estimate().certificate == "anytime"
+    printed = nw.robust_vaee(vectors, tau0="lemma", sigma_min=0.1, horizon=1000, delta=0.2)
+    for t in range(1000):
+        printed._state.model.tally[2] = t + 1  # the radius looks at the number of measurements alone
+    assert 3300 < printed.estimate().radius < 3900
+    assert printed.estimate().certificate.startswith("the published radius, proven only with floor=True")
+
+
+def test_the_floor_bounds_the_information_without_sigma_min():
+    """κ of the floored lemma is never below what any sigmas can bring."""
+    policy = nw.robust_vaee(VECTORS, floor=True, tau0="lemma", horizon=200)
+    for t in range(200):
+        policy.tell(policy.ask(), 0.1, 10.0 ** -(t % 9))
+    assert policy._state.model.tally[0] <= policy._params.robust.kappa
+
+
+def test_floors_are_those_of_the_source():
+    policy = nw.robust_vaee(VECTORS, floor=True, horizon=100, delta=0.2, norm_bound=2.0, sigma_min=1e-3)
+    width = math.sqrt(policy._state.model.squared_widths[3])
+    m1 = 1 / (42 * math.log(2 * 100**2 / 0.05))
+    steep = math.sqrt(2.0 * policy.actions.max_norm * width) / (m1 * 4) ** 0.25
+    policy.tell(3, 0.2, 1e-3)
+    assert_allclose(policy._state.memory.history.scales[0], max(width, steep))
+    loud = nw.robust_vaee(VECTORS, floor=True, horizon=100)
+    loud.tell(3, 0.2, 1e3)
+    assert loud._state.memory.history.scales[0] == 1e3
+    plain = nw.robust_vaee(VECTORS, horizon=100)
+    plain.tell(3, 0.2, 1e-3)
+    assert plain._state.memory.history.scales[0] == 1e-3
+
+
+def test_one_pass_as_published_is_the_clipped_gradient_step():
+    """``V += aaᵀ/(4s²)``, ``θ += V⁻¹a·clip(z)/s``, written out."""
+    policy = nw.robust_vaee(VECTORS, estimator="one-pass", floor=True, tau0=0.7, radius=3.0, norm_bound=50.0)
+    moment, theta = np.eye(4), np.zeros(4)
+    rng = np.random.default_rng(3)
+    for t in range(20):
+        vector, sigma, reward = VECTORS[t % 10], 0.1 + 0.1 * (t % 4), float(3 * rng.standard_normal())
+        width = math.sqrt(vector @ np.linalg.solve(moment, vector))
+        scale = max(sigma, math.sqrt(2 * 3.0 / (0.7 * 2)) * width)
+        u = width / (2 * scale)
+        tau = 0.7 * math.sqrt(1 + u * u) / u
+        z = (reward - vector @ theta) / scale
+        moment += np.outer(vector, vector) / (4 * scale**2)
+        theta = theta + np.linalg.solve(moment, vector) * np.clip(z, -tau, tau) / scale
+        policy.tell(t % 10, reward, sigma)
+    assert_allclose(policy.estimate().theta, theta, rtol=1e-9)
+
+
+def test_the_median_bound_is_the_median_of_blockwise_bounds():
+    policy = told(nw.robust_vaee(VECTORS, estimator="median-of-means", blocks=5), length=200)
+    blocks, robust, estimate = policy._state.memory.blocks, policy._params.robust, policy.estimate()
+    bounds = []
+    for k in np.flatnonzero(estimate.candidates):
+        contrast = VECTORS[k] - VECTORS[estimate.recommended]
+        upper = []
+        for factor, pivots, point in zip(blocks.factor, blocks.pivots, blocks.thetas, strict=True):
+            u = np.triu(factor[:, :4], 1) + np.eye(4)
+            width = math.sqrt(contrast @ np.linalg.solve(u.T @ np.diag(pivots) @ u, contrast))
+            upper.append(point @ contrast + robust.reach * width)
+        bounds.append(np.median(upper))
+    assert_allclose(estimate.regret_bound, min(max(*bounds, 0.0), 2.0), rtol=1e-9)
+    assert "neither what was measured nor when to stop" in estimate.certificate
+
+
+def test_adaoful_is_the_same_estimate_with_optimism():
+    policy = nw.adaoful(VECTORS, tau0=0.4, floor=False, radius=2.0, horizon=100)
+    twin = nw.robust_vaee(VECTORS, tau0=0.4, radius=2.0, horizon=100)
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        estimate = policy.estimate()
+        action = policy.ask()
+        assert action == np.argmax(estimate.means + 2.0 * estimate.widths)
+        reward, sigma = float(VECTORS[action] @ THETA + 0.2 * rng.standard_t(2.1)), 0.2
+        policy.tell(action, reward, sigma)
+        twin.tell(action, reward, sigma)
+    assert_allclose(policy.estimate().theta, twin.estimate().theta, rtol=1e-9)
+    assert nw.adaoful(VECTORS).estimate().certificate == "anytime"
+
+
+def test_a_full_history_refuses_more_and_changes_nothing():
+    policy = nw.robust_vaee(VECTORS, horizon=3)
+    policy.tell_many([0, 1], [0.1, 0.2], [1.0, 1.0])
+    before = policy.estimate().theta
+    with pytest.raises(ValueError, match=r"^`horizon` must be at least the number of measurements told"):
+        policy.tell_many([0, 1], [0.1, 0.2], [1.0, 1.0])
+    assert np.array_equal(policy.estimate().theta, before)
+    policy.tell(0, 0.1, 1.0)
+    with pytest.raises(ValueError, match="estimator='one-pass', which keeps none"):
+        policy.tell(0, 0.1, 1.0)
+    assert policy.n_told == 3
+
+
+def test_an_action_of_length_0_teaches_nothing():
+    vectors = np.vstack([np.eye(2), np.zeros(2)])
+    for estimator in ESTIMATORS:
+        policy = nw.robust_vaee(vectors, estimator=estimator)
+        policy.tell_many([0, 2, 1], [0.4, 5.0, 0.1], [0.1, 0.1, 0.1])
+        assert np.isfinite(policy.estimate().means).all()
+        assert policy.estimate().means[2] == 0.0
+
+
+def test_only_a_proven_certificate_may_stop_a_simulation():
+    env = nw.Environment(VECTORS, THETA, np.full(5, 0.5))
+    proven = nw.robust_vaee(VECTORS, floor=True, tau0="lemma")
+    nw.simulate(proven, env, horizon=5, replications=1, stop="gap", eps=3.0, compiled=False)
+    with pytest.raises(ValueError, match="`stop` must not be 'gap' with 'robust_vaee'"):
+        nw.simulate(nw.robust_vaee(VECTORS), env, horizon=5, replications=1, stop="gap", eps=0.1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: nw.robust_vaee(VECTORS, tau0=0.0), "`tau0` must be a finite number above 0; got 0.0."),
+        (lambda: nw.robust_vaee(VECTORS, tau0=-1), "`tau0` must be a finite number above 0; got -1."),
+        (lambda: nw.robust_vaee(VECTORS, tau0="x"), "`tau0` must be a number above 0 or 'lemma'; got 'x'."),
+        (lambda: nw.robust_vaee(VECTORS, tau0="lemma"), "`sigma_min` must be given with tau0='lemma'"),
+        (lambda: nw.robust_vaee(VECTORS, estimator="hubr"), "Did you mean 'huber'?"),
+        (
+            lambda: nw.robust_vaee(VECTORS, radius="mixture"),
+            "`radius` must be one of 'paper'; got 'mixture'.",
+        ),
+        (
+            lambda: nw.robust_vaee(VECTORS, estimator="median-of-means", explore="candidates"),
+            "`explore` must be 'all' with estimator='median-of-means'",
+        ),
+        (
+            lambda: nw.robust_vaee(VECTORS, estimator="median-of-means", floor=True),
+            "`floor` must be False with estimator='median-of-means'",
+        ),
+        (
+            lambda: nw.robust_vaee(VECTORS, estimator="median-of-means", blocks=4),
+            "`blocks` must be odd, so that there is a median; got 4.",
+        ),
+        (lambda: nw.robust_vaee(VECTORS, horizon=0), "`horizon` must be at least 1; got 0."),
+        (
+            lambda: nw.robust_vaee(VECTORS).tell(0, math.inf, 1.0),
+            "`reward` must be a finite number; got inf.",
+        ),
+    ],
+)
+def test_bad_input_gets_one_sentence(make, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the sentence is compared below
+        make()
+    assert message in str(caught.value)

@@ -1,0 +1,43 @@
+"""Stores to test with; PostgreSQL runs where its server is installed, and must run in CI."""
+
+import os
+
+import pytest
+from benchmarks.postgres import NoPostgresError, running_server
+
+import noisewise as nw
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A server of our own."""
+    try:
+        context = running_server()
+        server = context.__enter__()
+    except NoPostgresError as reason:
+        if os.environ.get("NOISEWISE_NEEDS_POSTGRES"):
+            raise
+        pytest.skip(f"no PostgreSQL server: {reason}")
+    yield server
+    context.__exit__(None, None, None)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def open_storage(request, tmp_path):
+    """Opens handles to one store, of each kind."""
+    if request.param == "memory":
+        store = nw.MemoryStorage()
+        yield lambda: store
+        return
+    address = tmp_path / "studies.db"
+    if request.param == "postgresql":
+        address = request.getfixturevalue("postgres").address
+    opened = []
+
+    def open_one(**options):
+        opened.append(nw.open_store(address, create=True, **options))
+        return opened[-1]
+
+    yield open_one
+    for store in opened:
+        store.close()

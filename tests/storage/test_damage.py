@@ -1,0 +1,371 @@
+"""Whatever happens to a store: a clear sentence, nothing lost, nothing half-written."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+
+import noisewise as nw
+from noisewise.study import Event, disks, migrations
+
+
+def make(path, **more):
+    study = nw.create_study(path, options=["A", "B", "C"], eps=0.5, **more)
+    for i, option in enumerate("ABCABC"):
+        study.tell(option=option, value=float(i), se=0.3, key=f"k{i}")
+    return study
+
+
+def refused(action, error, *sentences):
+    with pytest.raises(error) as caught:
+        action()
+    message = str(caught.value.args[0])
+    for sentence in sentences:
+        assert sentence in message
+    assert "\n" not in message
+    return message
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    refused(lambda: nw.load_study(tmp_path / "no.db"), FileNotFoundError, "there is no ", "no.db")
+    refused(lambda: make(tmp_path / "no" / "x.db"), FileNotFoundError, "in a folder that exists")
+    refused(lambda: make(tmp_path), IsADirectoryError, "is a folder")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.2, 0.5, 0.9])
+def test_a_truncated_file_is_refused_and_left_as_it_is(tmp_path, keep):
+    path = tmp_path / "s.db"
+    study = make(path)
+    study.tell_many({"option": ["A"] * 500, "value": [1.0] * 500, "se": [0.3] * 500})
+    study._storage.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep * len(whole))])
+    cut = path.read_bytes()
+    refused(lambda: nw.load_study(path), ValueError, "s.db", "is empty" if keep == 0.0 else "truncated")
+    assert path.read_bytes() == cut
+
+
+def test_a_gap_in_the_log_is_noticed(tmp_path):
+    make(tmp_path / "s.db")._storage.close()
+    with sqlite3.connect(tmp_path / "s.db") as connection:
+        connection.execute("DELETE FROM noisewise_events WHERE number = 3")
+    connection.close()
+    refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "is damaged", "missing between 1 and 6")
+
+
+def test_foreign_files_are_refused_and_left_as_they_are(tmp_path):
+    text = tmp_path / "notes.csv"
+    text.write_text("option,value\nA,1\n")
+    other = tmp_path / "other.db"
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE cakes (name TEXT)")
+    connection.commit()
+    connection.close()
+    for path, sentence in ((text, "it is no database"), (other, "a database of something else")):
+        before = path.read_bytes()
+        for action in (lambda p=path: nw.load_study(p), lambda p=path: make(p)):
+            refused(action, ValueError, path.name, sentence)
+        assert path.read_bytes() == before
+
+
+def test_a_newer_and_an_older_file_say_what_to_do(tmp_path, monkeypatch):
+    make(tmp_path / "s.db")._storage.close()
+    connection = sqlite3.connect(tmp_path / "s.db")
+    connection.execute("UPDATE noisewise_schema SET version = 99")
+    connection.commit()
+    connection.close()
+    refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "newer noisewise (schema 99", "upgrade")
+    monkeypatch.setattr(migrations, "CURRENT", 100)
+    refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "older noisewise", "noisewise migrate")
+
+
+@pytest.fixture
+def as_nobody():
+    """Rights count for nothing with root: become somebody else for a while, in a folder of theirs."""
+    folder = Path(tempfile.mkdtemp(prefix="nw-", dir="/tmp"))
+    root = os.geteuid() == 0
+    if root:
+        os.chown(folder, 65534, 65534)
+        os.seteuid(65534)
+    yield folder
+    if root:
+        os.seteuid(0)
+    os.chmod(folder, 0o700)
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+
+
+def test_a_read_only_file_can_be_read_and_is_not_written(as_nobody):
+    path = as_nobody / "s.db"
+    make(path)._storage.close()
+    os.chmod(path, 0o444)
+    for mode in (0o755, 0o555):  # the folder, too
+        os.chmod(as_nobody, mode)
+        study = nw.load_study(path)
+        assert study.n_measurements == 6
+        refused(lambda s=study: s.tell(option="A", value=1.0, se=0.1), OSError, "s.db", "Nothing was written")
+        assert study.n_measurements == 6
+        study._storage.close()
+
+
+def test_opened_for_reading_only(open_storage, tmp_path, request):
+    if "memory" in request.node.name:
+        pytest.skip("memory is always open")
+    name = "read only"
+    storage = open_storage()
+    nw.create_study(storage, name=name, options=["A", "B"], eps=0.1).tell(option="A", value=1.0, se=0.1)
+    study = nw.Study(open_storage(read_only=True), name)
+    assert study.n_measurements == 1
+    for write in (
+        lambda: study.tell(option="B", value=1.0, se=0.1),
+        lambda: study.ask(),
+        lambda: study._storage.rename(name, "another"),
+    ):
+        refused(write, PermissionError, "opened for reading only", "Nothing was written")
+    assert nw.Study(storage, name).n_measurements == 1
+    storage.rename(name, f"{name} {id(storage)}")
+
+
+def test_a_full_disk_loses_nothing(tmp_path):
+    study = make(tmp_path / "s.db")
+    before = study.events()
+    with study._storage._database.writer().connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    many = {"option": ["A"] * 3000, "value": [1.0] * 3000, "se": [0.3] * 3000}
+    refused(lambda: study.tell_many(many), OSError, "the disk is full", "make room and run again")
+    assert study.events() == before
+    assert nw.load_study(tmp_path / "s.db").events() == before
+    study._storage.close()  # a new connection has all the room
+    study.tell_many(many)
+    assert nw.load_study(tmp_path / "s.db").n_measurements == 3006
+
+
+def test_waiting_for_another_writer_ends_with_a_sentence(tmp_path):
+    study = make(tmp_path / "s.db")
+    other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waiting = nw.load_study(tmp_path / "s.db", timeout=0.05)
+    message = refused(
+        lambda: waiting.tell(option="A", value=1.0, se=0.1), TimeoutError, "Nothing was written"
+    )
+    assert message.startswith("waited 0.05 s for another writer of ")
+    # Whoever only looks does not wait.
+    assert nw.load_study(tmp_path / "s.db", read_only=True, timeout=0.05).n_measurements == 6
+    other.execute("ROLLBACK")
+    other.close()
+    waiting.tell(option="A", value=1.0, se=0.1)
+    assert study.n_measurements == 7
+
+
+def test_the_same_on_postgresql(postgres):
+    store = nw.open_store(postgres.address, create=True, timeout=0.05)
+    study = nw.create_study(store, name="locked", options=["A", "B"], eps=0.1)
+    engine = sqlalchemy.create_engine(postgres.address.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("SELECT * FROM noisewise_studies FOR UPDATE")
+        refused(lambda: study.tell(option="A", value=1.0, se=0.1), TimeoutError, "waited 0.05 s")
+    study.tell(option="A", value=1.0, se=0.1)
+    assert study.n_measurements == 1
+    engine.dispose()
+    store.close()
+
+
+def cut_at(store, moment):
+    """Cut the connection of the next writer when it is about to run a statement, or to commit."""
+    engine = store._database.writer()
+    fired = []
+
+    def cut(connection):
+        if not fired:
+            fired.append(True)
+            number = connection.connection.driver_connection.info.backend_pid
+            with sqlalchemy.create_engine(engine.url, poolclass=sqlalchemy.NullPool).connect() as other:
+                other.exec_driver_sql(f"SELECT pg_terminate_backend({number}, 2000)")
+
+    if moment == "commit":
+        sqlalchemy.event.listen(engine, "commit", cut)
+    else:
+        sqlalchemy.event.listen(
+            engine,
+            "before_cursor_execute",
+            lambda connection, cursor, statement, *_: cut(connection) if "INSERT" in statement else None,
+        )
+
+
+@pytest.mark.parametrize("moment", ["insert", "commit"])
+def test_a_connection_lost_in_the_middle_of_a_transaction(postgres, moment):
+    store = nw.open_store(postgres.address, create=True)
+    study = nw.create_study(store, name=f"lost at {moment}", options=["A", "B"], eps=0.1)
+    study.tell(option="A", value=1.0, se=0.1)
+    cut_at(store, moment)
+    refused(
+        lambda: study.tell(option="B", value=2.0, se=0.1, key="b"),
+        ConnectionError,
+        "connection to postgresql://",
+        "Nothing was written; run again",
+    )
+    assert study.n_measurements == 1
+    study.tell(option="B", value=2.0, se=0.1, key="b")
+    assert nw.load_study(store, study.name).n_measurements == 2
+    store.close()
+
+
+def test_a_commit_whose_answer_is_lost_is_found_in_the_log(postgres, monkeypatch):
+    """The server committed, but the answer never came: the change counts, once."""
+    store = nw.open_store(postgres.address, create=True)
+    study = nw.create_study(store, name="answer lost", options=["A", "B"], eps=0.1)
+    real, calls = store._writing, []
+
+    def lose_the_answer():
+        calls.append(1)
+        manager = real()
+
+        class Lost:
+            def __enter__(self):
+                return manager.__enter__()
+
+            def __exit__(self, *error):
+                manager.__exit__(*error)
+                if error[0] is None:
+                    raise ConnectionError("lost")
+
+        return Lost()
+
+    monkeypatch.setattr(store, "_writing", lose_the_answer)
+    assert study.tell(option="A", value=1.0, se=0.1).number == 1
+    assert len(calls) == 1
+    assert study.n_measurements == 1
+    store.close()
+
+
+def test_a_server_that_is_not_there(tmp_path):
+    refused(
+        lambda: nw.load_study(f"postgresql://me:secret@/nowhere?host={tmp_path}", timeout=1.0),
+        ConnectionError,
+        "was lost or refused",
+    )
+    message = refused(
+        lambda: nw.load_study("postgresql://u:secret@/x?host=/no", timeout=1.0), ConnectionError
+    )
+    assert "secret" not in message
+
+
+def test_a_database_without_studies(postgres):
+    engine = sqlalchemy.create_engine(postgres.address.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("CREATE DATABASE empty")
+    engine.dispose()
+    address = postgres.address.replace("/postgres?", "/empty?")
+    refused(lambda: nw.load_study(address), ValueError, "holds no studies")
+    made = [threading.Thread(target=lambda: nw.open_store(address, create=True).close()) for _ in range(4)]
+    for thread in made:
+        thread.start()
+    for thread in made:
+        thread.join()
+    assert nw.open_store(address).names() == []
+
+
+def test_a_store_made_by_many_at_once_is_made_once(tmp_path):
+    path, problems = tmp_path / "s.db", []
+
+    def make_one(k):
+        try:
+            nw.create_study(path, name=f"s{k}", options=["A"], eps=0.1)
+        except Exception as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=make_one, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert sorted(nw.open_store(path).names()) == [f"s{k}" for k in range(6)]
+    assert not [name for name in os.listdir(tmp_path) if "draft" in name]
+
+
+def test_killed_in_the_middle_of_a_transaction(tmp_path):
+    make(tmp_path / "s.db")._storage.close()
+    script = (
+        "import os, signal, sys, noisewise as nw, sqlalchemy\n"
+        "s = nw.load_study(sys.argv[1])\n"
+        "s.tell(option='A', value=9.0, se=0.1, key='acknowledged')\n"
+        "print('told', flush=True)\n"
+        "kill = lambda connection: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sqlalchemy.event.listen(s._storage._database.writer(), 'commit', kill)\n"
+        "s.tell_many({'option': ['B'] * 50, 'value': [1.0] * 50, 'se': [0.1] * 50})\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script, tmp_path / "s.db"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (-9, "told\n"), ended.stderr
+    # Also for one who may only read, while the dead process's write-ahead log is still there.
+    for read_only in (True, False):
+        study = nw.load_study(tmp_path / "s.db", read_only=read_only)
+        assert study.n_measurements == 7
+        assert study.frame("measurements")["key"].to_list()[-1] == "acknowledged"
+
+
+def test_a_fork_has_connections_of_its_own(tmp_path):
+    study = make(tmp_path / "s.db")
+    child = os.fork() if threading.active_count() == 1 else None
+    if child is None:
+        pytest.skip("other threads are running")
+    if child == 0:
+        try:
+            study.tell(option="A", value=1.0, se=0.1, key="child")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    study.tell(option="A", value=1.0, se=0.1, key="parent")
+    assert study.frame("measurements")["key"].to_list()[-2:] == ["child", "parent"]
+
+
+def test_a_network_file_system_gets_a_warning(tmp_path, monkeypatch):
+    mounts = tmp_path / "mountinfo"
+    lines = [
+        "21 1 8:1 / / rw - ext4 /dev/sda rw",
+        f"30 21 0:40 / {tmp_path}/lab\\040disk rw - nfs4 srv:/x rw",
+    ]
+    mounts.write_text("\n".join(lines))
+    folder = tmp_path / "lab disk"
+    folder.mkdir()
+    assert disks.network_file_system(folder / "s.db", mounts) == "nfs4"
+    assert disks.network_file_system(tmp_path / "s.db", mounts) is None
+    assert disks.network_file_system(tmp_path / "s.db", tmp_path / "none") is None
+    monkeypatch.setattr(disks, "MOUNTS", mounts)
+    monkeypatch.setattr(disks.network_file_system, "__defaults__", (mounts,))
+    with pytest.warns(RuntimeWarning, match=r"network file system \(nfs4\).*Use PostgreSQL"):
+        make(folder / "s.db")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(tmp_path / "s.db")
+
+
+def test_events_of_a_damaged_body_are_told(tmp_path):
+    make(tmp_path / "s.db")._storage.close()
+    connection = sqlite3.connect(tmp_path / "s.db")
+    connection.execute("UPDATE noisewise_events SET body = '{' WHERE number = 2")
+    connection.commit()
+    connection.close()
+    refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "is damaged", "restore a backup")
+
+
+def test_a_name_must_be_readable(tmp_path):
+    for name in ("", " x", "a\nb"):
+        refused(lambda n=name: make(tmp_path / "s.db", name=n), ValueError, "`name` must be a few printable")
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_numbers_of_events_follow_each_other(tmp_path):
+    store = nw.open_store(tmp_path / "s.db", create=True)
+    store.create("x", {})
+    refused(lambda: store.append("x", 0, [Event(2, 0.0, "ask", {})]), ValueError, "numbered on from 0")

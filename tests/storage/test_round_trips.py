@@ -1,0 +1,167 @@
+"""Out of one store and into another: same events, same certificate, same next suggestion."""
+
+import json
+import sqlite3
+
+import pytest
+
+import noisewise as nw
+from noisewise.study import migrations
+from noisewise.study.logs import log_lines
+
+
+@pytest.fixture
+def study(open_storage):
+    """A study with everything that can happen in one."""
+    name = "everything σ"
+    frame = {"id": ["A", "B", "C", "D"], "x": [0.1, 0.7, 1.3, 2.9], "cost": [1.0, 2.0, 1.0, 3.0]}
+    store = open_storage()
+    if name in store.names():
+        store.rename(name, f"{name} {len(store.names())}")
+    made = nw.create_study(store, name=name, options=frame, model="linear", eps=0.3, span=9.0)
+    first, second, third = made.ask(3)
+    made.tell(first, "12.34(5)", key="k1", block="Tue")
+    made.fail(second, "cracked")
+    made.release(third)
+    made.tell(option="B", values=[1.0, 1.2, 1.1], instrument="beam")
+    made.tell(plus="A", minus="C", value=-0.3, se=0.1, note="side by side")
+    made.amend("k1", "misread", value=12.4)
+    made.void("m-2", "wrong sample")
+    made.tell(option="C", value=11.0, se=0.2)
+    made.exclude("D", "sold out")
+    made.add_options({"id": ["E"], "x": [1.9], "cost": [2.0]})
+    made.set_policy("widest")
+    return made
+
+
+def answers(study):
+    return (
+        [event._replace(at=0.0) for event in study.events()],
+        json.loads(study.certificate().to_json()) | {"study": ""},
+        [job.option for job in study.ask(3, dry_run=True)],
+        study.frame("measurements").rows(),
+    )
+
+
+def test_export_and_rebuild(study, tmp_path):
+    study.export(tmp_path / "log.jsonl")
+    name = nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "again.db")
+    again = nw.load_study(tmp_path / "again.db", name)
+    assert answers(again) == answers(study)
+    assert again.events() == study.events()
+    again.export(tmp_path / "twice.jsonl")
+    assert (tmp_path / "twice.jsonl").read_bytes() == (tmp_path / "log.jsonl").read_bytes()
+    store = nw.MemoryStorage()
+    assert nw.rebuild_study(log_lines(study._storage, study.name), store, "renamed") == "renamed"
+    assert answers(nw.load_study(store)) == answers(study)
+
+
+def test_a_backup_is_taken_while_others_write(study, tmp_path):
+    names = nw.backup_store(study._storage, tmp_path / "backup.db")
+    assert study.name in names
+    before = answers(study)
+    study.tell(option="A", value=12.0, se=0.5)
+    assert answers(nw.load_study(tmp_path / "backup.db", study.name)) == before
+    with pytest.raises(FileExistsError, match="exists and stays as it is"):
+        nw.backup_store(study._storage, tmp_path / "backup.db")
+
+
+def test_a_certificate_is_checked_after_a_move_and_a_new_name(study, tmp_path):
+    certificate = study.certificate()
+    study.export(tmp_path / "log.jsonl")
+    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "again.db", "other")
+    store = nw.open_store(tmp_path / "again.db")
+    store.rename("other", "final")
+    moved = nw.load_study(store)
+    assert moved.name == moved.certificate().study == "final"
+    assert nw.verify_certificate(certificate, moved).bound == certificate.bound
+    moved.tell(option="A", value=0.0, se=0.01)
+    nw.verify_certificate(certificate, moved)  # what came later does not matter
+
+
+def test_a_renamed_study_keeps_its_workers(open_storage):
+    study = nw.create_study(open_storage(), name="before", options=["A", "B"], eps=0.1)
+    if isinstance(study._storage, nw.MemoryStorage):
+        pytest.skip("in memory there is one handle")
+    new = f"after {id(study)}"
+    open_storage().rename("before", new)
+    study.tell(option="A", value=1.0, se=0.1)
+    assert nw.load_study(open_storage(), new).n_measurements == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda lines: lines[:-1], "the log is cut short: it has 2 of 3 events"),
+        (lambda lines: [*lines[:-1], lines[-1][:20]], "line 4 of the log is cut short or not JSON"),
+        (lambda lines: [*lines[:2], *lines[3:]], "line 3 of the log must be event 2"),
+        (lambda lines: lines[1:], "must be an exported log"),
+        (lambda lines: [], "line 1 of the log is cut short"),
+        (lambda lines: [lines[0].replace('"schema":1', '"schema":9', 1), *lines[1:]], "upgrade noisewise"),
+        (
+            lambda lines: [lines[0].replace('"B"', '"X"', 1), *lines[1:]],
+            "catalogue of this study was changed",
+        ),
+    ],
+)
+def test_a_spoilt_log_is_refused_and_nothing_is_written(spoil, sentence, tmp_path):
+    study = nw.create_study(options=["A", "B"], eps=0.1)
+    for option in "ABA":
+        study.tell(option=option, value=1.0, se=0.1)
+    study.export(tmp_path / "log.jsonl")
+    lines = spoil((tmp_path / "log.jsonl").read_text().splitlines())
+    (tmp_path / "log.jsonl").write_text("".join(line + "\n" for line in lines))
+    with pytest.raises(ValueError, match=sentence):
+        nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "s.db")
+    assert not (tmp_path / "s.db").exists()
+
+
+def name_it_kind(connection):
+    connection.exec_driver_sql("ALTER TABLE noisewise_events RENAME COLUMN what TO kind")
+
+
+def break_down(connection):
+    name_it_kind(connection)
+    raise RuntimeError("the power failed")
+
+
+def test_an_older_file_is_migrated_with_a_backup_and_in_one_piece(tmp_path, monkeypatch):
+    path = tmp_path / "s.db"
+    study = nw.create_study(path, options=["A", "B", "C"], eps=0.1)
+    for option in "ABCA":
+        study.tell(option=option, value=1.0, se=0.1)
+    before = answers(study)
+    study._storage.close()
+    # A file as a noisewise before this one might have written it: a column had another name.
+    connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE noisewise_events RENAME COLUMN kind TO what")
+    connection.execute("UPDATE noisewise_schema SET version = 0")
+    connection.commit()
+    connection.close()
+    old = path.read_bytes()
+    monkeypatch.setattr(migrations, "STEPS", {0: break_down})
+    for refused in (lambda: nw.load_study(path), lambda: nw.open_store(path, create=True)):
+        with pytest.raises(ValueError, match=r"older noisewise .*: run `noisewise migrate`"):
+            refused()
+    with pytest.raises(RuntimeError, match="the power failed"):
+        nw.migrate_store(path)
+    assert path.read_bytes() == old
+    monkeypatch.setattr(migrations, "STEPS", {0: name_it_kind})
+    assert nw.migrate_store(path) == (0, migrations.CURRENT)
+    assert answers(nw.load_study(path)) == before
+    kept = sqlite3.connect(tmp_path / "s.db.schema-0.backup")
+    assert kept.execute("SELECT count(what) FROM noisewise_events").fetchone() == (4,)
+    kept.close()
+    assert nw.migrate_store(path) == (migrations.CURRENT, migrations.CURRENT)
+
+
+def test_a_newer_store_is_not_migrated(tmp_path, postgres):
+    for place in (tmp_path / "s.db", postgres.address):
+        nw.open_store(place, create=True).close()
+        assert nw.migrate_store(place) == (migrations.CURRENT, migrations.CURRENT)
+    connection = sqlite3.connect(tmp_path / "s.db")
+    connection.execute("UPDATE noisewise_schema SET version = 7")
+    connection.commit()
+    connection.close()
+    with pytest.raises(ValueError, match="newer noisewise"):
+        nw.migrate_store(tmp_path / "s.db")
