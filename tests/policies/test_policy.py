@@ -9,6 +9,7 @@ import pytest
 
 import naive
 import noisewise as nw
+from noisewise.policies.registry import rule_named
 
 
 @pytest.fixture
@@ -246,6 +247,8 @@ def test_odd_lists_of_pending_actions_are_refused(odd):
 def test_signatures_show_the_defaults_that_are_used():
     for name, constructor in nw.POLICIES.items():
         needed = {"sigma_min": 0.1} if name == "vaee_as_printed" else {}
+        if rule_named(name).needs_horizon:
+            needed["horizon"] = 10
         options = constructor(np.eye(3), **needed).options
         for parameter in inspect.signature(constructor).parameters.values():
             if parameter.name not in ("actions", "design", "horizon", *needed):

@@ -238,8 +238,7 @@ def test_oful_has_a_scale_on_the_stochastic_part_of_its_radius():
         (
             lambda: nw.varcb(np.eye(2), horizon=10).ask(),
             ValueError,
-            "`sigma` must be given to ask 'varcb', which needs the noise of a measurement before it chooses "
-            "it; got None.",
+            "`sigma` must be given: 'varcb' needs it before it chooses; got None.",
         ),
         (
             lambda: nw.save(np.eye(2)),
