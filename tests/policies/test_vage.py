@@ -257,3 +257,17 @@ def test_of_two_equal_probes_the_quiet_one_is_measured():
         policy.tell(action, float(vectors[action] @ theta + own[action] * rng.standard_normal()), own[action])
         later.append(action)
     assert np.mean([action >= 3 for action in later]) > 0.75
+
+
+def test_sigmas_of_any_size_are_booked():
+    """Squares of precisions would overflow; shares of them do not."""
+    policy = nw.vage(np.eye(3))
+    for action, sigma in enumerate((1e-90, 1e-80, 1e80)):
+        policy.tell(action, 0.0, sigma)
+        assert np.isfinite(policy._state.ledgers).all()
+        assert 0 <= policy.ask() < 3
+    sigmas = 10 ** np.random.default_rng(0).uniform(-2, 1, 40)
+    policy = nw.vage(np.eye(3))
+    race(policy, np.ones(3), sigmas, np.zeros(40))
+    weights = sigmas**-2.0
+    assert policy._state.ledgers[4] == pytest.approx((weights**2).sum() / weights.sum() ** 2)

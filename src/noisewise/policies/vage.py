@@ -34,8 +34,9 @@ from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
 
 NOBODY = -1
-# What the ledgers hold: all, and what went to an action that was the widest at the time.
-PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, SQUARED_PRECISION = range(5)
+# What the ledgers hold: all, and what went to an action that was the widest at the time; and Σw²/(Σw)², which
+# is one over the number of equal measurements that would be as even as those made.
+PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, CONCENTRATION = range(5)
 #: The widest actions' share of the precision while few rounds carry it all.
 ROUGH_SHARE = 0.2
 
@@ -96,17 +97,13 @@ def is_due(params: Params, state: State) -> bool:
 
 @kernel
 def share_of_precision(params: Params, state: State) -> float:
-    """ρ, or more while the precision is that of few measurements for each dimension.
+    """ρ, or more while few rounds carry the precision: ``(dim/2)·Σw²/(Σw)²``, at most a fifth.
 
-    ``(Σ w)²/Σ w²`` is the number of equal measurements that would be as even as those made. With half as
-    many as there are dimensions a leader means little, and a quiet round spent on a wrong one is lost.
+    After a handful of measurements that count, a leader means little, and the next one that counts
+    would be lost on it.
     """
-    books = state.ledgers
-    if books[PRECISION] == 0.0:
-        return params.share
-    effective = books[PRECISION] ** 2 / books[SQUARED_PRECISION]
-    few = float(0.5 * params.setting.radius.rank / effective)
-    return max(params.share, min(ROUGH_SHARE, few))
+    rough = float(0.5 * params.setting.radius.rank * state.ledgers[CONCENTRATION])
+    return max(params.share, min(ROUGH_SHARE, rough))
 
 
 @compiled_body(inline=False)
@@ -172,8 +169,10 @@ def book(state: State, action: int, sigma: float) -> None:
     books, precision = state.ledgers, 1.0 / (sigma * sigma)
     largest = state.model.squared_widths.max()
     credit = min(1.0, largest * precision)
+    # In shares: squares of the precisions themselves would overflow.
+    part = precision / (books[PRECISION] + precision)
+    books[CONCENTRATION] = books[CONCENTRATION] * (1.0 - part) ** 2 + part * part
     books[PRECISION] += precision
-    books[SQUARED_PRECISION] += precision * precision
     books[CREDIT] += credit
     if state.model.squared_widths[action] >= largest * (1.0 - TIE):
         books[PRECISION_TO_WIDEST] += precision
@@ -217,7 +216,8 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     """Which race it settles, or that it is the turn of what is known least."""
     model = state.model
     width = math.sqrt(model.squared_widths[action])
-    known = f"{label(action)} is known to ±{width:.2g}, the least of all"
+    least = ", the least of all" if model.squared_widths[action] >= model.squared_widths.max() else ""
+    known = f"{label(action)} is known to ±{width:.2g}{least}"
     leader, challenger = closest_race(params, state)
     if challenger == NOBODY:
         return f"Only {label(leader)} can still be the best; {known}, if anything is to be measured at all."

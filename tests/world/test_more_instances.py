@@ -1,0 +1,57 @@
+"""The instances of the arena: clusters, polytopes, real features, lengths that shrink with the precision."""
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise.data import load_table
+
+
+def test_half_of_a_cluster_is_almost_best():
+    vectors, theta = nw.instances.clustered(40, 5, spread=0.1).draw(np.random.default_rng(0), np.ones(9))
+    regrets = 1.0 - vectors @ theta  # unit vectors, theta a unit vector
+    assert (regrets < 0.006).sum() >= 20
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0)
+    # Not stored first: the order must not help anyone.
+    assert not (regrets[:20] < 0.006).all()
+
+
+def test_a_polytope_has_vertices_only():
+    from scipy.optimize import linprog
+
+    instance = nw.instances.polytope(30, 3, shape=4)
+    vectors = instance.actions.vectors
+    assert np.linalg.norm(vectors, axis=1).max() == pytest.approx(1.0)
+    for k in range(len(vectors)):
+        others = np.delete(vectors, k, axis=0)
+        equalities = np.vstack([others.T, np.ones(len(others))])
+        inside = linprog(np.zeros(len(others)), A_eq=equalities, b_eq=[*vectors[k], 1.0])
+        assert inside.status == 2, "a vertex is no mixture of the others"
+    again = nw.instances.polytope(30, 3, shape=4).actions.vectors
+    np.testing.assert_array_equal(vectors, again)
+
+
+def test_the_leaderboard_is_the_published_table_without_the_reference():
+    table = load_table("alpaca_eval")
+    assert table.shape == (223, 8)
+    assert (table["standard_error"] == 0).sum() == 1
+    instance = nw.instances.leaderboard(length=0.5)
+    vectors, theta = instance.draw(np.random.default_rng(0), np.ones(1))
+    assert vectors.shape == (222, 4)
+    assert np.linalg.norm(theta) == pytest.approx(0.5)
+    # What is fitted goes with what was measured.
+    measured = table.filter(table["standard_error"] > 0)["win_rate"].to_numpy()
+    assert np.corrcoef(vectors @ theta, measured)[0, 1] > 0.5
+    with pytest.raises(ValueError, match="`name` must be one of 'alpaca_eval'; got 'alpaca'"):
+        load_table("alpaca")
+
+
+@pytest.mark.parametrize("make", [nw.instances.sphere, nw.instances.soare, nw.instances.clustered])
+def test_theta_reaches_as_far_as_the_noise(make):
+    rng, sigma = np.random.default_rng(0), np.full(100, 0.1)
+    assert np.linalg.norm(make(reach=20.0).draw(rng, sigma)[1]) == pytest.approx(20.0 / 100.0)
+    assert np.linalg.norm(make(reach=200.0).draw(rng, sigma)[1]) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="`reach` must be a finite number above 0; got 0"):
+        make(reach=0)
+    with pytest.raises(ValueError, match="`dim` must lie between 2 and 8"):
+        nw.instances.polytope(dim=9)
