@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, fold, new_model, theta
@@ -90,7 +90,7 @@ RULE = Rule(
 
 @constructor_with(radius="self-normalised")
 def oful(
-    actions: ActionSet | ArrayLike, *, noise_level: float = 1.0, **shared: Unpack[SharedOptions]
+    actions: ActionSet | OracleSet | ArrayLike, *, noise_level: float = 1.0, **shared: Unpack[SharedOptions]
 ) -> Policy:
     """OFUL: optimism with unweighted least squares. It never looks at sigma.
 

@@ -28,7 +28,7 @@ _own_options: dict[str, list[str]] = {}
 _own_defaults: dict[str, SharedOptions] = {}
 
 EXPLAINED = """
-        actions: The `ActionSet`, or an array of vectors.
+        actions: The `ActionSet`, an array of vectors, or for many rules a set such as `noisewise.Ball`.
         radius: ``"mixture"`` (the tightest of equal guarantee), ``"self-normalised"``, ``"paper"`` (as
             printed; needs ``sigma_min``), or a number.
         ridge: Prior knowledge worth so much precision in every direction; above 0.
