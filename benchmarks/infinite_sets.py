@@ -58,7 +58,8 @@ def oracles() -> list[Row]:
         detail = (
             f"{len(points):,} points; largest excess over an upper bound {over:.1g}, ratio >= {least:.6f}"
         )
-        rows.append(Row(f"brute force above the answer, {name}", above, "rel", 1e-9, False, detail))
+        target = 1e-9 if actions.exact else 1e-3  # ascents may end short of the maximum, and say so
+        rows.append(Row(f"brute force above the answer, {name}", above, "rel", target, False, detail))
         rows.append(Row(f"brute force above the bound, {name}", over, "rel", 1e-12, False, detail))
     return rows
 
