@@ -58,7 +58,8 @@ def oracles() -> list[Row]:
         detail = (
             f"{len(points):,} points; largest excess over an upper bound {over:.1g}, ratio >= {least:.6f}"
         )
-        rows.append(Row(f"brute force above the answer, {name}", above, "rel", 1e-9, False, detail))
+        target = 1e-9 if actions.exact else 1e-3  # ascents may end short of the maximum, and say so
+        rows.append(Row(f"brute force above the answer, {name}", above, "rel", target, False, detail))
         rows.append(Row(f"brute force above the bound, {name}", over, "rel", 1e-12, False, detail))
     return rows
 
@@ -107,8 +108,9 @@ def rounds() -> list[Row]:
             vector = policy.ask()
             policy.tell(vector, float(vector @ parameter), 0.5)
 
-    for _ in range(5):
-        live()
+    for _ in range(100):  # away from the axes, where eigendecompositions are as long as they can be
+        vector = rng.standard_normal(50)
+        policy.tell(vector / np.linalg.norm(vector), 0.1, 0.5)
     matrix = covariance(policy._state.model)
     ours, theirs = alternating(live, lambda: [np.linalg.eigh(matrix) for _ in range(20)])
     detail = f"{ours / 20 * 1e6:.0f} µs a round, {theirs / 20 * 1e6:.0f} µs a decomposition"

@@ -161,6 +161,14 @@ def test_bad_input_is_refused_in_one_sentence(call, sentence):
     assert policy.n_told == 0
 
 
+def test_lists_have_candidates_too():
+    policy = nw.vaee(np.eye(3), radius=1.0)
+    for row, reward in enumerate((1.0, 0.0, 0.99)):
+        policy.tell(row, reward, 0.01)
+    assert [policy.is_candidate(row) for row in range(3)] == policy.estimate().candidates.tolist()
+    assert not policy.is_candidate(1)
+
+
 def test_a_policy_on_another_set_is_not_loaded(tmp_path):
     nw.vaee(nw.Ball(3)).save(tmp_path / "p.npz")
     assert isinstance(nw.load_policy(tmp_path / "p.npz"), nw.SetPolicy)

@@ -21,7 +21,7 @@ class Ball(RoundSet):
     def __init__(self, dim: int, radius: float = 1.0) -> None:
         self.dim = check_count("dim", dim)
         self.radius = self.max_norm = check_positive("radius", radius)
-        self.shape = Round(self.radius * np.eye(self.dim), np.eye(self.dim) / self.radius)
+        self.shape = Round(self.radius * np.eye(self.dim), np.eye(self.dim) / self.radius, self.radius)
 
     def contains(self, vector: Any) -> bool:
         """Whether the vector is an action, up to rounding."""

@@ -20,6 +20,34 @@ class Round(NamedTuple):
 
     root: Floats  # (dim, dim)
     inverse: Floats  # (dim, dim): of the root
+    scale: float  # the root is so many times the identity; 0 if it is none
+
+
+@large_kernel
+def from_the_ball(shape: Round, vector: Floats) -> Floats:
+    """``root·vector``."""
+    if shape.scale > 0.0:
+        return vector * shape.scale
+    turned: Floats = np.dot(shape.root, vector)
+    return turned
+
+
+@large_kernel
+def seen_from_the_ball(shape: Round, vector: Floats) -> Floats:
+    """``rootᵀ·vector``: the parameter that a unit vector u meets as ``<vector, root·u>``."""
+    if shape.scale > 0.0:
+        return vector * shape.scale
+    turned: Floats = np.dot(vector, shape.root)
+    return turned
+
+
+@large_kernel
+def spread_from_the_ball(shape: Round, covariance: Floats) -> Floats:
+    """``rootᵀ·covariance·root``."""
+    if shape.scale > 0.0:
+        return covariance * (shape.scale * shape.scale)
+    turned: Floats = np.dot(np.dot(np.ascontiguousarray(shape.root.T), covariance), shape.root)
+    return turned
 
 
 @large_kernel
@@ -29,13 +57,11 @@ def largest(shape: Round, direction: Floats, covariance: Floats, reach: float, o
     It is the best action for the longest parameter (seen from the unit ball) of the confidence ellipsoid
     with centre ``direction`` and radius ``reach``.
     """
-    turned = np.ascontiguousarray(shape.root.T)
-    seen = np.dot(turned, direction)
+    seen = seen_from_the_ball(shape, direction)
     longest, upper = seen, 0.0
     if reach > 0.0:
         longest = np.empty(seen.size)
-        inner = np.dot(np.dot(turned, covariance), shape.root)
-        upper = longest_in_ellipsoid(seen, inner, reach, longest)
+        upper = longest_in_ellipsoid(seen, spread_from_the_ball(shape, covariance), reach, longest)
     length = np.sqrt(np.dot(longest, longest))
     if length == 0.0:
         # All actions are equally good: the first axis stands for them.
@@ -43,7 +69,7 @@ def largest(shape: Round, direction: Floats, covariance: Floats, reach: float, o
         longest[0] = length = 1.0
     elif reach == 0.0:
         upper = length
-    out[:] = np.dot(shape.root, longest / length)
+    out[:] = from_the_ball(shape, longest / length)
     return upper * (1.0 + TIE)
 
 
@@ -52,14 +78,13 @@ def contrast(
     shape: Round, theta: Floats, covariance: Floats, radius: float, origin: Floats, out: Floats
 ) -> float:
     """A bound on ``<θ, a - origin> + radius·‖a - origin‖``, and an action near it."""
-    turned = np.ascontiguousarray(shape.root.T)
-    inner = np.dot(np.dot(turned, covariance), shape.root)
+    inner, seen = spread_from_the_ball(shape, covariance), seen_from_the_ball(shape, theta)
     furthest = np.empty(theta.size)
-    bound = contrast_bound(np.dot(turned, theta), inner, radius, np.dot(shape.inverse, origin), furthest)
+    bound = contrast_bound(seen, inner, radius, np.dot(shape.inverse, origin), furthest)
     length = np.sqrt(np.dot(furthest, furthest))
     if length > 0.0:
         furthest /= length
-    out[:] = np.dot(shape.root, furthest)
+    out[:] = from_the_ball(shape, furthest)
     return bound * (1.0 + TIE)
 
 
@@ -98,7 +123,7 @@ class Ellipsoid(RoundSet):
         self.matrix = _positive_definite(matrix)
         self.dim = len(self.matrix)
         root: Any = np.linalg.cholesky(self.matrix)
-        self.shape = Round(root, np.linalg.inv(root))
+        self.shape = Round(root, np.linalg.inv(root), 0.0)
         self.max_norm = float(np.linalg.norm(root, 2))
 
     def contains(self, vector: Any) -> bool:

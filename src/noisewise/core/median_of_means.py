@@ -71,7 +71,7 @@ def deal(blocks: Blocks, columns: NDArray[np.floating], action: int, reward: flo
         squared_widths[b] = half @ (half * blocks.reciprocals[b])
     b = int(np.argmax(squared_widths >= squared_widths.max() * (1.0 - TIE)))
     block = _block(blocks, b)
-    rotate_in(block, np.append(vector, reward), 1.0 / (sigma * sigma))
+    rotate_in(block, np.append(vector, reward), solve_lower(block, vector), 1.0 / (sigma * sigma))
     blocks.thetas[b] = solve_upper(block, block.factor[:, -1])
 
 

@@ -143,7 +143,7 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     gain = (reward - float(model.means[action])) / variance
 
     row = np.append(vector, reward - float(vector @ model.centre))
-    rotate_in(model, row, 1.0 / (sigma * sigma))
+    rotate_in(model, row, half, 1.0 / (sigma * sigma))
     count(model.tally, squared_width, sigma)
     # Scaling once saves a pass: with s = step/√variance, the widths lose (a_k·s)².
     scale = math.sqrt(variance)
@@ -201,22 +201,30 @@ def solve_upper(model: Factored, vector: Floats) -> Floats:
     return np.asarray(solved)
 
 
-def rotate_in(model: Factored, row: Floats, weight: float) -> None:
+def rotate_in(model: Factored, row: Floats, half: Floats, weight: float) -> None:
     """Replace the factors of V by those of ``V + weight·a aᵀ``; the row is a and what it measured.
 
-    One plane rotation per feature. LAPACK's update of a QR factor reflects instead, and loses
-    seven digits when a row of weight 1e16 meets rows of weight 1.
+    One plane rotation per feature, all at once: rotation j meets the entry ``(U⁻ᵀa)_j``, given as
+    ``half``, and the weight that is left, ``1/w_j = 1/w + Σ_{i<j} half_i²/D_i``. LAPACK's update of a QR
+    factor reflects instead, and loses seven digits when a row of weight 1e16 meets rows of weight 1.
     """
-    for j in range(row.size - 1):
-        entry, pivot, upper = float(row[j]), float(model.pivots[j]), model.factor[j, j + 1 :]
-        if entry != 0.0:
-            grown = pivot + weight * entry * entry
-            below = row[j + 1 :]
-            below -= entry * upper
-            upper += (weight * entry / grown) * below
-            weight *= pivot / grown
-            model.pivots[j], model.reciprocals[j] = grown, 1.0 / grown
-    model.tally[RESIDUAL] += weight * float(row[-1]) ** 2
+    if weight == 0.0:
+        return
+    left = np.empty(row.size)
+    left[0] = 1.0 / weight
+    left[1:] = half * half * model.reciprocals
+    weights = 1.0 / np.cumsum(left)
+    grown = model.pivots + weights[:-1] * half * half
+    # What is left of the row after each rotation: summed up in their order, as if one by one.
+    rows = np.empty((row.size, row.size))
+    rows[0] = row
+    np.multiply(model.factor, -half[:, None], out=rows[1:])
+    np.cumsum(rows, axis=0, out=rows)
+    factor = model.factor
+    factor += np.triu(rows[1:] * (weights[:-1] * half / grown)[:, None], 1)
+    model.pivots[:] = grown
+    np.divide(1.0, grown, out=model.reciprocals)
+    model.tally[RESIDUAL] += weights[-1] * float(rows[-1, -1]) ** 2
 
 
 def refresh(model: Model, stale: NDArray[np.intp], *, means_too: bool = False) -> None:

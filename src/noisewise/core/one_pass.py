@@ -70,7 +70,7 @@ def move(
     remains = remaining(surprise, float(half @ weighted) / scale**2, tau)
     curvature.theta[:] += step * (clipped(remains, tau) / scale)
     bend = tau / math.sqrt(tau * tau + remains * remains)
-    rotate_in(curvature, np.append(vector, 0.0), bend**3 / scale**2)
+    rotate_in(curvature, np.append(vector, 0.0), half, bend**3 / scale**2)
     if curvature.theta @ curvature.theta > bound * bound:
         curvature.theta[:] = nearest_in_ball(curvature, curvature.theta, bound)
 

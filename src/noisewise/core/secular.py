@@ -27,23 +27,15 @@ def secular_root(numerators: Floats, gaps: Floats, target: float) -> float:
 
     Newton's method on ``1/√Σ``, which is nearly linear in δ, kept inside a bracket.
     """
-    total, held = 0.0, 0.0
-    for i in range(gaps.size):
-        total += numerators[i]
-        if gaps[i] == 0.0:
-            held += numerators[i]
-    low, high = math.sqrt(held) / target, math.sqrt(total) / target
+    held = np.dot(numerators, (gaps == 0.0) * 1.0)
+    low, high = math.sqrt(held) / target, math.sqrt(numerators.sum()) / target
     if high == 0.0:
         return 0.0
     root = low if low > 0.0 else high
     for _ in range(STEPS):
-        value, slope = 0.0, 0.0
-        for i in range(gaps.size):
-            if numerators[i] > 0.0:
-                distance = root + gaps[i]
-                term = numerators[i] / (distance * distance)
-                value += term
-                slope -= 2.0 * term / distance
+        distances = root + gaps
+        terms = numerators / (distances * distances)
+        value, slope = terms.sum(), -2.0 * (terms / distances).sum()
         excess = math.sqrt(value) / target - 1.0
         if abs(excess) < 4e-16 or slope == 0.0:
             break
@@ -67,18 +59,9 @@ def first_axis(basis: Floats, out: Floats) -> None:
     Eigenvectors come with any sign, and of equal eigenvalues in any rotation; this choice depends on the
     span alone. Of equally near axes the first counts.
     """
-    dim = len(basis)
-    nearest = 0.0
-    for j in range(dim):
-        nearest = max(nearest, np.dot(basis[j], basis[j]))
-    chosen = 0
-    for j in range(dim):
-        if np.dot(basis[j], basis[j]) >= nearest * (1.0 - TIE):
-            chosen = j
-            break
-    length = math.sqrt(np.dot(basis[chosen], basis[chosen]))
-    for i in range(dim):
-        out[i] = np.dot(basis[i], basis[chosen]) / length
+    squares = np.dot(basis * basis, np.ones(basis.shape[1]))
+    chosen = np.argmax(squares >= squares.max() * (1.0 - TIE))
+    out[:] = np.dot(basis, basis[chosen]) / math.sqrt(squares[chosen])
 
 
 @large_kernel
@@ -93,34 +76,26 @@ def longest_in_ellipsoid(centre: Floats, covariance: Floats, radius: float, out:
     first = dim - 1
     while first > 0 and values[first - 1] >= top * (1.0 - TIE):
         first -= 1  # equal to the largest, but for rounding
-    along = np.dot(np.ascontiguousarray(vectors.T), centre)
-    lean = 0.0
-    for i in range(first, dim):
-        lean += along[i] * along[i]
-    lean = math.sqrt(lean)
-    numerators, gaps = np.empty(dim), np.empty(dim)
-    for i in range(dim):
-        variance = top if i >= first else max(values[i], 0.0)
-        gaps[i] = top - variance
-        numerators[i] = along[i] * along[i] * variance
+    along = np.dot(centre, vectors)
+    lean = math.sqrt(np.dot(along[first:], along[first:]))
+    variances = np.maximum(values, 0.0)
+    variances[first:] = top
+    gaps = top - variances
     # A lean that is only rounding must not decide between the two ends of the widest direction.
     level = lean <= TIE * (math.sqrt(np.dot(along, along)) + radius * math.sqrt(top))
     if level:
-        numerators[first:] = 0.0
-    rest = 0.0
-    for i in range(first):
-        rest += numerators[i] / (gaps[i] * gaps[i])
+        along[first:] = 0.0
+    numerators = along * along * variances
+    rest = (numerators[:first] / (gaps[:first] * gaps[:first])).sum()
     held = level and rest <= radius * radius
     delta = 0.0 if held else secular_root(numerators, gaps, radius)
     multiplier = top + delta
-    dual = multiplier * radius * radius
-    for i in range(dim):
-        if numerators[i] > 0.0:
-            # x_i = centre_i + centre_i·c_i/(ν - c_i)
-            stretch = multiplier / (delta + gaps[i])
-            dual += along[i] * along[i] * stretch
-            along[i] *= stretch
-    out[:] = np.dot(np.ascontiguousarray(vectors), along)
+    # x_i = centre_i + centre_i·c_i/(ν - c_i); where ν = c_i the centre is 0.
+    until = first if held else dim
+    stretch = multiplier / (delta + gaps[:until])
+    dual = multiplier * radius * radius + np.dot(along[:until] * along[:until], stretch)
+    along[:until] *= stretch
+    out[:] = np.dot(vectors, along)
     if held:
         axis = np.empty(dim)
         first_axis(np.ascontiguousarray(vectors[:, first:]), axis)
@@ -137,12 +112,9 @@ def quadratic_bound(linear: Floats, curvature: Floats, solution: Floats) -> floa
     top = curvature[curvature.size - 1]
     gaps = top - curvature
     delta = secular_root(linear * linear, gaps, 1.0)
-    value = 0.5 * (top + delta)
-    for i in range(linear.size):
-        distance = delta + gaps[i]
-        solution[i] = linear[i] / distance if distance > 0.0 else 0.0
-        value += 0.5 * linear[i] * solution[i]
-    return float(value)
+    # A distance of 0 goes with a linear part of 0.
+    solution[:] = linear / np.maximum(delta + gaps, 1e-300)
+    return float(0.5 * (top + delta + np.dot(linear, solution)))
 
 
 @large_kernel
@@ -157,8 +129,7 @@ def contrast_bound(
     """
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values, 0.0)
-    turned = np.ascontiguousarray(vectors.T)
-    along, start = np.dot(turned, theta), np.dot(turned, origin)
+    along, start = np.dot(theta, vectors), np.dot(origin, vectors)
     solution, kept = np.empty(along.size), np.zeros(along.size)
     offset, length = np.dot(theta, origin), np.dot(values, start * start)
     widest = 2.0 * math.sqrt(values[values.size - 1])
@@ -189,7 +160,7 @@ def contrast_bound(
             high, outer, at_outer, at_inner = outer, inner, at_inner, np.nan
         else:
             low, inner, at_inner, at_outer = inner, outer, at_outer, np.nan
-    furthest[:] = np.dot(np.ascontiguousarray(vectors), kept)
+    furthest[:] = np.dot(vectors, kept)
     return float(max(min(best, tilt_bound(theta, covariance, radius, origin)), 0.0))
 
 

@@ -5,7 +5,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, theta
 from noisewise.core.selection import Mask, first_largest
@@ -40,6 +40,6 @@ RULE = replace(
 
 
 @constructor
-def greedy(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+def greedy(actions: ActionSet | OracleSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
     """Always measure the action with the largest mean, and recommend it."""
     return Policy(RULE, actions, with_defaults("greedy", shared))

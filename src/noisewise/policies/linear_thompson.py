@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_not_negative
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, perturbed_means, theta
@@ -70,7 +70,7 @@ RULE = replace(
 
 @constructor
 def linear_thompson(
-    actions: ActionSet | ArrayLike, *, scale: float = 1.0, **shared: Unpack[SharedOptions]
+    actions: ActionSet | OracleSet | ArrayLike, *, scale: float = 1.0, **shared: Unpack[SharedOptions]
 ) -> Policy:
     """Thompson sampling: draw a parameter from the weighted posterior, measure what is best under it.
 

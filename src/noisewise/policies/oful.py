@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, fold, new_model, theta
@@ -111,7 +111,7 @@ RULE = Rule(
 
 @constructor_with(radius="self-normalised")
 def oful(
-    actions: ActionSet | ArrayLike,
+    actions: ActionSet | OracleSet | ArrayLike,
     *,
     noise_level: float = 1.0,
     scale: float = 1.0,

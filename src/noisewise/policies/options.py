@@ -40,7 +40,7 @@ _own_defaults: dict[str, SharedOptions] = {}
 _left_out: dict[str, tuple[str, ...]] = {}
 
 EXPLAINED = """
-        actions: The `ActionSet`, or an array of vectors.
+        actions: The `ActionSet`, an array of vectors, or for many rules a set such as `noisewise.Ball`.
         radius: ``"mixture"`` (the tightest of equal guarantee), ``"self-normalised"``, ``"paper"`` (as
             printed; needs ``sigma_min``), or a number.
         ridge: Prior knowledge worth so much precision in every direction; above 0.

@@ -205,6 +205,10 @@ class Policy:
             float(self.rule.radius(self._params, self._state)),
         )
 
+    def is_candidate(self, action: Any) -> bool:
+        """Whether an action may still be the best."""
+        return bool(self.rule.candidates(self._params, self._state)[self.actions.index(action)])
+
     def estimate(self) -> Estimate:
         """Everything the policy believes now, as arrays of its own."""
         model, setting = self._state.model, self._params.setting

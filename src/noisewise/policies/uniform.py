@@ -7,7 +7,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask
@@ -51,6 +51,6 @@ RULE = replace(
 
 
 @constructor
-def uniform(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+def uniform(actions: ActionSet | OracleSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
     """Measure actions uniformly at random; recommend the largest mean."""
     return Policy(RULE, actions, with_defaults("uniform", shared))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_choice
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
@@ -133,7 +133,7 @@ AS_PRINTED = replace(
 
 @constructor
 def vaee(
-    actions: ActionSet | ArrayLike,
+    actions: ActionSet | OracleSet | ArrayLike,
     *,
     explore: str = "all",
     **shared: Unpack[SharedOptions],
@@ -152,7 +152,7 @@ def vaee(
 
 
 @constructor_with(radius="paper", recommendation="last")
-def vaee_as_printed(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+def vaee_as_printed(actions: ActionSet | OracleSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
     """VAEE with the paper's own choices: its radius, measuring candidates only, the last as advice.
 
     The confidence set is the one its lemma proves; Algorithm 1 misprints it (note 1 on the paper).

@@ -205,7 +205,7 @@ def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: F
     until_due = -actions.size % max(1, round(1.0 / params.share))
     books = state.ledgers
     books[PRECISION], books[CREDIT] = precisions.sum(), credits.sum()
-    books[SQUARED_PRECISION] = (precisions**2).sum()
+    books[CONCENTRATION] = ((precisions / precisions.sum()) ** 2).sum()
     books[PRECISION_TO_WIDEST] = params.share * (precisions.sum() + until_due * precisions.mean())
     books[CREDIT_TO_WIDEST] = params.share * (credits.sum() + until_due * credits.mean())
     observe_all(state.noise, actions, sigmas)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import TOLD, Floats, Model, fold, new_model, theta
@@ -129,7 +129,7 @@ RULE = Rule(
 
 @constructor
 def weighted_oful(
-    actions: ActionSet | ArrayLike,
+    actions: ActionSet | OracleSet | ArrayLike,
     *,
     noise: str = "bounded",
     noise_bound: float = 1.0,

@@ -4,7 +4,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask
@@ -51,6 +51,6 @@ RULE = Rule(
 
 
 @constructor
-def widest(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+def widest(actions: ActionSet | OracleSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
     """Always measure the widest action; recommend the largest mean. VAEE without elimination."""
     return Policy(RULE, actions, with_defaults("widest", shared))
