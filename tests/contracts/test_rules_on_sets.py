@@ -5,15 +5,14 @@ import functools
 import pytest
 
 import noisewise as nw
+from needed import NEEDED
 from noisewise.policies.registry import rule_named
 from noisewise.testing import SET_CHECKS, check_rule_on_sets
 from noisewise.testing.set_contract import check_compiled_vectors_agree_with_plain as compiled_agrees
 
-#: What a rule cannot do without.
-OPTIONS = {"vaee_as_printed": {"sigma_min": 1e-3}}
 VARIANTS = {
     **{
-        name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {}))
+        name: functools.partial(nw.make_policy, name, **NEEDED.get(name, {}))
         for name in nw.POLICIES
         if rule_named(name).on_sets is not None
     },
