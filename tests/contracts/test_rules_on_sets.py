@@ -18,15 +18,26 @@ VARIANTS = {
     },
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
+    "robust_vaee, one pass": functools.partial(nw.robust_vaee, estimator="one-pass", radius=5.0),
+    "robust_vaee, one pass as published": functools.partial(
+        nw.robust_vaee, estimator="one-pass", tau0=1.0, floor=True, radius=1.0
+    ),
     "weighted oful, sub-gaussian": functools.partial(nw.weighted_oful, noise="sub-gaussian"),
 }
 PLAIN = [check for check in SET_CHECKS if check is not compiled_agrees]
 
 
 def test_the_rules_that_must_run_on_sets_do():
-    assert {"vaee", "weighted_oful", "uniform", "widest", "greedy", "linear_thompson", "oful"} <= set(
-        VARIANTS
-    )
+    assert {
+        "vaee",
+        "robust_vaee",
+        "weighted_oful",
+        "uniform",
+        "widest",
+        "greedy",
+        "linear_thompson",
+        "oful",
+    } <= set(VARIANTS)
 
 
 @pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
