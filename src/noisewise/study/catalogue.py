@@ -90,9 +90,10 @@ def read_catalogue(
     Args:
         options: A table, or a plain list of names.
         id: The column with the names; default: the one called "id", or the only one there is.
-        features: Feature columns; default: all but names and costs. The independent model uses none.
+        features: Feature columns; default: all but names and costs. The independent model uses none, and
+            keeps those that are named, so that another model can use them later.
         cost: The column with the costs; default: the one called "cost", if any.
-        model: ``"independent"`` or ``"linear"``.
+        model: The model that the study begins with.
         known: Features of an earlier catalogue that these options join.
     """
     table = pl.DataFrame({"id": [str(item) for item in options]}) if is_plain_list(options) else None
@@ -102,7 +103,7 @@ def read_catalogue(
     cost = cost if cost is not None else ("cost" if "cost" in table.columns and cost != id else None)
     if cost is not None:
         _check_present(table, "cost", cost)
-    chosen = _chosen(table, id, cost, features) if model == "linear" else []
+    chosen = _chosen(table, id, cost, features) if model != "independent" or features else []
     notes: list[str] = []
     table = _merge(table, id, [*chosen, *([cost] if cost else [])], notes)
     ids = table[id].to_list()
@@ -157,7 +158,7 @@ def _chosen(table: pl.DataFrame, id: str, cost: str | None, features: Sequence[s
             raise ValueError(f"`features` must not contain the column of names or costs; got {name!r}.")
     if not features:
         raise ValueError(
-            '`features` must name at least one column for model="linear"; got none. '
+            "`features` must name at least one column for a linear model; got none. "
             'Without features use model="independent".'
         )
     return list(dict.fromkeys(features))
