@@ -107,7 +107,8 @@ def read_catalogue(
     notes: list[str] = []
     table = _merge(table, id, [*chosen, *([cost] if cost else [])], notes)
     ids = table[id].to_list()
-    encoded = [_encode(table, ids, name, _find(known, name), notes) for name in chosen]
+    way_out = "or leave it out of features" if model == "independent" else 'or use model="independent"'
+    encoded = [_encode(table, ids, name, _find(known, name), notes, way_out) for name in chosen]
     columns = [column for _, block in encoded for column in block]
     values = np.column_stack(columns) if columns else np.zeros((len(ids), 0))
     costs = None if cost is None else _costs(table, ids, cost)
@@ -190,16 +191,13 @@ def _find(known: Sequence[Feature] | None, name: str) -> Feature | None:
 
 
 def _encode(
-    table: pl.DataFrame, ids: list[str], name: str, known: Feature | None, notes: list[str]
+    table: pl.DataFrame, ids: list[str], name: str, known: Feature | None, notes: list[str], way_out: str
 ) -> tuple[Feature, list[Floats]]:
     series = table[name]
     missing = series.is_null() | (series.is_nan() if series.dtype.is_float() else False)
     if missing.any():
         at = int(missing.arg_max() or 0)
-        raise ValueError(
-            f"option {ids[at]!r} has no value for {name}. Fill it, drop the option, "
-            'or use model="independent".'
-        )
+        raise ValueError(f"option {ids[at]!r} has no value for {name}. Fill it, drop the option, {way_out}.")
     if (series.dtype.is_numeric() or series.dtype == pl.Boolean) and not (known and known.levels):
         numbers = series.cast(pl.Float64).to_numpy()
         if not np.isfinite(numbers).all():

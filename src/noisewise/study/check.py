@@ -9,7 +9,7 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.study.advice import Advice, advise
 from noisewise.study.analysis import Analysis
-from noisewise.study.deviations import sizes_in_words, unlike_the_others
+from noisewise.study.deviations import sizes_in_words, standing_rows, unlike_the_others
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE
 from noisewise.study.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.modelling import DEVIATION, INDEPENDENT, LINEAR
@@ -215,11 +215,13 @@ def _worst(
         count = np.bincount(codes, minlength=len(names))
         together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
-        if abs(together[at]) > 3.0 and names[at]:
+        known = what == "option" and analysis.state.model.model == DEVIATION  # see `standing_rows`
+        if abs(together[at]) > 3.0 and names[at] and not known:
             rows.append({"what": what, "name": names[at], "residual": together[at]})
-    rows.sort(key=lambda row: -abs(row["residual"]))
     sign = analysis.specification.sign
-    return tuple({**row, "residual": sign * float(row["residual"])} for row in rows[:WORST])
+    signed = [{**row, "residual": sign * float(row["residual"])} for row in rows]
+    signed = sorted([*signed, *standing_rows(analysis, 3.0)], key=lambda row: -abs(row["residual"]))
+    return tuple(signed[:WORST])
 
 
 def _name_of(analysis: Analysis, columns: Columns, at: int) -> str:

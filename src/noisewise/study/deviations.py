@@ -1,6 +1,7 @@
 """The deviations of single options: how large they are, and whether one is unlike the others."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,17 @@ def standing_out(analysis: Analysis) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = np.where(total > 0.0, away / total / np.sqrt(size**2 + 1.0 / total), 0.0)
     return np.asarray(analysis.specification.sign * apart)
+
+
+def standing_rows(analysis: Analysis, least: float) -> list[dict[str, Any]]:
+    """Options that lie further than this from their weighted sums, as rows of the check."""
+    if analysis.state.model.model != DEVIATION or not analysis.columns.value.size:
+        return []
+    apart, ids = standing_out(analysis), analysis.state.ids
+    return [
+        {"what": "option", "name": ids[at], "residual": float(apart[at])}
+        for at in np.flatnonzero(np.abs(apart) > least)
+    ]
 
 
 def unlike_the_others(analysis: Analysis, suspicious: float) -> str | None:

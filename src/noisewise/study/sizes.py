@@ -69,6 +69,7 @@ class Likelihood:
         barred = columns.kind != KINDS.index(NONE)
         self._columns, self._sigma = columns.select(barred), usual_errors(columns, sigma, n)[barred]
         self._n, self._features, self._sign = n, features, sign
+        self._variances = np.sort(self._sigma**2)  # sums do not depend on the order of telling
         self._kept: Floats | None = None
         self._pooled: tuple[float, Sums] | None = None
         sums = self._sums(0.0)
@@ -85,8 +86,7 @@ class Likelihood:
     def __call__(self, deviation: float, extra_scatter: float) -> float:
         """-2·log L."""
         sums = self._sums(extra_scatter)
-        # Sorted, so that the sum does not depend on the order of telling.
-        logs = float(np.log(np.sort(self._sigma**2 + extra_scatter**2)).sum())
+        logs = float(np.log(self._variances + extra_scatter**2).sum())
         if self._features is None:
             fit = fit_independent(self._n, sums)
             return logs + fit.squares(sums) + fit.log_det
