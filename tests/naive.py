@@ -124,6 +124,8 @@ def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge
                 rival = _first(upper, rivals)
                 rivals.remove(rival)
                 weight = math.exp((upper[rival] - upper[first]) / (0.25 * reach * widths[first]))
+                if weight < 0.01:
+                    break
                 squares += weight * (vectors @ inverse @ apart[rival]) ** 2
             variance = t / precision[0] if announced is None else announced[t] ** 2
             action = _first(squares / (variance + squared_widths), range(n))

@@ -38,6 +38,8 @@ from noisewise.policies.rule import Rule
 RACES = 4
 #: A race that is behind the closest by this share of its reach counts 1/e of it.
 BEHIND = 0.25
+#: A race that counts less is left out.
+NEGLIGIBLE = 0.01
 # What the ledgers hold: all, and what went to an action that was the widest at the time; and Σw²/(Σw)², which
 # is one over the number of equal measurements that would be as even as those made.
 PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, CONCENTRATION = range(5)
@@ -132,8 +134,10 @@ def closest_races(params: Params, state: State) -> tuple[int, NDArray[np.int64],
         rivals[challenger] = False
         first = challengers[0] if found > 0 else challenger
         behind = upper[first] - upper[challenger]
-        challengers[found] = challenger
-        weights[found] = math.exp(-behind / (BEHIND * n_reaches * widths[first]))
+        weight = math.exp(-behind / (BEHIND * n_reaches * widths[first]))
+        if weight < NEGLIGIBLE:
+            break
+        challengers[found], weights[found] = challenger, weight
         found += 1
     return leader, challengers[:found], weights[:found]
 
