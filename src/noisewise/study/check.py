@@ -9,10 +9,11 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.study.analysis import Analysis
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE
+from noisewise.study.fit import Fit
 from noisewise.study.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.scatter import unequal_scatter
 from noisewise.study.show import as_html, counted, number
-from noisewise.study.sums import block_places, totals
+from noisewise.study.sums import Sums, block_places, totals
 
 #: A fit this unlikely under the model withholds the certificate.
 SUSPICIOUS = 0.01
@@ -77,7 +78,9 @@ def check_fit(analysis: Analysis) -> Check:
         pooled = sum(pool.freedom for pool in analysis.sigmas.pools if pool.name != WITHOUT_ERROR_BARS)
         reduced = squares / freedom
         p_value, below, expected = _reference(reduced, freedom, pooled)
-        worst = _worst(analysis, columns, sigma, sums.centre, fit.means, fit.offsets, sums.blocks)
+        worst = _worst(
+            analysis, columns, standard_residuals(analysis, columns, sigma, sums, fit), sums.blocks
+        )
         if p_value < SUSPICIOUS:
             problems.append(_misfit(analysis, reduced, columns, worst))
         elif below < SUSPICIOUS and reduced < 0.5 and (columns.kind == KINDS.index(KNOWN)).mean() > 0.5:
@@ -172,21 +175,21 @@ def _likelihood(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[fl
     return -float(np.log(sigma).sum()) - squares / 2.0, squares / freedom
 
 
+def standard_residuals(analysis: Analysis, columns: Columns, sigma: Floats, sums: Sums, fit: Fit) -> Floats:
+    """How many standard errors each measurement lies above what the fit says, large being good, (N,)."""
+    level = columns.minus < 0
+    value = analysis.specification.sign * columns.value - np.where(level, sums.centre, 0.0)
+    fitted = fit.means[columns.plus] - np.where(level, 0.0, fit.means[columns.minus])
+    offset = fit.offsets[block_places(columns, sums.blocks)]
+    return np.asarray((value - fitted - np.where(level, offset, 0.0)) / sigma)
+
+
 def _worst(
-    analysis: Analysis,
-    columns: Columns,
-    sigma: Floats,
-    centre: float,
-    means: Floats,
-    offsets: Floats,
-    blocks: list[str],
+    analysis: Analysis, columns: Columns, residual: Floats, blocks: list[str]
 ) -> tuple[dict[str, Any], ...]:
     """The measurements, options and blocks that fit worst."""
     block = block_places(columns, blocks)
     level = columns.minus < 0
-    value = analysis.specification.sign * columns.value - np.where(level, centre, 0.0)
-    fitted = means[columns.plus] - np.where(level, 0.0, means[columns.minus])
-    residual = (value - fitted - np.where(level, offsets[block], 0.0)) / sigma
     ids = analysis.state.ids
     rows = [
         {"what": "measurement", "name": _name_of(analysis, columns, int(at)), "residual": residual[at]}
