@@ -145,6 +145,7 @@ def make_plan(
     paths: int,
     most: int,
     seed: int,
+    compare: bool,
     withheld: Sequence[str],
     bound: float,
 ) -> Plan:
@@ -154,7 +155,7 @@ def make_plan(
     count, most = check_count("paths", paths, least=2), check_count("most", most)
     if noise is not None and menu is not None:
         raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")
-    ways = _by_cost(menu) if menu is not None else _by_share(analysis, noise)
+    ways = _by_cost(menu) if menu is not None else _by_share(analysis, noise, compare)
     rng = generator(check_seed(seed), "plan", 0)
     worlds = draw_worlds(analysis, count, rng, span)
     made = [
@@ -235,12 +236,14 @@ def _read_eps(analysis: Analysis, eps: float | None) -> float:
     return wanted
 
 
-def _by_share(analysis: Analysis, noise: Noise | None) -> list[tuple[str, Menu]]:
+def _by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, Menu]]:
     """The levels with their shares; and without the quietest, if there are several."""
     sigma, share = _usual(analysis) if noise is None else _read_noise(noise)
     whole = Menu(sigma, share / share.sum(), np.ones(sigma.size))
-    if sigma.size == 1 or noise is None:
-        return [("as it was so far" if noise is None else f"at sigma = {sigma[0]:g}", whole)]
+    if noise is None:
+        return [("as it was so far", whole)]
+    if sigma.size == 1 or not compare:
+        return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
     rest = np.arange(sigma.size) != np.argmin(sigma)
     without = Menu(sigma[rest], share[rest] / share[rest].sum(), np.ones(sigma.size - 1))
     return [("with all levels", whole), (f"without sigma = {sigma.min():g}", without)]

@@ -105,8 +105,6 @@ def make_page(findings: Findings, most: int = 40) -> str:
         findings: What there is to tell.
         most: Options in the chart of intervals.
     """
-    from noisewise.charts.save import drawing_script
-
     page, certificate = _Page(), findings.certificate
     _certified(page, findings, most)
     _planned(page, findings)
@@ -114,6 +112,11 @@ def make_page(findings: Findings, most: int = 40) -> str:
     _checked(page, findings)
     _listed(page, findings)
     _made(page, findings)
+    script = ""
+    if page.charts:
+        from noisewise.charts.save import drawing_script
+
+        script = drawing_script(page.charts)
     good = None if certificate.option is None else False if certificate.withheld else certificate.reached
     return _PAGE.format(
         title=escape(f"Study {findings.certificate.study}"),
@@ -121,7 +124,7 @@ def make_page(findings: Findings, most: int = 40) -> str:
         colour={True: "#2e7d32", False: "#b23a00", None: "#607d8b"}[good],
         sentence=escape(certificate.sentence),
         sections="\n".join(page.sections),
-        script=drawing_script(page.charts) if page.charts else "",
+        script=script,
     )
 
 

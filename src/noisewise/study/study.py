@@ -284,6 +284,7 @@ class Study:
         paths: int = MOST_PATHS,
         most: int = 1_000_000,
         seed: int = 0,
+        compare: bool = True,
     ) -> Plan:
         """How many more measurements until the bound is at most eps, with the study simulated forward.
 
@@ -298,12 +299,13 @@ class Study:
             paths: Futures that are simulated, at most; fewer when each takes long.
             most: Measurements after which a future is given up.
             seed: Of the simulation.
+            compare: Whether to say what happens without the quietest level, too.
         """
         self._catch_up()
         certificate = self._judge()[1]
         return make_plan(
             self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
-            withheld=certificate.withheld, bound=certificate.bound,
+            compare=compare, withheld=certificate.withheld, bound=certificate.bound,
         )  # fmt: skip
 
     def worth(self, looks: int = MOST_LOOKS) -> Worth:
