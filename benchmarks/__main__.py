@@ -25,6 +25,7 @@ NAMES = (
     "vage",
     "study",
     "planning",
+    "deviation",
     "storage",
     "workers",
 )

@@ -99,6 +99,14 @@ def test_before_the_first_measurement():
     assert silent.plan(noise=0.4, span=2.0, paths=8).median >= 2
 
 
+def test_deviations_and_extra_scatter_take_longer():
+    plain = told_study("linear", n=12)
+    deviating = told_study("linear+deviation", n=12, deviation=0.3)
+    assert deviating.plan(noise=0.4, paths=10).median > plain.plan(noise=0.4, paths=10).median
+    scattered = told_study("linear", n=12, extra_scatter=0.8)
+    assert scattered.plan(noise=0.4, paths=10).median > 2 * plain.plan(noise=0.4, paths=10).median
+
+
 def test_what_is_certified_already_takes_nothing():
     study = told_study()
     for option in study.options:

@@ -91,6 +91,19 @@ def test_in_the_linear_model_any_option_may_teach_about_the_race():
     assert first.option != second.option
 
 
+def test_with_deviations_an_option_teaches_most_about_itself():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(8, 2))
+    table = {"id": [f"o{k}" for k in range(8)], "a": features[:, 0], "b": features[:, 1]}
+    study = nw.create_study(options=table, model="linear+deviation", deviation=1.0, eps=0.5, span=8.0)
+    for _ in range(2):
+        for k in range(8):
+            study.tell(option=f"o{k}", value=float(features[k] @ [1.0, 0.4]), se=0.5)
+    (slot,) = study.slot(0.05)
+    assert slot.option in (slot.recommended, slot.rival)
+    assert slot.bound_after < slot.bound_before
+
+
 def test_excluded_options_are_left_out_and_the_best_is_said():
     study = two_leaders()
     study.exclude("B", "sold out")

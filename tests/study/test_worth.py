@@ -37,19 +37,24 @@ def new_study(model, told, **question):
     return study
 
 
-@pytest.mark.parametrize("span", [8.0, None])
-@pytest.mark.parametrize("model", ["independent", "linear"])
-def test_any_order_sums_to_the_same_total(model, span):
-    if model == "linear" and span is None:
-        pytest.skip("the linear model needs a span")
+MODELS = [
+    {"model": "independent"},
+    {"model": "independent", "span": None},
+    {"model": "linear"},
+    {"model": "linear+deviation", "deviation": 0.4, "extra_scatter": 0.1},
+]
+
+
+@pytest.mark.parametrize("question", MODELS, ids=str)
+def test_any_order_sums_to_the_same_total(question):
     told = rows()
-    worth = new_study(model, told, span=span).worth()
+    worth = new_study(told=told, **question).worth()
     assert worth.ledger["share"].sum() == pytest.approx(1.0)
     assert worth.ledger["precision_share"].sum() == pytest.approx(1.0)
     assert worth.ledger["information"].sum() == pytest.approx(worth.information)
     for _ in range(3):
         order = RNG.permutation(len(told))
-        again = new_study(model, [told[k] for k in order], span=span).worth()
+        again = new_study(told=[told[k] for k in order], **question).worth()
         assert again.information == pytest.approx(worth.information, rel=1e-9)
         assert again.precision == pytest.approx(worth.precision)
         mixed = again.ledger["information"].to_numpy()[np.argsort(order)]
@@ -61,9 +66,9 @@ def test_any_order_sums_to_the_same_total(model, span):
         assert groups["information"].sum() == pytest.approx(worth.information)
 
 
-@pytest.mark.parametrize("model", ["independent", "linear"])
-def test_the_total_is_the_log_determinant_of_the_policys_model(model):
-    study = new_study(model, rows())
+@pytest.mark.parametrize("question", MODELS, ids=str)
+def test_the_total_is_the_log_determinant_of_the_policys_model(question):
+    study = new_study(told=rows(), **question)
     model_of_policy = Chooser(study._now(), study._state.policy).model
     assert study.worth().information == pytest.approx(model_of_policy.tally[LOG_DET], rel=1e-9)
 

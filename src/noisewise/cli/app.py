@@ -10,6 +10,7 @@ from noisewise.cli import insight, judging, keeping, measuring
 from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
+from noisewise.cli.modelling import switch
 from noisewise.cli.paper import paper
 from noisewise.cli.policies import policies
 from noisewise.cli.simulate import simulate
@@ -51,6 +52,7 @@ app.command()(insight.plan)
 app.command()(insight.worth)
 app.command()(insight.slot)
 app.command()(insight.report)
+app.command()(switch)
 app.command()(measuring.void)
 app.command(context_settings=measuring.NUMBERS)(measuring.amend)
 app.command()(measuring.fail)

@@ -19,6 +19,7 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.study.analysis import Analysis
 from noisewise.study.fit import Fit
+from noisewise.study.modelling import DEVIATION
 
 #: How much too large a span is thought to be at most, before and after there are measurements.
 GENEROUS, AT_MOST = 10.0, 300.0
@@ -46,7 +47,7 @@ def draw_worlds(analysis: Analysis, count: int, rng: np.random.Generator, span: 
         span: By how much options differ at most; None if nobody said so.
     """
     fit = analysis.certified if not analysis.sigmas.waiting else analysis.estimates
-    if fit.ridge and fit.own.any():
+    if analysis.state.model.model == DEVIATION:
         return _as_fitted(fit, count, rng)
     if fit.ridge:
         return _linear(analysis, fit, count, rng, span)
@@ -54,7 +55,7 @@ def draw_worlds(analysis: Analysis, count: int, rng: np.random.Generator, span: 
 
 
 def _as_fitted(fit: Fit, count: int, rng: np.random.Generator) -> Floats:
-    """A model that has a prior of its own."""
+    """The model with deviations, whose size says how far options are apart."""
     k = fit.loads.shape[1]
     root = np.linalg.cholesky(fit.covariance[:k, :k])
     worlds = fit.means + np.sqrt(fit.own) * rng.standard_normal((count, fit.own.size))

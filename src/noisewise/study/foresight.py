@@ -19,6 +19,7 @@ from noisewise.study.certifying import recommend
 from noisewise.study.choosing import Chooser, unit_of
 from noisewise.study.error_bars import KNOWN
 from noisewise.study.measurements import KINDS, NOBODY, Codes, Columns
+from noisewise.study.sizes import Sizes
 from noisewise.study.state import State
 
 #: By which part of all measurements so far one stride may grow them.
@@ -36,11 +37,17 @@ UNIT_OFF = 1.2
 
 
 class Foreseen(Analysis):
-    """The study with other measurements than those it has."""
+    """The study with other measurements than those it has; sizes of deviations and scatter are given."""
 
-    def __init__(self, state: State, columns: Columns) -> None:
+    def __init__(self, state: State, columns: Columns, sizes: Sizes) -> None:
         super().__init__(state)
         self.columns = columns
+        self._sizes = sizes
+
+    @property
+    def sizes(self) -> Sizes:
+        """As they are now: estimating them afresh would take as long as many fits."""
+        return self._sizes
 
 
 def with_more(columns: Columns, plus: Codes, value: Floats, sigma: Floats, block: str) -> Columns:
@@ -113,6 +120,7 @@ class Question(NamedTuple):
 
     state: State
     columns: Columns  # condensed
+    sizes: Sizes
     reference: Reference
     centre: float
     chooser: Chooser
@@ -140,11 +148,13 @@ def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int) -> Question
     return Question(
         state=analysis.state,
         columns=columns,
+        # Extra scatter is in the condensed error bars already, and in the menu's.
+        sizes=Sizes(deviation=analysis.sizes.deviation),
         reference=reference_of(analysis),
         centre=analysis.sums.centre,
         chooser=Chooser(analysis, analysis.state.policy),
         told=(analysis.columns.plus[some], analysis.sigmas.estimated[some]),
-        menu=menu,
+        menu=menu._replace(sigma=np.hypot(menu.sigma, analysis.sizes.extra_scatter)),
         eps=eps,
         most=most,
         costs=np.ones(analysis.n) if costs is None else np.array(costs),
@@ -264,7 +274,7 @@ class Path:
             np.array(self._sigma),
             question.reference.name,
         )
-        return Foreseen(question.state, columns)
+        return Foreseen(question.state, columns, question.sizes)
 
     def _look(self) -> None:
         """What the certificate would say now, and whom the study would ask for."""
@@ -275,7 +285,7 @@ class Path:
         if found is not None and state.features is None:
             self._allowed = state.allowed() & found.candidates
             self._crowded = bool(self._allowed.sum() > CROWD)
-        if state.specification.span is None and self._plus:
+        if state.model.span is None and self._plus:
             off = unit_of(foreseen) / self._chooser.unit
             if not 1.0 / UNIT_OFF < off < UNIT_OFF:
                 self._begin_afresh(foreseen)

@@ -28,21 +28,20 @@ class _Books:
         level = columns.minus < 0
         named = [code for code in np.unique(columns.block[level]) if columns.blocks[code] != NO_BLOCK]
         compared = np.unique(np.concatenate([columns.plus[~level], columns.minus[~level]]))
-        self.loads: dict[int, Floats] = {}
-        if features is None:
-            self.own = np.ones(analysis.n)
-            self.own[compared] = 0.0
-            shared = 0
-            self.size = len(named) + compared.size
-            for place, option in enumerate(compared, start=len(named)):
-                self.loads[int(option)] = np.eye(1, self.size, place)[0]
-        else:
-            self.own = np.zeros(analysis.n)
-            shared = features.shape[1] + 1
-            self.size = shared + len(named)
-        self._features = features
+        # What an option has for itself: all of its value, its deviation, or nothing.
+        alone = 1.0 if features is None else analysis.sizes.deviation / unit_of(analysis)
+        self.own = np.full(analysis.n, alone**2)
+        self.own[compared] = 0.0  # these sit in the border
+        shared = 0 if features is None else features.shape[1] + 1
+        seats = compared.size if alone > 0.0 else 0
+        self.size = shared + len(named) + seats
+        self._features, self._alone = features, alone
+        self._seats = {
+            int(option): self.size - seats + place for place, option in enumerate(compared[:seats])
+        }
         self.places = {int(code): shared + place for place, code in enumerate(named)}
         self.root = np.eye(self.size)
+        self.loads: dict[int, Floats] = {}
 
     def load(self, option: int) -> Floats:
         """How an option depends on what is shared, (size,)."""
@@ -51,6 +50,8 @@ class _Books:
             if self._features is not None:
                 dim = self._features.shape[1]
                 load[:dim], load[dim] = self._features[option], 1.0
+            if option in self._seats:
+                load[self._seats[option]] = self._alone
             self.loads[option] = load
         return self.loads[option]
 

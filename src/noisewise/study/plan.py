@@ -151,7 +151,7 @@ def make_plan(
 ) -> Plan:
     """Check what is asked, and simulate every way of going on."""
     eps = _read_eps(analysis, eps)
-    span = analysis.specification.span if span is None else check_positive("span", span)
+    span = analysis.state.model.span if span is None else check_positive("span", span)
     count, most = check_count("paths", paths, least=2), check_count("most", most)
     if noise is not None and menu is not None:
         raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")

@@ -133,7 +133,7 @@ def _about(findings: Findings) -> str:
     word = "largest" if specification.goal == "max" else "smallest"
     at = datetime.fromtimestamp(findings.at, UTC)
     return (
-        f"The {word} of {findings.certificate.n_options:,} options, {specification.model} model, "
+        f"The {word} of {findings.certificate.n_options:,} options, {findings.analysis.state.model}, "
         f"{findings.certificate.n_measurements:,} measurements, {findings.under_way} under way. "
         f"Written {at:%Y-%m-%d %H:%M} UTC by noisewise {__version__}."
     )
@@ -272,10 +272,11 @@ def _listed(page: _Page, findings: Findings) -> None:
 
 
 def _made(page: _Page, findings: Findings) -> None:
-    specification, policy = findings.analysis.specification, findings.analysis.state.policy
+    specification, state = findings.analysis.specification, findings.analysis.state
+    policy, model = state.policy, state.model
     rows = {
         "question": f"goal {specification.goal}, eps {specification.eps}, "
-        f"confidence {specification.confidence}, span {specification.span}, model {specification.model}",
+        f"confidence {specification.confidence}, span {model.span}, {model}",
         "policy": f"{policy.name} of noisewise {policy.version}, {json.dumps(policy.options)}",
         "seed of the study": str(specification.seed),
         "study made with": f"noisewise {specification.version}",

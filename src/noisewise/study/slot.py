@@ -193,7 +193,7 @@ class _Filler:
         expected = float(analysis.estimates.means[option]) + reference.zero + analysis.sums.centre
         value = np.array([analysis.specification.sign * expected])
         columns = with_more(analysis.columns, np.array([option]), value, np.array([sigma]), reference.name)
-        return Foreseen(analysis.state, columns)
+        return Foreseen(analysis.state, columns, analysis.sizes)
 
 
 def _rival(analysis: Analysis, found: Recommended) -> int | None:

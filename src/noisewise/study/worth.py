@@ -144,7 +144,8 @@ def look_places(learnt: Floats, most: int) -> Codes:
 def bound_after(analysis: Analysis, count: int) -> float:
     """The bound when the first so many measurements had come in, a misfit apart; NaN if there was none."""
     columns = analysis.columns
-    first = Foreseen(analysis.state, columns.select(np.arange(columns.value.size) < count))
+    some = columns.select(np.arange(columns.value.size) < count)
+    first = Foreseen(analysis.state, some, analysis.sizes)
     found = recommend(first)
     return math.nan if found is None or math.isinf(found.bound) else found.bound
 
