@@ -49,7 +49,7 @@ def test_worth(store, tmp_path):
     assert content["groups"] is None
     groups = plain("worth", store, "--by", "instrument")["groups"]
     assert {row["instrument"] for row in groups} == {"probe", "beam"}
-    assert "beam: 1 measurements" in run("worth", store, "--by", "instrument").stdout
+    assert "beam: 1 measurement, " in run("worth", store, "--by", "instrument").stdout
     out = tmp_path / "ledger.csv"
     assert f"Wrote {out}." in run("worth", store, "-o", out).stdout.replace("\n", "")
     assert pl.read_csv(out)["id"].to_list() == ["m-1", "m-2", "m-3", "m-4"]

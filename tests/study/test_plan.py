@@ -7,9 +7,9 @@ import pytest
 
 import noisewise as nw
 from noisewise.core.randomness import generator
-from noisewise.study import foresight
+from noisewise.study import paths as ahead
 from noisewise.study.beliefs import draw_worlds
-from noisewise.study.foresight import Menu, Path, ask_ahead
+from noisewise.study.paths import Menu, Path, ask_ahead
 
 
 def told_study(model="independent", n=6, **question):
@@ -34,8 +34,8 @@ def test_strides_take_as_many_measurements_as_single_steps(model, monkeypatch):
     study = told_study(model, eps=0.3)
     worlds = draw_worlds(study._now(), 16, np.random.default_rng(3), 5.0)
     strides = counts_of(study, worlds)
-    monkeypatch.setattr(foresight, "STRIDE", 0.0)
-    monkeypatch.setattr(foresight, "RENEWED", 0.0)
+    monkeypatch.setattr(ahead, "STRIDE", 0.0)
+    monkeypatch.setattr(ahead, "RENEWED", 0.0)
     steps = counts_of(study, worlds)
     open_races = (strides > 20) | (steps > 20)
     assert open_races.sum() >= 6

@@ -91,7 +91,7 @@ def test_a_browser_draws_every_chart_and_asks_for_nothing(page, tmp_path):
 
 def test_ten_thousand_measurements_stay_small(tmp_path):
     study = told_study(10_000, n=50)
-    path = study.report(tmp_path / "large.html")
+    path = study.report(tmp_path / "large.html", plan=study.plan(paths=2))
     assert path.stat().st_size < 3_000_000
     text = path.read_text("utf-8")
     assert "of 10,000 measurements: those that taught most" in text
@@ -117,7 +117,9 @@ def test_withheld_and_waiting_studies_have_a_page(tmp_path):
     for value in (0.0, 10.0, 20.0):
         study.tell(option="A", value=value, se=0.1)
         study.tell(option="B", value=value, se=0.1)
-    assert "withheld" in study.report(tmp_path / "withheld.html").read_text("utf-8")
+    page = study.report(tmp_path / "withheld.html", plan=study.plan(paths=2)).read_text("utf-8")
+    assert "Certificate withheld" in page
+    assert "the plan assumes that it fits" in page
     waiting = nw.create_study(options=["A", "B"], eps=0.1)
     waiting.tell(option="A", value=1.0)
     assert "Study study" in waiting.report(tmp_path / "waiting.html").read_text("utf-8")

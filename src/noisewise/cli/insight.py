@@ -1,7 +1,7 @@
 """Looking ahead and back: ``plan worth slot report``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -67,16 +67,8 @@ def worth(
         "groups": None if groups is None else groups.to_dicts(),
         "written": [str(out)] if out else [],
     }
-    words = str(found).splitlines() if groups is None else [found.sentence, *_in_words(groups, str(by))]
+    words = str(found).splitlines() if groups is None else [found.sentence, *found.lines_by(str(by))]
     say_report("worth", opened, json, content, [*words, *([f"Wrote {out}."] if out else [])])
-
-
-def _in_words(groups: Any, by: str) -> list[str]:
-    return [
-        f"  {row[by] or f'no {by}'}: {row['measurements']:,} measurements, "
-        f"{row['precision_share']:.1%} of the precision, {row['share']:.1%} of what was learnt"
-        for row in groups.to_dicts()
-    ]
 
 
 def slot(

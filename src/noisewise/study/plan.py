@@ -1,18 +1,19 @@
 """How many more measurements until the bound is small enough: the study, simulated forward many times."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from noisewise.core.checks import as_float, check_count, check_number, check_positive, check_sigma
+from noisewise.core.checks import check_count, check_positive
 from noisewise.core.model import Floats
 from noisewise.core.randomness import check_seed, generator
 from noisewise.study.analysis import Analysis
 from noisewise.study.beliefs import draw_worlds
-from noisewise.study.foresight import Menu, Outcome, Path, ask_ahead
+from noisewise.study.menus import Noise, Priced, by_cost, by_share
+from noisewise.study.paths import Menu, Outcome, Path, ask_ahead
 from noisewise.study.show import as_html, number
 
 #: Worlds that are drawn, and how few will do when each takes long.
@@ -20,13 +21,8 @@ MOST_PATHS, LEAST_PATHS = 60, 12
 #: Work for all forecasts of a plan, in milliseconds of a usual machine. Counted, not measured, so that the
 #: same study always gives the same plan.
 WORK = 5000.0
-#: Levels that are told apart when the noise so far is taken for the noise to come.
-USUAL_LEVELS = 8
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
-
-Noise = float | Sequence[float] | Sequence[tuple[float, float]] | Mapping[float, float]
-Priced = Sequence[tuple[float, float]] | Mapping[float, float]
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,7 @@ def make_plan(
     count, most = check_count("paths", paths, least=2), check_count("most", most)
     if noise is not None and menu is not None:
         raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")
-    ways = _by_cost(menu) if menu is not None else _by_share(analysis, noise, compare)
+    ways = by_cost(menu) if menu is not None else by_share(analysis, noise, compare)
     rng = generator(check_seed(seed), "plan", 0)
     worlds = draw_worlds(analysis, count, rng, span)
     made = [
@@ -234,79 +230,6 @@ def _read_eps(analysis: Analysis, eps: float | None) -> float:
     if wanted is None:
         raise ValueError("`eps` must be given: this study has none, and a plan needs to know what is enough.")
     return wanted
-
-
-def _by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, Menu]]:
-    """The levels with their shares; and without the quietest, if there are several."""
-    sigma, share = _usual(analysis) if noise is None else _read_noise(noise)
-    whole = Menu(sigma, share / share.sum(), np.ones(sigma.size))
-    if noise is None:
-        return [("as it was so far", whole)]
-    if sigma.size == 1 or not compare:
-        return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
-    rest = np.arange(sigma.size) != np.argmin(sigma)
-    without = Menu(sigma[rest], share[rest] / share[rest].sum(), np.ones(sigma.size - 1))
-    return [("with all levels", whole), (f"without sigma = {sigma.min():g}", without)]
-
-
-def _by_cost(menu: Priced) -> list[tuple[str, Menu]]:
-    """Every level alone, and the mix that takes the best level for every measurement."""
-    pairs = _pairs("menu", menu, "(sigma, cost)")
-    sigma = _sigmas([first for first, _ in pairs])
-    cost = np.array([check_positive("cost", second) for _, second in pairs])
-    alone = [
-        (f"sigma = {sigma[k]:g} alone", Menu(sigma[[k]], np.ones(1), cost[[k]])) for k in range(sigma.size)
-    ]
-    return alone if sigma.size == 1 else [*alone, ("a mix", Menu(sigma, None, cost))]
-
-
-def _read_noise(noise: Noise) -> tuple[Floats, Floats]:
-    if isinstance(noise, Mapping) or (
-        isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], Sequence)
-    ):
-        pairs = _pairs("noise", noise, "(sigma, share)")
-        return _sigmas([first for first, _ in pairs]), np.array(
-            [check_positive("share", second) for _, second in pairs]
-        )
-    single = noise if isinstance(noise, Sequence) else [noise]
-    if not len(single):
-        raise ValueError("`noise` must have at least one level; got none.")
-    return _sigmas(list(single)), np.ones(len(single))
-
-
-def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
-    rows = list(given.items()) if isinstance(given, Mapping) else list(given)
-    if not rows:
-        raise ValueError(f"`{name}` must have at least one level; got none.")
-    for row in rows:
-        if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 2:
-            raise ValueError(f"`{name}` must be pairs {form}; got {row!r}.")
-    return [(as_float(name, first), check_number(name, second)) for first, second in rows]
-
-
-def _sigmas(levels: Sequence[Any]) -> Floats:
-    sigma = np.array([check_sigma(level) for level in levels])
-    if np.unique(sigma).size < sigma.size:
-        raise ValueError(f"every noise level must be named once; got {', '.join(f'{s:g}' for s in sigma)}.")
-    return sigma
-
-
-def _usual(analysis: Analysis) -> tuple[Floats, Floats]:
-    """The noise so far, in a few levels of equally many measurements each, with the precision they had."""
-    sigma = np.sort(analysis.sigmas.estimated)
-    if not sigma.size:
-        raise ValueError(
-            "`noise` must say how noisy measurements will be, such as noise=0.3 or "
-            "noise=[(0.3, 0.9), (0.03, 0.1)] with shares: nothing was measured yet."
-        )
-    distinct, counts = np.unique(sigma, return_counts=True)
-    if distinct.size <= USUAL_LEVELS:
-        return distinct, counts.astype(np.float64)
-    parts = np.array_split(sigma, USUAL_LEVELS)
-    return (
-        np.array([np.mean(part**-2.0) ** -0.5 for part in parts]),
-        np.array([float(part.size) for part in parts]),
-    )
 
 
 def _to(low: float, high: float) -> str:

@@ -20,7 +20,7 @@ from noisewise.core.version import __version__
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check
-from noisewise.study.intervals import comparison
+from noisewise.study.intervals import draw
 from noisewise.study.plan import Plan
 from noisewise.study.plots import course_of, draw_bound, draw_plan, draw_residuals, draw_worth
 from noisewise.study.worth import Worth
@@ -140,25 +140,10 @@ def _about(findings: Findings) -> str:
 
 
 def _certified(page: _Page, findings: Findings, most: int) -> None:
-    from noisewise.charts import intervals_per_option
-
     certificate, analysis = findings.certificate, findings.analysis
     parts = [_list(certificate.notes)] if certificate.notes else []
     if certificate.option is not None and not analysis.sigmas.waiting:
-        finite = np.isfinite(certificate.bound)
-        frame = comparison(analysis, certificate)
-        parts.append(
-            page.chart(
-                "intervals",
-                lambda: intervals_per_option(
-                    frame,
-                    recommended=certificate.option,
-                    bound=certificate.bound if finite else None,
-                    goal="max" if certificate.goal == "max" else "min",
-                    most=most,
-                ),
-            )
-        )
+        parts.append(page.chart("intervals", lambda: draw(analysis, certificate, most)))
         parts.append(
             '<p class="soft">A bar says how far the difference to the recommended option can be off: an '
             "option whose bar reaches beyond the recommended estimate may still be better.</p>"

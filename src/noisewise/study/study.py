@@ -19,7 +19,8 @@ from noisewise.study.check import Check, check_fit
 from noisewise.study.choosing import Chooser
 from noisewise.study.intervals import draw
 from noisewise.study.logs import write_log
-from noisewise.study.plan import MOST_PATHS, Noise, Plan, Priced, make_plan
+from noisewise.study.menus import Noise, Priced
+from noisewise.study.plan import MOST_PATHS, Plan, make_plan
 from noisewise.study.plots import Plots
 from noisewise.study.show import as_html, number
 from noisewise.study.slot import Slot, fill_slots
@@ -421,20 +422,30 @@ class Study:
             plan: What `plan` returned; default: with the noise so far.
             most: Options in the chart of intervals.
         """
-        from noisewise.study.report import Findings, make_page
+        from noisewise.study.report import make_page
 
         target = Path(path)
         if target.suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"`path` must end in .html; got {str(path)!r}.")
-        certificate = self.certificate()
+        with written_whole(target) as draft:
+            draft.write_text(make_page(self._findings(plan), check_count("most", most)), encoding="utf-8")
+        return target
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""
+        write_log(self._storage, self.name, path)
+
+    def _findings(self, plan: Plan | None) -> Any:
+        from noisewise.study.report import Findings
+
         planned: Plan | str
         try:
             planned = self.plan() if plan is None else plan
         except ValueError as reason:
             planned = f"There is no plan: {reason}"
-        findings = Findings(
+        return Findings(
             analysis=self._now(),
-            certificate=certificate,
+            certificate=self.certificate(),
             check=self.check(),
             worth=self.worth(),
             plan=planned,
@@ -444,14 +455,6 @@ class Study:
             under_way=len(self.pending),
             at=self._clock(),
         )
-        content = make_page(findings, check_count("most", most))
-        with written_whole(target) as draft:
-            draft.write_text(content, encoding="utf-8")
-        return target
-
-    def export(self, path: str | PathLike[str]) -> None:
-        """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""
-        write_log(self._storage, self.name, path)
 
     def _close(self, kind: str, job: Job | str, reason: str | None) -> None:
         def closed(news: list[Event]) -> Happened:

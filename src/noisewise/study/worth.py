@@ -14,7 +14,7 @@ from noisewise.study.certifying import recommend
 from noisewise.study.foresight import Foreseen
 from noisewise.study.ledger import information
 from noisewise.study.measurements import Codes
-from noisewise.study.show import as_html, number, percent
+from noisewise.study.show import as_html, counted, number, percent
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
 QUIET = 0.5
@@ -50,6 +50,14 @@ class Worth:
             .sort("share", descending=True, maintain_order=True)
         )
 
+    def lines_by(self, what: str) -> list[str]:
+        """The same in words."""
+        return [
+            f"  {row[what] or f'no {what}'}: {counted(row['measurements'], 'measurement')}, "
+            f"{row['precision_share']:.1%} of the precision, {row['share']:.1%} of what was learnt"
+            for row in self.by(what).to_dicts()
+        ]
+
     @property
     def sentence(self) -> str:
         """What unequal error bars are worth."""
@@ -79,12 +87,7 @@ class Worth:
             )
         for what in ("instrument", "block"):
             if self.ledger[what].is_not_null().any():
-                lines.append(f"By {what}:")
-                lines += [
-                    f"  {row[what] or f'no {what}'}: {row['measurements']:,} measurements, "
-                    f"{row['precision_share']:.1%} of the precision, {row['share']:.1%} of what was learnt"
-                    for row in self.by(what)[:SHOWN].to_dicts()
-                ]
+                lines += [f"By {what}:", *self.lines_by(what)[:SHOWN]]
         return "\n".join(lines)
 
     __repr__ = __str__
