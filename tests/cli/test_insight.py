@@ -65,7 +65,7 @@ def test_slot(store):
 
 def test_report(store, tmp_path):
     out = tmp_path / "page.html"
-    content = plain("report", store, "--out", out, "--noise", "0.4")
+    content = plain("report", store, "--out", out, "--noise", "0.05")
     assert content["written"] == [str(out)]
     assert content["sentence"] in out.read_text("utf-8")
 

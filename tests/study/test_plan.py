@@ -32,16 +32,16 @@ def counts_of(study, worlds, sigma=0.6):
 @pytest.mark.parametrize("model", ["independent", "linear"])
 def test_strides_take_as_many_measurements_as_single_steps(model, monkeypatch):
     study = told_study(model, eps=0.3)
-    worlds = draw_worlds(study._now(), 16, np.random.default_rng(3), 5.0)
+    worlds = draw_worlds(study._now(), 12, np.random.default_rng(3), 5.0)
     strides = counts_of(study, worlds)
     monkeypatch.setattr(ahead, "STRIDE", 0.0)
     monkeypatch.setattr(ahead, "RENEWED", 0.0)
     steps = counts_of(study, worlds)
     open_races = (strides > 20) | (steps > 20)
-    assert open_races.sum() >= 6
+    assert open_races.sum() >= 4
     ratios = np.log(strides[open_races] / steps[open_races])
-    # Two runs in one world differ by about 0.5 (standard deviation): the mean of 6 by 0.2.
-    assert abs(ratios.mean()) < 0.6
+    # Two runs in one world differ by about 0.5 (standard deviation): the mean of 4 by 0.25.
+    assert abs(ratios.mean()) < 0.7
 
 
 def test_the_forward_simulation_takes_as_long_as_studies_do():
@@ -61,7 +61,7 @@ def test_the_forward_simulation_takes_as_long_as_studies_do():
 
 
 def test_a_quiet_level_helps_and_the_plan_says_how_much():
-    plan = told_study().plan(noise=[(0.6, 0.9), (0.06, 0.1)], paths=24)
+    plan = told_study().plan(noise=[(0.6, 0.9), (0.06, 0.1)], paths=12)
     assert plan.low <= plan.median <= plan.high
     assert plan.without_quiet.median > plan.median
     assert plan.without_quiet.name == "without sigma = 0.06"
@@ -82,9 +82,9 @@ def test_the_same_study_gives_the_same_plan_and_nothing_is_written():
 
 def test_smaller_eps_and_larger_noise_take_longer():
     study = told_study()
-    usual = study.plan(noise=0.6, paths=16).median
-    assert study.plan(noise=0.6, eps=0.2, paths=16).median > usual
-    assert study.plan(noise=1.2, paths=16).median > 2 * usual
+    usual = study.plan(noise=0.6, paths=7).median
+    assert study.plan(noise=0.6, eps=0.2, paths=7).median > usual
+    assert study.plan(noise=1.2, paths=7).median > 2 * usual
 
 
 def test_before_the_first_measurement():
@@ -100,11 +100,11 @@ def test_before_the_first_measurement():
 
 
 def test_deviations_and_extra_scatter_take_longer():
-    plain = told_study("linear", n=12)
+    plain = told_study("linear", n=12).plan(noise=0.4, paths=5).median
     deviating = told_study("linear+deviation", n=12, deviation=0.3)
-    assert deviating.plan(noise=0.4, paths=10).median > plain.plan(noise=0.4, paths=10).median
+    assert deviating.plan(noise=0.4, paths=5).median > plain
     scattered = told_study("linear", n=12, extra_scatter=0.8)
-    assert scattered.plan(noise=0.4, paths=10).median > 2 * plain.plan(noise=0.4, paths=10).median
+    assert scattered.plan(noise=0.4, paths=5).median > 2 * plain
 
 
 def test_what_is_certified_already_takes_nothing():
