@@ -245,7 +245,8 @@ def _listed(page: _Page, findings: Findings) -> None:
     options = options.with_columns(
         may_be_best=pl.when("may_be_best").then(pl.lit("yes")).otherwise(pl.lit("no"))
     )
-    page.section("The options", _table(options, _OPTIONS, "options, the best estimates first", first=True))
+    listed = _table(options, _OPTIONS, "options", first=True)
+    page.section("The options", _folded("Estimates, the best first", listed))
     ledger = findings.worth.ledger.select("id", "share", "bound_after")
     told = findings.measurements.join(ledger, on="id", how="left", maintain_order="left")
     short = pl.col("body").str.slice(0, 160)

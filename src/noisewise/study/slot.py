@@ -123,7 +123,7 @@ class _Filler:
         scores, rival = self._scores(sigma / unit, allowed)
         prices = np.ones(allowed.size) if self._costs is None else self._costs
         option = self._best(np.where(allowed, scores / prices, -np.inf), prices, sigma)
-        width = float(chooser.model.squared_widths[option]) * unit**2
+        error = self._error(option)
         before = self._found
         if self._budget is not None and self._costs is not None:
             self._budget -= float(self._costs[option])
@@ -133,14 +133,23 @@ class _Filler:
             option=state.ids[option],
             cost=None if self._costs is None else float(self._costs[option]),
             usual=None if self._usual is None else (self._usual / sigma) ** 2,
-            information=math.log1p(width / sigma**2),
-            se_before=math.sqrt(width),
-            se_after=(1.0 / width + sigma**-2.0) ** -0.5,
+            information=math.log1p((error / sigma) ** 2),
+            se_before=error,
+            se_after=(error**-2.0 + sigma**-2.0) ** -0.5,
             bound_before=_finite(before),
             bound_after=_finite(self._found),
             rival=None if rival is None else state.ids[rival],
             recommended=None if before is None else state.ids[before.option],
         )
+
+    def _error(self, option: int) -> float:
+        """The standard error of an option's value; before anything is known, that of the policy's prior."""
+        analysis, chooser = self._now, self._chooser
+        if analysis.columns.value.size and analysis.estimates.group[option] >= 0:
+            error = math.sqrt(float(analysis.estimates.variances()[option]))
+            if 0.0 < error < math.inf:
+                return error
+        return math.sqrt(float(chooser.model.squared_widths[option])) * chooser.unit
 
     def _best(self, scores: Floats, prices: Floats, sigma: float) -> int:
         """Of those with the best scores, the one that is expected to lower the bound most per cost."""
