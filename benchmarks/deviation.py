@@ -31,10 +31,11 @@ def deviating(
     true: float = 0.3,
     with_blocks: bool = False,
     extra: Any = None,
+    n: int = 15,
     before: int = 0,
 ) -> Any:
-    """Fifteen options in two features with deviations; ``before`` measurements are there from the start."""
-    n, names = 15, [f"o{k}" for k in range(15)]
+    """Options in two features with deviations; ``before`` measurements are there from the start."""
+    names = [f"o{k}" for k in range(n)]
     features = rng.normal(size=(n, 2))
     values = features @ rng.normal(size=2) * 0.5 + 7.0
     span = float(np.ptp(values)) * 1.3 + 6.0 * true
@@ -67,6 +68,7 @@ WORLDS: dict[str, tuple[World, bool]] = {
     "size stated, blocks": (partial(deviating, with_blocks=True), False),
     "large deviations, stated": (partial(deviating, true=1.0), False),
     "extra scatter stated, too": (partial(deviating, extra=0.3), False),
+    "size estimated, 40 options": (partial(deviating, size="estimate", n=40, before=80), False),
 }
 
 

@@ -32,7 +32,7 @@ def fit_mixed(features: Floats, sums: Sums, deviation: float, ridge: float) -> F
     rows, present = gather_rows(features, sums)
     gone = eliminate(rows, deviation)
     free, rank = least_squares(gone.precision, gone.right)
-    offsets, offset_precision = np.zeros(len(sums.blocks)), np.zeros(len(sums.blocks))
+    offsets = np.zeros(len(sums.blocks))
     residuals, penalty = leave(gone, features, sums, present, free)
     precision = gone.precision.copy()
     precision[np.arange(dim), np.arange(dim)] += ridge

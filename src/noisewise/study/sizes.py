@@ -208,6 +208,8 @@ def estimate_both(likelihood: Likelihood) -> tuple[float, float]:
 
     alone = estimate_one(lambda size: likelihood(size, 0.0), likelihood.tried)
     scatter = estimate_one(lambda size: likelihood(alone, size), likelihood.tried)
+    if scatter == 0.0:
+        return alone, 0.0
     without = estimate_one(lambda size: likelihood(0.0, size), likelihood.tried)
     least = float(likelihood.tried[0])
     start = np.log([max(alone, least), max(scatter, least)])
