@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.checks import check_positive, check_sigma
-from noisewise.core.model import Floats, difference_covariances
+from noisewise.core.model import Floats, squared_covariances
 from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
 from noisewise.study.certifying import Recommended, recommend
@@ -187,8 +187,8 @@ class _Filler:
             unknown = fit.group < 0 if self._now.columns.value.size else np.ones(widths.size, dtype=bool)
             taught = np.log1p(widths / sigma**2)
             return (np.where(unknown, taught, 0.0) if (unknown & allowed).any() else taught), None
-        covariances = difference_covariances(model, rival, found.option)
-        return np.asarray(covariances**2 / (sigma**2 + widths)), rival
+        squares = squared_covariances(model, np.array([rival]), found.option, np.ones(1))
+        return np.asarray(squares / (sigma**2 + widths)), rival
 
     def _expect(self, option: int, sigma: float) -> None:
         """Take a measurement as if it had come out as expected."""
