@@ -79,7 +79,8 @@ def rows(studies: int = STUDIES) -> list[Row]:
             share = float(np.mean([inside(one) for one in planned]))
             ratio = float(np.median([one.taken / max(1.0, one.median) for one in planned]))
             detail = f"{len(planned)} studies, {model}, planned after {first}; taken/median {ratio:.2f}"
-            made.append(Row("plan: realised number inside the 80 % band", share, "", 0.7, True, detail))
+            # Fifty studies scatter by 0.06 around their share; what must hold is said of all together.
+            made.append(Row("plan: realised number inside the 80 % band", share, "", 0.6, True, detail))
             every += planned
     share = float(np.mean([inside(one) for one in every]))
     made.append(Row("plan: inside the band, all studies", share, "", 0.7, True, f"{len(every)} studies"))
