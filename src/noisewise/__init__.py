@@ -75,7 +75,10 @@ if TYPE_CHECKING:
     from noisewise.study import Job as Job
     from noisewise.study import Measurement as Measurement
     from noisewise.study import MemoryStorage as MemoryStorage
+    from noisewise.study import Plan as Plan
+    from noisewise.study import Slot as Slot
     from noisewise.study import Study as Study
+    from noisewise.study import Worth as Worth
     from noisewise.study import backup_store as backup_store
     from noisewise.study import create_study as create_study
     from noisewise.study import load_study as load_study
@@ -102,6 +105,7 @@ __all__ = [
     "Measurement",
     "MemoryStorage",
     "Pairs",
+    "Plan",
     "Policy",
     "Polytope",
     "Product",
@@ -111,8 +115,10 @@ __all__ = [
     "Simplex",
     "Simulation",
     "SimulationInterrupted",
+    "Slot",
     "Study",
     "TransductiveDesign",
+    "Worth",
     "adaoful",
     "backup_store",
     "bayes_gap",
@@ -168,6 +174,9 @@ _STUDY = (
     "Job",
     "Measurement",
     "MemoryStorage",
+    "Plan",
+    "Slot",
+    "Worth",
     "Study",
     "backup_store",
     "create_study",

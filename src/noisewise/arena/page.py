@@ -3,14 +3,12 @@
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from noisewise.arena.match import CERTIFIED_AT
 from noisewise.arena.results import Arena
+from noisewise.charts.page import html_table
 from noisewise.core.files import written_whole
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -86,9 +84,9 @@ def write_page(arena: Arena, path: str | PathLike[str], against: str | None = No
         seed=arena.seed,
         against=escape(base),
         certified_at=CERTIFIED_AT,
-        standings=_html(standings, _STANDINGS),
+        standings=html_table(standings, _STANDINGS),
         charts="\n".join(f"<figure>{svg}</figure>" for svg in _drawings(arena, base)),
-        table=_html(arena.table(), _TABLE),
+        table=html_table(arena.table(), _TABLE),
     )
     target = Path(path)
     with written_whole(target) as draft:
@@ -119,16 +117,3 @@ def _drawings(arena: Arena, against: str) -> list[str]:
     from noisewise.charts.save import render
 
     return [render(chart.to_dict(), ".svg").decode() for chart in draw(arena, against)]
-
-
-def _html(frame: "pl.DataFrame", columns: dict[str, tuple[str, str]]) -> str:
-    head = "".join(f"<th>{escape(title)}</th>" for title, _ in columns.values())
-    rows = []
-    for row in frame.iter_rows(named=True):
-        cells = [
-            f"<td{' class=name' if isinstance(row[name], str) else ''}>"
-            f"{'-' if row[name] is None else escape(form.format(row[name]))}</td>"
-            for name, (_, form) in columns.items()
-        ]
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

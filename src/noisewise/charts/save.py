@@ -26,17 +26,22 @@ _PAGE = """<!DOCTYPE html>
 </head>
 <body>
 <div id="chart" role="img" aria-label="{label}"></div>
-<script type="module">
-{library}
-vegaEmbed("#chart", {specification}, {{
-  mode: "vega-lite",
-  renderer: "svg",
-  actions: {{ export: true, source: false, compiled: false, editor: false }},
-}}).catch(console.error);
-</script>
+{script}
 </body>
 </html>
 """
+
+_SCRIPT = """<script type="module">
+{library}
+const charts = {charts};
+for (const [name, specification] of Object.entries(charts)) {{
+  vegaEmbed("#" + name, specification, {{
+    mode: "vega-lite",
+    renderer: "svg",
+    actions: {{ export: true, source: false, compiled: false, editor: false }},
+  }}).catch(console.error);
+}}
+</script>"""
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | PathLike[str]) -> Path:
@@ -75,11 +80,16 @@ def render(specification: dict[str, Any], suffix: str) -> bytes:
     page = _PAGE.format(
         title=escape(_title(specification)),
         label=escape(description),
-        library=_library(),
-        # A name with "</script>" in it would end the script.
-        specification=json.dumps(specification, allow_nan=False).replace("<", "\\u003c"),
+        script=drawing_script({"chart": specification}),
     )
     return page.encode()
+
+
+def drawing_script(charts: dict[str, dict[str, Any]]) -> str:
+    """A script that draws each chart into the element with its name as id; it needs no network."""
+    # A name with "</script>" in it would end the script.
+    plain = json.dumps(charts, allow_nan=False).replace("<", "\\u003c")
+    return _SCRIPT.format(library=_library(), charts=plain)
 
 
 @functools.cache

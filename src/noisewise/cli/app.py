@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import noisewise
-from noisewise.cli import judging, keeping, measuring
+from noisewise.cli import insight, judging, keeping, measuring
 from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
@@ -48,6 +48,10 @@ app.command()(judging.status)
 app.command()(judging.best)
 app.command()(judging.certify)
 app.command()(judging.check)
+app.command()(insight.plan)
+app.command()(insight.worth)
+app.command()(insight.slot)
+app.command()(insight.report)
 app.command()(switch)
 app.command()(measuring.void)
 app.command(context_settings=measuring.NUMBERS)(measuring.amend)

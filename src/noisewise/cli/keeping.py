@@ -154,7 +154,7 @@ def export(
         if out is None:
             typer.echo(frame.write_csv(), nl=False)
             return
-        _write_table(frame, out)
+        write_table(frame, out)
     report("export", opened, json, {"what": what, "rows": count, "written": str(out)}, f"Wrote {out}.")
 
 
@@ -164,7 +164,8 @@ def _rows(frame: Any) -> Any:
     return [json.loads(line) for line in frame.write_ndjson().splitlines()]
 
 
-def _write_table(frame: Any, path: Path) -> None:
+def write_table(frame: Any, path: Path) -> None:
+    """Write a frame; the suffix says how."""
     from noisewise.core.files import written_whole
 
     writers = {".csv": "write_csv", ".parquet": "write_parquet", ".jsonl": "write_ndjson"}

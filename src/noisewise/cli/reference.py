@@ -52,6 +52,12 @@ in use, or `null`) |
 `notes`, `worst`, `advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`) |
 | `noisewise.switch/1` | `study`, `model`, `deviation`, `extra_scatter` (the sizes in use), `was` (the model \
 before), `certificate` |
+| `noisewise.plan/1` | `study`, `sentence`, `eps`, `confidence`, `bound` (now), `by_cost`, \
+`forecasts` (see below; the first is the one asked for, of a menu the cheapest), `notes` |
+| `noisewise.worth/1` | `study`, `sentence`, `information`, `precision`, `equivalent`, `looks`, \
+`measurements` (the ledger: see below), `groups` (with `--by`), `written` |
+| `noisewise.slot/1` | `study`, `slots`: see below |
+| `noisewise.report/1` | `study`, `sentence`, `written` |
 | `noisewise.void/1` | `study`, `measurement`, `reason` |
 | `noisewise.fail/1` | `study`, `job`, `reason` |
 | `noisewise.release/1` | `study`, `jobs` |
@@ -80,6 +86,14 @@ is [JSON lines](storage.md) |
   `candidates`, `withheld`, `assumptions`, `notes`, `radius`, `n_options`, `n_measurements`, `n_events`,
   `data` (a hash
   of the question and the measurements), `study`, and a `schema` of its own.
+- A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one
+  more than `high`; `null`: more than were simulated), `cost`, `cost_low`, `cost_high`, `levels` (`sigma`,
+  `share`, `cost`) and `paths`, how many futures were simulated.
+- A row of the ledger has `id`, `option`, `minus`, `value`, `sigma`, `block`, `instrument`, `quiet`,
+  `precision`, `precision_share`, `information` (nats), `share`, `bound_before`, `bound_after` (`null`: none,
+  or not looked at); a group the sums, and `measurements`.
+- A slot has `sigma`, `option`, `cost`, `usual` (measurements of the median noise that are worth the same),
+  `information`, `se_before`, `se_after`, `bound_before`, `bound_after`, `rival`, `recommended`.
 - A run has `policy`, `options`, `replications`, `simple_regret`, `standard_error`, `best_found`,
   `cumulative_regret`, `total_precision`, `regret_bound`, `covered`, `rounds`, `stopped_early`: means over the
   replications at the end; `best_found`, `covered` and `stopped_early` are shares. A run of `simulate`

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 #: What a stream is for. The numbers are part of every published result: never change or reuse one.
-PURPOSES = {"instance": 1, "schedule": 2, "noise": 3, "rule": 4, "live": 5, "advice": 6}
+PURPOSES = {"instance": 1, "schedule": 2, "noise": 3, "rule": 4, "live": 5, "advice": 6, "plan": 7}
 
 
 def generator(seed: int, purpose: str, index: int) -> np.random.Generator:

@@ -5,10 +5,13 @@ from noisewise.study.check import Check
 from noisewise.study.creating import create_study, load_study, verify_certificate
 from noisewise.study.logs import backup_store, rebuild_study
 from noisewise.study.opening import migrate_store, open_store
+from noisewise.study.plan import Plan
+from noisewise.study.slot import Slot
 from noisewise.study.state import Job
 from noisewise.study.storage import Event, LogMovedOnError, MemoryStorage, Storage
 from noisewise.study.study import Study
 from noisewise.study.telling import Measurement
+from noisewise.study.worth import Worth
 
 __all__ = [
     "Certificate",
@@ -18,8 +21,11 @@ __all__ = [
     "LogMovedOnError",
     "Measurement",
     "MemoryStorage",
+    "Plan",
+    "Slot",
     "Storage",
     "Study",
+    "Worth",
     "backup_store",
     "create_study",
     "load_study",

@@ -27,7 +27,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     """The certificate at this moment."""
     specification, state = analysis.specification, analysis.state
     check = check_fit(analysis) if check is None else check
-    found = _recommend(analysis)
+    found = recommend(analysis)
     withheld = check.problems if found is not None else ()
     bound = math.inf if found is None or withheld else found.bound
     allowed = state.allowed()
@@ -74,7 +74,7 @@ class Recommended(NamedTuple):
     unconnected: int
 
 
-def _recommend(analysis: Analysis) -> Recommended | None:
+def recommend(analysis: Analysis) -> Recommended | None:
     """Find the option whose largest possible disadvantage is smallest."""
     if not analysis.columns.value.size:
         return None

@@ -11,12 +11,13 @@ from noisewise.study.advice import Advice, advise
 from noisewise.study.analysis import Analysis
 from noisewise.study.deviations import sizes_in_words, standing_rows, unlike_the_others
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE
+from noisewise.study.fit import Fit
 from noisewise.study.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.modelling import DEVIATION, INDEPENDENT, LINEAR
 from noisewise.study.scatter import unequal_scatter
 from noisewise.study.show import as_html, counted, number
 from noisewise.study.sizes import usual_errors
-from noisewise.study.sums import block_places, totals
+from noisewise.study.sums import Sums, block_places, totals
 
 #: A fit this unlikely under the model withholds the certificate.
 SUSPICIOUS = 0.01
@@ -83,7 +84,9 @@ def check_fit(analysis: Analysis) -> Check:
         pooled = sum(pool.freedom for pool in analysis.sigmas.pools if pool.name != WITHOUT_ERROR_BARS)
         reduced = squares / freedom
         p_value, below, expected = _reference(reduced, freedom, pooled)
-        worst = _worst(analysis, columns, sigma, sums.centre, fit.means, fit.offsets, sums.blocks)
+        worst = _worst(
+            analysis, columns, standard_residuals(analysis, columns, sigma, sums, fit), sums.blocks
+        )
         if p_value < SUSPICIOUS:
             advised = advise(analysis)
             advice = advised.switch if advised else {}
@@ -190,21 +193,21 @@ def _likelihood(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[fl
     return -float(np.log(sigma).sum()) - squares / 2.0, squares / freedom
 
 
+def standard_residuals(analysis: Analysis, columns: Columns, sigma: Floats, sums: Sums, fit: Fit) -> Floats:
+    """How many standard errors each measurement lies above what the fit says, large being good, (N,)."""
+    level = columns.minus < 0
+    value = analysis.specification.sign * columns.value - np.where(level, sums.centre, 0.0)
+    fitted = fit.means[columns.plus] - np.where(level, 0.0, fit.means[columns.minus])
+    offset = fit.offsets[block_places(columns, sums.blocks)]
+    return np.asarray((value - fitted - np.where(level, offset, 0.0)) / sigma)
+
+
 def _worst(
-    analysis: Analysis,
-    columns: Columns,
-    sigma: Floats,
-    centre: float,
-    means: Floats,
-    offsets: Floats,
-    blocks: list[str],
+    analysis: Analysis, columns: Columns, residual: Floats, blocks: list[str]
 ) -> tuple[dict[str, Any], ...]:
     """The measurements, options and blocks that fit worst."""
     block = block_places(columns, blocks)
     level = columns.minus < 0
-    value = analysis.specification.sign * columns.value - np.where(level, centre, 0.0)
-    fitted = means[columns.plus] - np.where(level, 0.0, means[columns.minus])
-    residual = (value - fitted - np.where(level, offsets[block], 0.0)) / sigma
     ids = analysis.state.ids
     rows = [
         {"what": "measurement", "name": _name_of(analysis, columns, int(at)), "residual": residual[at]}

@@ -6,6 +6,7 @@ nothing else.
 """
 
 import math
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from noisewise.core.randomness import generator
 from noisewise.core.selection import Mask
 from noisewise.policies.registry import make_policy, rule_named
 from noisewise.policies.rule import FORESEEING, Rule, make_params
+from noisewise.policies.saving import copy_state
 from noisewise.study.analysis import Analysis
 from noisewise.study.deviating import Layout, deviating_options, fill_mixed, layout_of
 from noisewise.study.fit import assemble_border
+from noisewise.study.measurements import Codes
 from noisewise.study.modelling import DEVIATION
 from noisewise.study.specification import PolicyChoice
 from noisewise.study.sums import Sums, block_places, totals
@@ -41,7 +44,7 @@ class Chooser:
 
     def __init__(self, analysis: Analysis, policy: PolicyChoice) -> None:
         self._rule = rule_named(policy.name)
-        self._unit = _unit(analysis)
+        self._unit = unit_of(analysis)
         self._seed = int(policy.options.get("seed", 0))
         sigma = analysis.sigmas.estimated / self._unit
         self._typical = float(np.median(sigma)) if sigma.size else math.nan
@@ -71,6 +74,39 @@ class Chooser:
         draws = generator(self._seed, "live", ask_number).standard_normal(n_draws) if n_draws else np.empty(0)
         return int(self._rule.choose(self._params, self._state, allowed, announced, draws))
 
+    @property
+    def unit(self) -> float:
+        """What the rule counts values in."""
+        return self._unit
+
+    @property
+    def model(self) -> Any:
+        """What the rule knows, in these units."""
+        return self._state.model
+
+    @property
+    def must_know_sigma(self) -> bool:
+        """Whether the rule cannot choose before it knows sigma."""
+        return self._rule.sees_sigma == "before"
+
+    def copy(self) -> "Chooser":
+        """One that learns on its own from here."""
+        twin = copy(self)
+        twin._state = copy_state(self._state)
+        return twin
+
+    def learn(self, option: int, value: float, sigma: float) -> None:
+        """Take in one more measurement; large values are good, and 0 is where the sums are centred."""
+        told = sigma / self._unit if self._rule.sees_sigma != "never" else math.nan
+        self._rule.absorb(self._params, self._state, option, value / self._unit, told)
+
+    def renew(self, options: Codes, sigmas: Floats) -> None:
+        """Keep the model, and let all else follow from these measurements, as at every question."""
+        if self._rule.catch_up is not None:
+            fresh = self._rule.init(self._params)._replace(model=self._state.model)
+            self._rule.catch_up(self._params, fresh, options, sigmas / self._unit)
+            self._state = fresh
+
     def imagine(self, option: int, sigma: float | None) -> None:
         """Take a measurement under way as if it had come out as expected."""
         assumed = self._typical if sigma is None else sigma / self._unit
@@ -79,7 +115,7 @@ class Chooser:
         self._rule.imagine(self._params, self._state, option, assumed)
 
 
-def _unit(analysis: Analysis) -> float:
+def unit_of(analysis: Analysis) -> float:
     """Half the span; without one, half the range of the estimates so far, or eps."""
     specification, fit = analysis.specification, analysis.estimates if analysis.columns.value.size else None
     if analysis.state.model.span is not None:
@@ -95,7 +131,7 @@ def _actions(analysis: Analysis, sums: Sums, rule: Rule) -> ActionSet:
     features, whole = analysis.state.features, rule.catch_up is not None
     layout = layout_of(sums)
     if features is not None and analysis.state.model.model == DEVIATION:
-        deviation = analysis.sizes.deviation / _unit(analysis)
+        deviation = analysis.sizes.deviation / unit_of(analysis)
         return deviating_options(features, deviation, layout if whole else None)
     if features is None:
         if not (whole and sums.has_border):
@@ -158,14 +194,14 @@ def _learn_one_by_one(
     offsets = analysis.estimates.offsets
     columns, unit = analysis.columns, analysis.specification.sign
     if rule.pools:
-        values = sums.value - offsets[sums.block] / _unit(analysis)
+        values = sums.value - offsets[sums.block] / unit_of(analysis)
         weight = totals(sums.plus, sums.weight, analysis.n)
         mean = totals(sums.plus, sums.weight * values, analysis.n)
         for option in np.flatnonzero(weight):
             rule.absorb(params, state, int(option), mean[option] / weight[option], weight[option] ** -0.5)
         return
     block = block_places(columns, sums.blocks)
-    values = (unit * columns.value - sums.centre - offsets[block]) / _unit(analysis)
+    values = (unit * columns.value - sums.centre - offsets[block]) / unit_of(analysis)
     sees = rule.sees_sigma != "never"
     for at in np.lexsort((sigma, values, block, columns.plus)):
         told = float(sigma[at]) if sees else math.nan

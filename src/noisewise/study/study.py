@@ -2,13 +2,15 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, Unpack
 
 import polars as pl
 
 from noisewise.core.checks import check_count, check_positive, check_sigma
+from noisewise.core.files import written_whole
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.certifying import certify
@@ -17,7 +19,11 @@ from noisewise.study.check import Check, check_fit
 from noisewise.study.choosing import Chooser
 from noisewise.study.intervals import draw
 from noisewise.study.logs import write_log
+from noisewise.study.menus import Noise, Priced
+from noisewise.study.plan import MOST_PATHS, Plan, make_plan
+from noisewise.study.plots import Plots
 from noisewise.study.show import as_html, number
+from noisewise.study.slot import Slot, fill_slots
 from noisewise.study.specification import Specification
 from noisewise.study.state import OPEN, Job, State, replay
 from noisewise.study.storage import Event, LogMovedOnError, Storage, to_json
@@ -35,6 +41,7 @@ from noisewise.study.telling import (
     read_many,
     read_told,
 )
+from noisewise.study.worth import MOST_LOOKS, Worth, find_worth
 
 #: Seconds during which others may be faster before a change is given up.
 PATIENCE = 30.0
@@ -319,6 +326,63 @@ class Study:
         self._catch_up()
         return self._judge()[0]
 
+    def plan(
+        self,
+        noise: Noise | None = None,
+        *,
+        menu: Priced | None = None,
+        eps: float | None = None,
+        span: float | None = None,
+        paths: int = MOST_PATHS,
+        most: int = 1_000_000,
+        seed: int = 0,
+        compare: bool = True,
+    ) -> Plan:
+        """How many more measurements until the bound is at most eps, with the study simulated forward.
+
+        Args:
+            noise: How noisy they will be: one sigma, several (equally often), or ``(sigma, share)`` pairs;
+                default: like those so far. With several, the plan also says what happens without the
+                quietest.
+            menu: Instead: ``(sigma, cost)`` pairs to choose from; the plan says which mix is cheapest.
+            eps: Default: the study's.
+            span: By how much options differ at most; default: the study's. Needed only before the first
+                measurements.
+            paths: Futures that are simulated, at most; fewer when each takes long.
+            most: Measurements after which a future is given up.
+            seed: Of the simulation.
+            compare: Whether to say what happens without the quietest level, too.
+        """
+        self._catch_up()
+        certificate = self._judge()[1]
+        return make_plan(
+            self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
+            compare=compare, withheld=certificate.withheld, bound=certificate.bound,
+        )  # fmt: skip
+
+    def worth(self, looks: int = MOST_LOOKS) -> Worth:
+        """What each measurement contributed: precision, what it taught, the bound before and after.
+
+        Args:
+            looks: With more measurements, the bound is computed only after so many of them: those that taught
+                most, and some evenly between.
+        """
+        self._catch_up()
+        return find_worth(self._now(), check_count("looks", looks, least=8))
+
+    def slot(self, sigma: float | Sequence[float], *, budget: float | None = None) -> list[Slot]:
+        """What to do with opportunities whose error bar is known, and what each is worth. Reserves nothing.
+
+        Args:
+            sigma: The standard error of the slot, or of several.
+            budget: What they may cost together, by the catalogue's cost column. Costs always count: the gain
+                is per cost.
+        """
+        self._catch_up()
+        index = self._state.index
+        under_way = [(index[job.option], job.sigma) for job in self._state.open_jobs(self._clock())]
+        return fill_slots(self._now(), sigma, budget, under_way)
+
     def frame(self, what: Frame = "options") -> pl.DataFrame:
         """The measurements, options or events as a polars frame."""
         self._catch_up()
@@ -339,9 +403,58 @@ class Study:
         self._catch_up()
         return draw(self._now(), self._judge()[1], most)
 
+    @property
+    def plot(self) -> Plots:
+        """Charts: ``plot.intervals()``, ``.bound()``, ``.worth()``, ``.residuals()``, ``.plan()``."""
+        return Plots(self)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        plan: Plan | None = None,
+        most: int = 40,
+    ) -> Path:
+        """Write everything as one HTML page that needs no network.
+
+        Args:
+            path: Where to.
+            plan: What `plan` returned; default: with the noise so far.
+            most: Options in the chart of intervals.
+        """
+        from noisewise.study.report import make_page
+
+        target = Path(path)
+        if target.suffix.lower() not in (".html", ".htm"):
+            raise ValueError(f"`path` must end in .html; got {str(path)!r}.")
+        with written_whole(target) as draft:
+            draft.write_text(make_page(self._findings(plan), check_count("most", most)), encoding="utf-8")
+        return target
+
     def export(self, path: str | PathLike[str]) -> None:
         """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""
         write_log(self._storage, self.name, path)
+
+    def _findings(self, plan: Plan | None) -> Any:
+        from noisewise.study.report import Findings
+
+        planned: Plan | str
+        try:
+            planned = self.plan() if plan is None else plan
+        except ValueError as reason:
+            planned = f"There is no plan: {reason}"
+        return Findings(
+            analysis=self._now(),
+            certificate=self.certificate(),
+            check=self.check(),
+            worth=self.worth(),
+            plan=planned,
+            options=self.frame("options"),
+            measurements=self.frame("measurements"),
+            events=self.frame("events"),
+            under_way=len(self.pending),
+            at=self._clock(),
+        )
 
     def _close(self, kind: str, job: Job | str, reason: str | None) -> None:
         def closed(news: list[Event]) -> Happened:

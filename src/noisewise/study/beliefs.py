@@ -1,0 +1,128 @@
+"""What the options' values may be, given the measurements: worlds drawn from the posterior.
+
+The certificate takes options as they come. Looking ahead needs a guess of how far apart they are, or the best
+of many options that were measured once would look far better than it is. So the values (the features'
+weights in the linear model) are normal around a common mean with an unknown spread τ; all sizes of τ on a
+log scale are equally likely at first, and the measurements say which they rather are:
+
+    p(τ | data)  ∝  ∫ p(data | values)·p(values | τ).
+
+Before the first measurement τ comes from `span` alone: options that are spread normally have a range of
+about ``span``, or up to `GENEROUS` times less.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.model import Floats
+from noisewise.study.analysis import Analysis
+from noisewise.study.fit import Fit
+from noisewise.study.modelling import DEVIATION
+
+#: How much too large a span is thought to be at most, before and after there are measurements.
+GENEROUS, AT_MOST = 10.0, 300.0
+SIZES = 41
+
+
+class Spreads(NamedTuple):
+    """Possible spreads, and how likely each is."""
+
+    tau: Floats  # (SIZES,)
+    probability: Floats  # (SIZES,)
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """Some of them, (count,)."""
+        return np.asarray(rng.choice(self.tau, size=count, p=self.probability))
+
+
+def draw_worlds(analysis: Analysis, count: int, rng: np.random.Generator, span: float | None) -> Floats:
+    """Values of all options in ``count`` worlds, (count, n): large is good, in the fit's own zero.
+
+    Args:
+        analysis: What was measured.
+        count: How many worlds.
+        rng: Where chance comes from.
+        span: By how much options differ at most; None if nobody said so.
+    """
+    fit = analysis.certified if not analysis.sigmas.waiting else analysis.estimates
+    if analysis.state.model.model == DEVIATION:
+        return _as_fitted(fit, count, rng)
+    if fit.ridge:
+        return _linear(analysis, fit, count, rng, span)
+    return _independent(analysis, fit, count, rng, span)
+
+
+def _as_fitted(fit: Fit, count: int, rng: np.random.Generator) -> Floats:
+    """The model with deviations, whose size says how far options are apart."""
+    k = fit.loads.shape[1]
+    root = np.linalg.cholesky(fit.covariance[:k, :k])
+    worlds = fit.means + np.sqrt(fit.own) * rng.standard_normal((count, fit.own.size))
+    worlds[:, fit.touched] += rng.standard_normal((count, k)) @ (fit.loads @ root).T
+    return np.asarray(worlds)
+
+
+def _linear(analysis: Analysis, fit: Fit, count: int, rng: np.random.Generator, span: float | None) -> Floats:
+    k = fit.loads.shape[1]
+    theta, *_ = np.linalg.lstsq(fit.loads, fit.means, rcond=None)
+    precision = np.linalg.inv(fit.covariance[:k, :k])
+    sizes, directions = np.linalg.eigh(precision - fit.ridge * np.eye(k))
+    sizes = np.maximum(sizes, 0.0)  # what the data say about each direction
+    pull = directions.T @ (precision @ theta)
+    # Features are whitened: with weights of size τ the options' standard deviation is τ·√k.
+    tau = _sizes(analysis, span, math.inf) / math.sqrt(k)
+    prior = tau[:, None] ** -2.0
+    evidence = 0.5 * (pull**2 / (sizes + prior)).sum(axis=1) - 0.5 * np.log1p(sizes / prior).sum(axis=1)
+    precise = sizes + _posterior(tau, evidence).draw(rng, count)[:, None] ** -2.0
+    along = pull / precise + rng.standard_normal((count, k)) / np.sqrt(precise)
+    return np.asarray(along @ (fit.loads @ directions).T)
+
+
+def _independent(
+    analysis: Analysis, fit: Fit, count: int, rng: np.random.Generator, span: float | None
+) -> Floats:
+    variances = fit.variances()
+    known = (fit.group >= 0) & np.isfinite(variances)
+    means, errors = fit.means[known], variances[known]
+    scale = 3.0 * float(np.std(means)) if means.size > 1 else math.inf
+    tau = _sizes(analysis, span, max(scale, analysis.specification.resolution))
+    weights = 1.0 / (tau[:, None] ** 2 + errors)
+    total = weights.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centres = np.where(total > 0.0, (weights * means).sum(axis=1) / total, 0.0)
+    evidence = 0.5 * (np.log(weights).sum(axis=1) - (weights * (means - centres[:, None]) ** 2).sum(axis=1))
+    if means.size:
+        evidence -= 0.5 * np.log(total)
+    at = rng.choice(SIZES, size=count, p=_posterior(tau, evidence).probability)
+    spread = tau[at][:, None]
+    centre = centres[at]
+    if means.size:
+        centre = centre + rng.standard_normal(count) / np.sqrt(total[at])
+    normals = rng.standard_normal((count, known.size))
+    worlds = centre[:, None] + spread * normals
+    kept = spread**2 / (spread**2 + errors)
+    shrunk = centre[:, None] * (1.0 - kept) + kept * means
+    worlds[:, known] = shrunk + np.sqrt(kept * errors) * normals[:, known]
+    return np.asarray(worlds)
+
+
+def _sizes(analysis: Analysis, span: float | None, scale: float) -> Floats:
+    """Possible standard deviations of the options, from small to large."""
+    from scipy.special import ndtri
+
+    if span is None and math.isinf(scale):
+        raise ValueError(
+            "`span` (a number by which no two options differ more) must be given to look ahead before two "
+            "options were measured: nothing else says how far apart they may be."
+        )
+    n = max(2, analysis.n)
+    expected_range = 2.0 * float(ndtri((n - 0.375) / (n + 0.25)))  # of n standard normal numbers (Blom)
+    top = scale if span is None else span / expected_range
+    factor = AT_MOST if analysis.columns.value.size else GENEROUS
+    return np.geomspace(top / factor, top, SIZES)
+
+
+def _posterior(tau: Floats, evidence: Floats) -> Spreads:
+    likely = np.exp(evidence - evidence.max())
+    return Spreads(tau, likely / likely.sum())

@@ -1,0 +1,90 @@
+"""Noise levels as people say them: with shares, with costs, or like those so far."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.checks import as_float, check_number, check_positive, check_sigma
+from noisewise.core.model import Floats
+from noisewise.study.analysis import Analysis
+from noisewise.study.paths import Menu
+
+#: Levels that are told apart when the noise so far is taken for the noise to come.
+USUAL_LEVELS = 8
+
+Noise = float | Sequence[float] | Sequence[tuple[float, float]] | Mapping[float, float]
+Priced = Sequence[tuple[float, float]] | Mapping[float, float]
+
+
+def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, Menu]]:
+    """The levels with their shares; and without the quietest, if there are several."""
+    sigma, share = _usual(analysis) if noise is None else _read_noise(noise)
+    whole = Menu(sigma, share / share.sum(), np.ones(sigma.size))
+    if noise is None:
+        return [("as it was so far", whole)]
+    if sigma.size == 1 or not compare:
+        return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
+    rest = np.arange(sigma.size) != np.argmin(sigma)
+    without = Menu(sigma[rest], share[rest] / share[rest].sum(), np.ones(sigma.size - 1))
+    return [("with all levels", whole), (f"without sigma = {sigma.min():g}", without)]
+
+
+def by_cost(menu: Priced) -> list[tuple[str, Menu]]:
+    """Every level alone, and the mix that takes the best level for every measurement."""
+    pairs = _pairs("menu", menu, "(sigma, cost)")
+    sigma = _sigmas([first for first, _ in pairs])
+    cost = np.array([check_positive("cost", second) for _, second in pairs])
+    alone = [
+        (f"sigma = {sigma[k]:g} alone", Menu(sigma[[k]], np.ones(1), cost[[k]])) for k in range(sigma.size)
+    ]
+    return alone if sigma.size == 1 else [*alone, ("a mix", Menu(sigma, None, cost))]
+
+
+def _read_noise(noise: Noise) -> tuple[Floats, Floats]:
+    if isinstance(noise, Mapping) or (
+        isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], Sequence)
+    ):
+        pairs = _pairs("noise", noise, "(sigma, share)")
+        return _sigmas([first for first, _ in pairs]), np.array(
+            [check_positive("share", second) for _, second in pairs]
+        )
+    single = noise if isinstance(noise, Sequence) else [noise]
+    if not len(single):
+        raise ValueError("`noise` must have at least one level; got none.")
+    return _sigmas(list(single)), np.ones(len(single))
+
+
+def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
+    rows = list(given.items()) if isinstance(given, Mapping) else list(given)
+    if not rows:
+        raise ValueError(f"`{name}` must have at least one level; got none.")
+    for row in rows:
+        if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 2:
+            raise ValueError(f"`{name}` must be pairs {form}; got {row!r}.")
+    return [(as_float(name, first), check_number(name, second)) for first, second in rows]
+
+
+def _sigmas(levels: Sequence[Any]) -> Floats:
+    sigma = np.array([check_sigma(level) for level in levels])
+    if np.unique(sigma).size < sigma.size:
+        raise ValueError(f"every noise level must be named once; got {', '.join(f'{s:g}' for s in sigma)}.")
+    return sigma
+
+
+def _usual(analysis: Analysis) -> tuple[Floats, Floats]:
+    """The noise so far, in a few levels of equally many measurements each, with the precision they had."""
+    sigma = np.sort(analysis.sigmas.estimated)
+    if not sigma.size:
+        raise ValueError(
+            "`noise` must say how noisy measurements will be, such as noise=0.3 or "
+            "noise=[(0.3, 0.9), (0.03, 0.1)] with shares: nothing was measured yet."
+        )
+    distinct, counts = np.unique(sigma, return_counts=True)
+    if distinct.size <= USUAL_LEVELS:
+        return distinct, counts.astype(np.float64)
+    parts = np.array_split(sigma, USUAL_LEVELS)
+    return (
+        np.array([np.mean(part**-2.0) ** -0.5 for part in parts]),
+        np.array([float(part.size) for part in parts]),
+    )

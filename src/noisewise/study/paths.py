@@ -1,0 +1,241 @@
+"""Looking ahead: the study as it may go on in one drawn world, until its bound is small enough.
+
+The study's own policy chooses, and the study's own certificate is looked at. To be fast, equal measurements
+are made in **strides**: one choice is measured m times at once, m being small near the end and for an option
+that little is known about (`FINE` limits what a stride adds to its precision, `STRIDE` what it adds to the
+number of measurements), and the certificate is looked at when it may have changed by enough. A test holds the
+counts against those of studies that go step by step.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.model import Floats
+from noisewise.core.selection import Mask
+from noisewise.study.analysis import Analysis
+from noisewise.study.certifying import recommend
+from noisewise.study.choosing import Chooser, unit_of
+from noisewise.study.foresight import Foreseen, Reference, condensed, reference_of, with_more
+from noisewise.study.measurements import Codes, Columns
+from noisewise.study.sizes import Sizes
+from noisewise.study.state import State
+
+#: By which part of all measurements so far one stride may grow them.
+STRIDE = 0.08
+#: Strides of an option add at most so much to its precision, near the end and far from it; and the same
+#: while more than `CROWD` options may still be the best, each of which is then a small part of the whole.
+FINE, FINE_IN_A_CROWD = (0.1, 1.0), (0.25, 2.0)
+CROWD = 30
+#: A policy is asked afresh, as at every question of the study, when the number of measurements grew by this.
+RENEWED = 1.1
+#: Its books are filled with at most so many of the measurements that there are already.
+MANY = 5000
+#: A chooser whose unit is off by more is made afresh.
+UNIT_OFF = 1.2
+
+
+class Menu(NamedTuple):
+    """The noise levels there are, how often each comes, and what it costs."""
+
+    sigma: Floats  # (levels,)
+    share: Floats | None  # (levels,); None: chosen by what it is worth per cost
+    cost: Floats  # (levels,)
+
+
+class Question(NamedTuple):
+    """What all paths have in common."""
+
+    state: State
+    columns: Columns  # condensed
+    sizes: Sizes
+    reference: Reference
+    centre: float
+    chooser: Chooser
+    told: tuple[Codes, Floats]  # options and sigmas so far, or some of very many
+    menu: Menu
+    eps: float
+    most: int
+    costs: Floats  # (n,): of options
+
+
+class Outcome(NamedTuple):
+    """How one path went."""
+
+    needed: float  # measurements until the bound was small enough; infinite if they were too many
+    cost: float
+    used: Floats  # (levels,): measurements of each level
+    steps: int  # how much work it was
+
+
+def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int) -> Question:
+    """Everything that is known now, ready for paths."""
+    costs, columns = analysis.state.costs, condensed(analysis)
+    levels = np.flatnonzero(analysis.columns.minus < 0)
+    some = levels[:: 1 + levels.size // MANY]
+    return Question(
+        state=analysis.state,
+        columns=columns,
+        # Extra scatter is in the condensed error bars already, and in the menu's.
+        sizes=Sizes(deviation=analysis.sizes.deviation),
+        reference=reference_of(analysis),
+        centre=analysis.sums.centre,
+        chooser=Chooser(analysis, analysis.state.policy),
+        told=(analysis.columns.plus[some], analysis.sigmas.estimated[some]),
+        menu=menu._replace(sigma=np.hypot(menu.sigma, analysis.sizes.extra_scatter)),
+        eps=eps,
+        most=most,
+        costs=np.ones(analysis.n) if costs is None else np.array(costs),
+    )
+
+
+class Path:
+    """One possible future."""
+
+    def __init__(self, question: Question, world: Floats, rng: np.random.Generator) -> None:
+        self._question, self._world, self._rng = question, world, rng
+        self._chooser, self._centre = question.chooser.copy(), question.centre
+        self._plus: list[int] = []
+        self._value: list[float] = []
+        self._sigma: list[float] = []
+        self._often: list[int] = []
+        self._renewed = 0
+        self._used = np.zeros(question.menu.sigma.size)
+        self._cost, self._count, self._precision, self._steps = 0.0, 0, 0.0, 0
+        self._bound, self._crowded = math.inf, False
+        self._allowed: Mask = question.state.allowed()
+
+    def go(self) -> Outcome:
+        """Measure until the bound is small enough."""
+        eps, most = self._question.eps, self._question.most
+        self._look()
+        if self._bound > eps:
+            self._first_looks()
+        before, precision_then = (self._count, self._bound, self._cost), self._precision
+        while self._bound > eps and self._count < most:
+            self._stride()
+            distance = 0.5 * (self._bound / eps - 1.0) if math.isfinite(self._bound) else math.inf
+            if self._precision < precision_then * (1.0 + min(0.5, max(0.03, distance))):
+                continue
+            before, precision_then = (self._count, self._bound, self._cost), self._precision
+            self._look()
+        if self._bound > eps:
+            return Outcome(math.inf, math.inf, self._used, self._steps)
+        share = _crossing(before[1], self._bound, eps)
+        count = math.ceil(before[0] + share * (self._count - before[0]))
+        return Outcome(count, before[2] + share * (self._cost - before[2]), self._used, self._steps)
+
+    def _first_looks(self) -> None:
+        """Without features, nothing can be said before every option was looked at once."""
+        if self._question.state.features is not None:
+            return
+        seen = np.zeros(self._allowed.size, dtype=bool)
+        seen[self._question.columns.plus] = True
+        seen[self._question.columns.minus[self._question.columns.minus >= 0]] = True
+        unseen = np.flatnonzero(self._allowed & ~seen)
+        for option in unseen:
+            self._measure(int(option), 1)
+        if unseen.size:
+            self._look()
+            self._begin_afresh(self._foreseen())
+
+    def _stride(self) -> None:
+        """One choice, measured as often as makes no difference."""
+        question, menu = self._question, self._question.menu
+        announced = None
+        if self._chooser.must_know_sigma:
+            announced = float(np.mean(menu.sigma**-2.0) ** -0.5)
+        option = self._chooser.choose(self._allowed, announced, int(self._rng.integers(2**40)))
+        width = float(self._chooser.model.squared_widths[option]) * self._chooser.unit**2
+        needed = (self._bound / question.eps) ** 2 - 1.0
+        near, far = FINE_IN_A_CROWD if self._crowded else FINE
+        fine = min(far, max(near, 0.5 * needed))
+        usual = 1.0 / self._usual_precision(width)
+        often = int(min(STRIDE * self._count, fine * usual / max(width, 1e-300), question.most))
+        often = max(1, often)
+        value, sigma = self._measure(option, often)
+        self._chooser.learn(option, value + question.centre - self._centre, sigma)
+        self._steps += 1
+        if self._count >= RENEWED * self._renewed:
+            self._renew()
+
+    def _usual_precision(self, width: float) -> float:
+        menu = self._question.menu
+        if menu.share is None:
+            return float(menu.sigma[self._best_level(width)] ** -2.0)
+        return float(np.sum(menu.share * menu.sigma**-2.0))
+
+    def _best_level(self, width: float) -> int:
+        """The level that teaches most about an option per cost: ``log(1 + width²/σ²)/cost``."""
+        menu = self._question.menu
+        return int(np.argmax(np.log1p(width * menu.sigma**-2.0) / menu.cost))
+
+    def _measure(self, option: int, often: int) -> tuple[float, float]:
+        """Measure and note it; returns value (large is good) and standard error of the mean."""
+        question, menu = self._question, self._question.menu
+        if menu.share is None:
+            width = float(self._chooser.model.squared_widths[option]) * self._chooser.unit**2
+            used = np.zeros(menu.sigma.size)
+            used[self._best_level(width)] = often
+        else:
+            used = self._rng.multinomial(often, menu.share).astype(np.float64)
+        precision = float(used @ menu.sigma**-2.0)
+        sigma = precision**-0.5
+        value = float(self._world[option]) + question.reference.zero + sigma * self._rng.standard_normal()
+        sign = question.state.specification.sign
+        self._plus.append(option)
+        self._value.append(sign * (value + question.centre))
+        self._sigma.append(sigma)
+        self._often.append(often)
+        self._used += used
+        self._count += often
+        self._cost += float(used @ menu.cost) * float(question.costs[option])
+        self._precision += precision
+        return value, sigma
+
+    def _foreseen(self) -> Foreseen:
+        question = self._question
+        columns = with_more(
+            question.columns,
+            np.array(self._plus, dtype=np.int64),
+            np.array(self._value),
+            np.array(self._sigma),
+            question.reference.name,
+        )
+        return Foreseen(question.state, columns, question.sizes)
+
+    def _look(self) -> None:
+        """What the certificate would say now, and whom the study would ask for."""
+        foreseen = self._foreseen()
+        found = recommend(foreseen)
+        self._bound = math.inf if found is None else found.bound
+        state = self._question.state
+        if found is not None and state.features is None:
+            self._allowed = state.allowed() & found.candidates
+            self._crowded = bool(self._allowed.sum() > CROWD)
+        if state.model.span is None and self._plus:
+            off = unit_of(foreseen) / self._chooser.unit
+            if not 1.0 / UNIT_OFF < off < UNIT_OFF:
+                self._begin_afresh(foreseen)
+
+    def _begin_afresh(self, foreseen: Foreseen) -> None:
+        """As the study does at every question."""
+        self._chooser = Chooser(foreseen, self._question.state.policy)
+        self._centre = foreseen.sums.centre
+        self._renew()
+
+    def _renew(self) -> None:
+        """The study asks its policy afresh: what a stride did to its books is set right."""
+        told, often = self._question.told, np.array(self._often)
+        singles = np.sqrt(often) * np.array(self._sigma)
+        options = np.concatenate([told[0], np.repeat(self._plus, often)])
+        self._chooser.renew(options, np.concatenate([told[1], np.repeat(singles, often)]))
+        self._renewed = self._count
+
+
+def _crossing(before: float, after: float, eps: float) -> float:
+    """Where between two looks the bound was as small as eps, as a share; on a log scale."""
+    if not math.isfinite(before) or after <= 0.0 or before <= after:
+        return 1.0
+    return min(1.0, max(0.0, math.log(before / eps) / math.log(before / after)))

@@ -1,0 +1,221 @@
+"""A slot: an opportunity to measure with a known error bar. On what, and what is it worth?
+
+The bound is decided by the recommended option and its strongest rival. A slot goes to the option whose
+measurement most reduces the variance of their difference, per cost:
+
+    (aᵀV⁻¹y)²/(σ² + aᵀV⁻¹a) / cost,      y the difference, a an option,
+
+or, of the `TRIED` best by this, to the one that is expected to lower the bound most per cost, if one does.
+While there is no bound, it goes to the option that it teaches most about, ``log(1 + aᵀV⁻¹a/σ²)/cost``.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.checks import check_positive, check_sigma
+from noisewise.core.model import Floats, squared_covariances
+from noisewise.core.selection import Mask
+from noisewise.study.analysis import Analysis
+from noisewise.study.certifying import Recommended, recommend
+from noisewise.study.choosing import Chooser
+from noisewise.study.foresight import Foreseen, reference_of, with_more
+from noisewise.study.show import number
+
+#: So many options are tried out.
+TRIED = 12
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What to do with one opportunity, and what it would bring if the result is as expected."""
+
+    sigma: float
+    option: str
+    cost: float | None
+    usual: float | None  # as many measurements of the median noise so far carry the same precision
+    information: float  # nats
+    se_before: float  # of the option's value; half the span if nothing is known
+    se_after: float
+    bound_before: float | None
+    bound_after: float | None
+    rival: str | None  # from whom it helps to tell the recommended option apart
+    recommended: str | None
+
+    def __str__(self) -> str:
+        paid = "" if self.cost is None else f" (cost {self.cost:g})"
+        lines = [f"sigma {self.sigma:g}: measure {self.option}{paid}."]
+        if self.bound_before == 0.0:
+            lines.append(f"{self.recommended} is known to be the best: there is nothing left to decide.")
+        elif self.bound_before is not None and (self.bound_after or 0.0) >= self.bound_before:
+            lines.append(f"By itself it will hardly lower the bound, {number(self.bound_before)}.")
+        elif self.rival is not None and self.bound_before is not None:
+            lines.append(
+                f"It helps most to tell {self.recommended} from {self.rival}: the bound falls from "
+                f"{number(self.bound_before)} to {number(self.bound_after or 0.0)} if all comes as expected."
+            )
+        worth = "" if self.usual is None else f"; worth {number(self.usual)} usual measurements"
+        lines.append(
+            f"{self.option} would be known to ±{number(self.se_after)}, now ±{number(self.se_before)}{worth}."
+        )
+        return "\n  ".join(lines)
+
+    __repr__ = __str__
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+
+def fill_slots(
+    analysis: Analysis,
+    sigmas: float | Sequence[float],
+    budget: float | None,
+    under_way: list[tuple[int, float | None]],
+) -> list[Slot]:
+    """An option for every slot, the quietest choosing first; in the order given.
+
+    Args:
+        analysis: What is known.
+        sigmas: Of the slots.
+        budget: What all may cost together.
+        under_way: Options that are being measured now, with their sigmas.
+    """
+    given = [check_sigma(sigma) for sigma in ([sigmas] if isinstance(sigmas, int | float) else sigmas)]
+    if not given:
+        raise ValueError("`sigma` must name at least one slot; got none.")
+    if budget is not None:
+        check_positive("budget", budget)
+        if analysis.state.costs is None:
+            raise ValueError("`budget` needs costs: the catalogue of this study has no cost column.")
+    filler = _Filler(analysis, under_way, budget)
+    filled: dict[int, Slot] = {}
+    for place in sorted(range(len(given)), key=lambda at: (given[at], at)):
+        filled[place] = filler.fill(given[place])
+    return [filled[place] for place in range(len(given))]
+
+
+class _Filler:
+    """Slots one after the other, each as if those before came out as expected."""
+
+    def __init__(
+        self, analysis: Analysis, under_way: list[tuple[int, float | None]], budget: float | None
+    ) -> None:
+        self._analysis, self._budget = analysis, budget
+        self._chooser = Chooser(analysis, analysis.state.policy)
+        self._usual = float(np.median(analysis.sigmas.estimated)) if analysis.columns.value.size else None
+        costs = analysis.state.costs
+        self._costs = None if costs is None else np.array(costs)
+        self._now = analysis
+        self._found = recommend(analysis)
+        for option, sigma in under_way:
+            assumed = sigma if sigma is not None else self._usual
+            if assumed is not None:
+                self._expect(option, assumed)
+
+    def fill(self, sigma: float) -> Slot:
+        state, chooser = self._analysis.state, self._chooser
+        unit = chooser.unit
+        allowed = self._affordable()
+        scores, rival = self._scores(sigma / unit, allowed)
+        prices = np.ones(allowed.size) if self._costs is None else self._costs
+        option = self._best(np.where(allowed, scores / prices, -np.inf), prices, sigma)
+        error = self._error(option)
+        before = self._found
+        if self._budget is not None and self._costs is not None:
+            self._budget -= float(self._costs[option])
+        self._expect(option, sigma)
+        return Slot(
+            sigma=sigma,
+            option=state.ids[option],
+            cost=None if self._costs is None else float(self._costs[option]),
+            usual=None if self._usual is None else (self._usual / sigma) ** 2,
+            information=math.log1p((error / sigma) ** 2),
+            se_before=error,
+            se_after=(error**-2.0 + sigma**-2.0) ** -0.5,
+            bound_before=_finite(before),
+            bound_after=_finite(self._found),
+            rival=None if rival is None else state.ids[rival],
+            recommended=None if before is None else state.ids[before.option],
+        )
+
+    def _error(self, option: int) -> float:
+        """The standard error of an option's value; before anything is known, that of the policy's prior."""
+        analysis, chooser = self._now, self._chooser
+        if analysis.columns.value.size and analysis.estimates.group[option] >= 0:
+            error = math.sqrt(float(analysis.estimates.variances()[option]))
+            if 0.0 < error < math.inf:
+                return error
+        return math.sqrt(float(chooser.model.squared_widths[option])) * chooser.unit
+
+    def _best(self, scores: Floats, prices: Floats, sigma: float) -> int:
+        """Of those with the best scores, the one that is expected to lower the bound most per cost."""
+        first = int(np.argmax(scores))
+        if self._found is None or not math.isfinite(self._found.bound):
+            return first
+        tried = [int(option) for option in np.argsort(-scores, kind="stable")[:TRIED] if scores[option] > 0.0]
+        falls = {}
+        for option in tried:
+            then = recommend(self._as_expected(option, sigma))
+            falls[option] = 0.0 if then is None else (self._found.bound - then.bound) / float(prices[option])
+        best = max(falls, key=lambda option: falls[option], default=first)
+        return best if falls.get(best, 0.0) > 0.0 else first
+
+    def _affordable(self) -> Mask:
+        allowed = self._analysis.state.allowed()
+        if self._budget is not None and self._costs is not None:
+            allowed &= self._costs <= self._budget
+        if not allowed.any():
+            left = (
+                ""
+                if self._budget is None
+                else f" that costs at most what is left of the budget ({self._budget:g})"
+            )
+            raise ValueError(f"there is no option{left}: leave out a slot, or include options.")
+        return allowed
+
+    def _scores(self, sigma: float, allowed: Mask) -> tuple[Floats, int | None]:
+        """What measuring each option brings, in the chooser's units, (n,); and the rival it is about."""
+        model, found = self._chooser.model, self._found
+        widths = np.asarray(model.squared_widths)
+        rival = None if found is None else _rival(self._now, found)
+        if found is None or rival is None:
+            fit = self._now.estimates
+            unknown = fit.group < 0 if self._now.columns.value.size else np.ones(widths.size, dtype=bool)
+            taught = np.log1p(widths / sigma**2)
+            return (np.where(unknown, taught, 0.0) if (unknown & allowed).any() else taught), None
+        squares = squared_covariances(model, np.array([rival]), found.option, np.ones(1))
+        return np.asarray(squares / (sigma**2 + widths)), rival
+
+    def _expect(self, option: int, sigma: float) -> None:
+        """Take a measurement as if it had come out as expected."""
+        self._chooser.imagine(option, sigma)
+        self._now = self._as_expected(option, sigma)
+        self._found = recommend(self._now)
+
+    def _as_expected(self, option: int, sigma: float) -> Foreseen:
+        analysis = self._now
+        reference = reference_of(analysis)
+        expected = float(analysis.estimates.means[option]) + reference.zero + analysis.sums.centre
+        value = np.array([analysis.specification.sign * expected])
+        columns = with_more(analysis.columns, np.array([option]), value, np.array([sigma]), reference.name)
+        return Foreseen(analysis.state, columns, analysis.sizes)
+
+
+def _rival(analysis: Analysis, found: Recommended) -> int | None:
+    """Who may be furthest above the recommended option; None while anybody may be, or nobody."""
+    if analysis.sigmas.waiting or not math.isfinite(found.bound):
+        return None
+    fit = analysis.certified
+    gaps = fit.means - fit.means[found.option] + analysis.boundary.half_widths(found.option)
+    gaps[~analysis.state.allowed()] = -np.inf
+    gaps[found.option] = -np.inf
+    rival = int(np.argmax(gaps))
+    return rival if np.isfinite(gaps[rival]) else None
+
+
+def _finite(found: Recommended | None) -> float | None:
+    return None if found is None or math.isinf(found.bound) else found.bound

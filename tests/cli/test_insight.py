@@ -1,0 +1,98 @@
+"""Looking ahead and back on the command line."""
+
+import json
+import sys
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import noisewise as nw
+from noisewise.cli import app, main
+from noisewise.cli.insight import read_menu, read_noise
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def plain(*arguments):
+    return json.loads(run(*arguments, "--json").stdout)
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "a.db"
+    study = nw.create_study(path, options={"id": ["A", "B", "C"], "cost": [1.0, 2.0, 1.0]}, eps=0.3, span=4.0)
+    for option, value in (("A", 1.0), ("B", 1.6), ("C", 0.2)):
+        study.tell(option=option, value=value, se=0.4, instrument="probe")
+    study.tell(option="B", value=1.5, se=0.1, instrument="beam")
+    return path
+
+
+def test_plan(store):
+    content = plain("plan", store, "--noise", "0.4", "--noise", "0.1@0.2", "--paths", 6)
+    assert content["schema"] == "noisewise.plan/1"
+    both, without = content["forecasts"]
+    assert [level["sigma"] for level in both["levels"]] == [0.4, 0.1]
+    assert [level["sigma"] for level in without["levels"]] == [0.4]
+    assert both["low"] <= both["median"] <= both["high"]
+    said = run("plan", store, "--menu", "0.4@1", "--menu", "0.1@50", "--paths", 4).stdout
+    assert said.startswith("Until the bound is at most 0.3, cheapest is")
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_worth(store, tmp_path):
+    content = plain("worth", store)
+    assert content["schema"] == "noisewise.worth/1"
+    assert sum(row["share"] for row in content["measurements"]) == pytest.approx(1.0)
+    assert content["groups"] is None
+    groups = plain("worth", store, "--by", "instrument")["groups"]
+    assert {row["instrument"] for row in groups} == {"probe", "beam"}
+    assert "beam: 1 measurement, " in run("worth", store, "--by", "instrument").stdout
+    out = tmp_path / "ledger.csv"
+    assert f"Wrote {out}." in run("worth", store, "-o", out).stdout.replace("\n", "")
+    assert pl.read_csv(out)["id"].to_list() == ["m-1", "m-2", "m-3", "m-4"]
+
+
+def test_slot(store):
+    first, second = plain("slot", store, 0.05, 0.2)["slots"]
+    assert (first["sigma"], second["sigma"]) == (0.05, 0.2)
+    assert first["option"] in ("A", "B")
+    assert run("slot", store, 0.05).stdout.startswith("sigma 0.05: measure ")
+    assert plain("slot", store, 0.05, "--budget", 1)["slots"][0]["cost"] == 1.0
+
+
+def test_report(store, tmp_path):
+    out = tmp_path / "page.html"
+    content = plain("report", store, "--out", out, "--noise", "0.05")
+    assert content["written"] == [str(out)]
+    assert content["sentence"] in out.read_text("utf-8")
+
+
+def test_levels():
+    assert read_noise([]) is None
+    assert read_menu([]) is None
+    assert read_noise(["0.3", "0.03@0.1"]) == [(0.3, 0.9), (0.03, 0.1)]
+    assert read_noise(["0.3@2", "0.1@1"]) == [(0.3, 2.0), (0.1, 1.0)]
+    assert read_menu(["0.3@5"]) == [(0.3, 5.0)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("plan", "--noise", "loud"), "`noise` must look like 0.3 or 0.3@0.1; got 'loud'"),
+        (("plan", "--noise", "0.3", "--noise", "0.1@1.5"), "`noise` must leave something of 1"),
+        (("plan", "--menu", "0.3"), "`menu` must look like 0.3@5, a sigma and its cost; got '0.3'"),
+        (("slot", "0"), "`sigma` must be"),
+        (("worth", "--by", "colour"), "`what` must be"),
+        (("report", "--out", "a.pdf"), "`path` must end in .html"),
+    ],
+)
+def test_refusals(store, monkeypatch, capsys, arguments, sentence):
+    command, *rest = arguments
+    monkeypatch.setattr(sys, "argv", ["noisewise", command, str(store), *rest])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert sentence in capsys.readouterr().err

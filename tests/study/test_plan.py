@@ -1,0 +1,214 @@
+"""Plans: bands that hold, strides that agree with single steps, costs that add up, words."""
+
+import math
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise.core.randomness import generator
+from noisewise.study import paths as ahead
+from noisewise.study.beliefs import draw_worlds
+from noisewise.study.paths import Menu, Path, ask_ahead
+
+
+def told_study(model="independent", n=6, **question):
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(n, 2))
+    table = {"id": [f"o{k}" for k in range(n)], "a": features[:, 0], "b": features[:, 1]}
+    study = nw.create_study(options=table, model=model, **{"eps": 0.4, "span": 5.0, **question})
+    for k in range(n):
+        study.tell(option=f"o{k}", value=float(features[k] @ [1.0, -0.5] + 0.3 * rng.normal()), se=0.3)
+    return study
+
+
+def counts_of(study, worlds, sigma=0.6):
+    question = ask_ahead(study._now(), Menu(np.array([sigma]), np.ones(1), np.ones(1)), 0.4, 10**6)
+    return np.array(
+        [Path(question, world, generator(7, "plan", k)).go().needed for k, world in enumerate(worlds)]
+    )
+
+
+@pytest.mark.parametrize("model", ["independent", "linear"])
+def test_strides_take_as_many_measurements_as_single_steps(model, monkeypatch):
+    study = told_study(model, eps=0.3)
+    worlds = draw_worlds(study._now(), 12, np.random.default_rng(3), 5.0)
+    strides = counts_of(study, worlds)
+    monkeypatch.setattr(ahead, "STRIDE", 0.0)
+    monkeypatch.setattr(ahead, "RENEWED", 0.0)
+    steps = counts_of(study, worlds)
+    open_races = (strides > 20) | (steps > 20)
+    assert open_races.sum() >= 4
+    ratios = np.log(strides[open_races] / steps[open_races])
+    # Two runs in one world differ by about 0.5 (standard deviation): the mean of 4 by 0.25.
+    assert abs(ratios.mean()) < 0.7
+
+
+def test_the_forward_simulation_takes_as_long_as_studies_do():
+    taken, foreseen = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        study = nw.create_study(options=["A", "B", "C", "D"], eps=0.5, span=4.0)
+        world = np.array([0.0, -0.7, -1.0, -1.6])
+        question = ask_ahead(study._now(), Menu(np.array([0.7]), np.ones(1), np.ones(1)), 0.5, 10**6)
+        foreseen += [Path(question, world, generator(seed, "plan", k)).go().needed for k in range(2)]
+        while not study.certificate().reached:
+            (job,) = study.ask()
+            study.tell(job, world[study.options.index(job.option)] + 0.7 * rng.standard_normal(), se=0.7)
+        taken.append(study.n_measurements)
+    # Logs of counts have a standard deviation of about 0.4: the difference of these means, of 0.17.
+    assert abs(np.log(foreseen).mean() - np.log(taken).mean()) < 0.6
+
+
+def test_a_quiet_level_helps_and_the_plan_says_how_much():
+    plan = told_study().plan(noise=[(0.6, 0.9), (0.06, 0.1)], paths=12)
+    assert plan.low <= plan.median <= plan.high
+    assert plan.without_quiet.median > plan.median
+    assert plan.without_quiet.name == "without sigma = 0.06"
+    assert [level.sigma for level in plan.without_quiet.levels] == [0.6]
+    assert plan.sentence.startswith("Until the bound is at most 0.4: about ")
+    assert "Without sigma = 0.06: about" in str(plan)
+    assert "Until the bound" in plan._repr_html_()
+
+
+def test_the_same_study_gives_the_same_plan_and_nothing_is_written():
+    study = told_study()
+    before = len(study.events())
+    one, other = (study.plan(noise=0.5, paths=12) for _ in range(2))
+    assert one.to_plain() == other.to_plain()
+    assert len(study.events()) == before
+    assert study.plan(noise=0.5, paths=12, seed=1).to_plain() != one.to_plain()
+
+
+def test_smaller_eps_and_larger_noise_take_longer():
+    study = told_study()
+    usual = study.plan(noise=0.6, paths=7).median
+    assert study.plan(noise=0.6, eps=0.2, paths=7).median > usual
+    assert study.plan(noise=1.2, paths=7).median > 2 * usual
+
+
+def test_before_the_first_measurement():
+    study = nw.create_study(options=["A", "B", "C", "D"], eps=0.3, span=3.0)
+    plan = study.plan(noise=0.4, paths=16)
+    assert 4 <= plan.low <= plan.high < math.inf  # without features every option needs a look
+    with pytest.raises(ValueError, match="`noise` must say how noisy"):
+        study.plan()
+    silent = nw.create_study(options=["A", "B"], eps=0.3)
+    with pytest.raises(ValueError, match=r"`span` .* must be given to look ahead"):
+        silent.plan(noise=0.4)
+    assert silent.plan(noise=0.4, span=2.0, paths=8).median >= 2
+
+
+def test_deviations_and_extra_scatter_take_longer():
+    plain = told_study("linear", n=12).plan(noise=0.4, paths=5).median
+    deviating = told_study("linear+deviation", n=12, deviation=0.3)
+    assert deviating.plan(noise=0.4, paths=5).median > plain
+    scattered = told_study("linear", n=12, extra_scatter=0.8)
+    assert scattered.plan(noise=0.4, paths=5).median > 2 * plain
+
+
+def test_what_is_certified_already_takes_nothing():
+    study = told_study()
+    for option in study.options:
+        study.tell(option=option, value=float(study.options.index(option)), se=1e-3)
+    plan = study.plan(noise=0.5, eps=4.0, paths=4)
+    assert plan.high == 0.0
+    assert plan.sentence == "Until the bound is at most 4: nothing, it is there already."
+
+
+def test_a_future_that_takes_too_long_is_infinite():
+    plan = told_study().plan(noise=20.0, most=50, paths=4)
+    assert plan.median == math.inf
+    assert "more measurements than were simulated" in str(plan)
+    assert plan.to_plain()["forecasts"][0]["median"] is None
+
+
+def test_the_cheapest_of_a_menu():
+    study = told_study()
+    # A tenth of the noise for a cost of 2 is nearly free; for a cost of 1000 it is never worth it.
+    cheap = study.plan(menu=[(0.6, 1.0), (0.06, 2.0)], paths=10)
+    dear = study.plan(menu={0.6: 1.0, 0.06: 1000.0}, paths=10)
+    assert cheap.by_cost
+    assert "0.06 alone" in cheap.forecasts[0].name or cheap.forecasts[0].levels[-1].share > 0.5
+    assert dear.forecasts[-1].name == "sigma = 0.06 alone"
+    assert dear.forecasts[0].cost <= dear.forecasts[1].cost <= dear.forecasts[2].cost
+    assert "cheapest is" in dear.sentence
+    assert dear.without_quiet is None
+
+
+def test_costs_of_options_count():
+    names = ["A", "B", "C", "D"]
+    plans = []
+    for price in (1.0, 5.0):
+        study = nw.create_study(options={"id": names, "cost": [price] * 4}, eps=0.4, span=3.0)
+        plans.append(study.plan(menu=[(0.5, 2.0)], paths=8))
+    assert plans[1].forecasts[0].cost == pytest.approx(5.0 * plans[0].forecasts[0].cost)
+    assert plans[0].forecasts[0].cost == pytest.approx(2.0 * plans[0].median, rel=0.2)
+
+
+def test_the_noise_so_far_is_the_default():
+    study = told_study()
+    (forecast,) = study.plan(paths=4).forecasts
+    assert [(level.sigma, level.share) for level in forecast.levels] == [(0.3, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"noise": 0.0}, "`sigma` must be"),
+        ({"noise": []}, "`noise` must have at least one level"),
+        ({"noise": [(0.3, -1.0)]}, "`share` must be"),
+        ({"noise": [0.3, 0.3]}, "every noise level must be named once"),
+        ({"menu": [(0.3,)]}, r"`menu` must be pairs \(sigma, cost\)"),
+        ({"menu": [(0.3, 0.0)]}, "`cost` must be"),
+        ({"noise": 0.3, "menu": [(0.3, 1.0)]}, "say either noise="),
+        ({"noise": 0.3, "paths": 1}, "`paths` must be"),
+        ({"noise": 0.3, "eps": -1.0}, "`eps` must be"),
+    ],
+)
+def test_refusals(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        told_study().plan(**arguments)
+
+
+def test_without_eps_it_must_be_given():
+    study = nw.create_study(options=["A", "B"], span=2.0)
+    with pytest.raises(ValueError, match="`eps` must be given"):
+        study.plan(noise=0.3)
+    assert study.plan(noise=0.3, eps=0.5, paths=4).median >= 2
+
+
+def test_worlds_agree_with_what_was_measured():
+    study = told_study()
+    worlds = draw_worlds(study._now(), 400, np.random.default_rng(0), 5.0)
+    frame = study.frame("options")
+    means, errors = frame["estimate"].to_numpy(), frame["se"].to_numpy()
+    centred = worlds - worlds.mean(axis=1, keepdims=True)
+    # Drawn values scatter around the (shrunk) estimates, with the estimates' errors.
+    assert np.abs(centred.mean(axis=0) - (means - means.mean())).max() < 0.3
+    assert (worlds.std(axis=0) <= 1.1 * errors).all()
+
+
+def test_unmeasured_options_are_like_the_measured_ones():
+    study = nw.create_study(options=[f"o{k}" for k in range(30)], eps=0.4)
+    rng = np.random.default_rng(0)
+    for k in range(20):
+        study.tell(option=f"o{k}", value=10.0 + 2.0 * rng.standard_normal(), se=0.1)
+    worlds = draw_worlds(study._now(), 300, np.random.default_rng(1), None)
+    assert 1.3 < worlds[:, 20:].std() < 3.0
+    many = nw.create_study(options=[f"o{k}" for k in range(300)], eps=0.4)
+    many.tell_many(
+        {
+            "option": many.options,
+            "value": 0.1 * rng.standard_normal(300) + rng.standard_normal(300),
+            "se": [1.0] * 300,
+        }
+    )
+    # The scatter of the estimates is nearly all noise: the options themselves are close together.
+    assert draw_worlds(many._now(), 50, np.random.default_rng(1), None).std() < 0.5
+
+
+@pytest.mark.parametrize("policy", ["widest", "uniform", "vaee", "linear_thompson"])
+def test_other_policies_are_followed(policy):
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=3.0, policy=policy)
+    assert study.plan(noise=0.5, paths=3).median >= 3

@@ -1,0 +1,121 @@
+"""Slots: the option that settles the closest race, per cost, and what it brings."""
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+
+
+def two_leaders(**question):
+    """A and B are close and little known; C and D are far below."""
+    table = {"id": ["A", "B", "C", "D"], **question.pop("columns", {})}
+    study = nw.create_study(options=table, eps=0.1, span=10.0, **question)
+    for option, value, se in (("A", 5.0, 0.3), ("B", 4.9, 0.5), ("C", 1.0, 0.5), ("D", 0.0, 0.5)):
+        for _ in range(3):
+            study.tell(option=option, value=value, se=se)
+    return study
+
+
+def test_it_settles_the_closest_race():
+    study = two_leaders()
+    (slot,) = study.slot(0.05)
+    assert slot.option == "B"  # the less known of the two
+    assert {slot.recommended, slot.rival} == {"A", "B"}
+    assert slot.bound_after < slot.bound_before == pytest.approx(study.certificate().bound)
+    assert slot.usual == pytest.approx((0.5 / 0.05) ** 2)
+    assert slot.se_after < slot.se_before
+    assert "measure B." in str(slot)
+    assert "worth 100 usual measurements" in str(slot)
+
+
+def test_the_expected_bound_is_what_the_certificate_says_then():
+    study = two_leaders()
+    (slot,) = study.slot(0.05)
+    study.tell(option="B", value=4.9, se=0.05)
+    assert study.certificate().bound == pytest.approx(slot.bound_after)
+
+
+def test_it_reserves_nothing_and_reckons_with_what_is_under_way():
+    study = two_leaders()
+    before = len(study.events())
+    study.slot([0.05, 0.05])
+    assert len(study.events()) == before
+    assert study.slot(0.2)[0].option == "B"
+    while not any(job.option == "B" for job in study.ask(sigma=0.01)):
+        pass
+    assert study.slot(0.2)[0].option == "A"  # B will be known soon
+
+
+def test_several_slots_share_the_work():
+    study = two_leaders()
+    loud, quiet = study.slot([0.3, 0.01])
+    assert (loud.sigma, quiet.sigma) == (0.3, 0.01)
+    assert quiet.option == "B"  # the quietest chooses first
+    assert loud.option == "A"
+    assert loud.bound_before == pytest.approx(quiet.bound_after)
+
+
+def test_costs_are_respected():
+    dear = two_leaders(columns={"cost": [1.0, 500.0, 1.0, 1.0]})
+    (slot,) = dear.slot(0.05)
+    assert (slot.option, slot.cost) == ("A", 1.0)  # B teaches more, but not 500 times more
+    assert dear.slot(0.05, budget=2.0)[0].option == "A"
+    fair = two_leaders(columns={"cost": [2.0, 3.0, 2.0, 2.0]})
+    assert fair.slot(0.05)[0].option == "B"
+    assert fair.slot(0.05, budget=2.5)[0].option == "A"
+    with pytest.raises(ValueError, match="costs at most what is left of the budget"):
+        fair.slot([0.05, 0.05, 0.05], budget=5.5)
+    with pytest.raises(ValueError, match="has no cost column"):
+        two_leaders().slot(0.05, budget=1.0)
+
+
+def test_before_anything_is_known_it_looks_at_what_is_cheapest():
+    study = nw.create_study(options={"id": ["A", "B"], "cost": [3.0, 1.0]}, eps=0.1, span=4.0)
+    (slot,) = study.slot(0.1)
+    assert slot.option == "B"
+    assert slot.bound_before is None
+    assert slot.usual is None
+    study.tell(option="B", value=1.0, se=0.1)
+    assert study.slot(0.1)[0].option == "A"  # never measured
+
+
+def test_in_the_linear_model_any_option_may_teach_about_the_race():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(12, 2))
+    table = {"id": [f"o{k}" for k in range(12)], "a": features[:, 0], "b": features[:, 1]}
+    study = nw.create_study(options=table, model="linear", eps=0.5, span=8.0)
+    for k in range(12):
+        study.tell(option=f"o{k}", value=float(features[k] @ [1.0, 0.4]), se=1.0)
+    first, second = study.slot([0.02, 0.02])
+    assert second.bound_after < 0.7 * first.bound_before  # a level and a slope take two
+    assert first.option != second.option
+
+
+def test_with_deviations_an_option_teaches_most_about_itself():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(8, 2))
+    table = {"id": [f"o{k}" for k in range(8)], "a": features[:, 0], "b": features[:, 1]}
+    study = nw.create_study(options=table, model="linear+deviation", deviation=1.0, eps=0.5, span=8.0)
+    for _ in range(2):
+        for k in range(8):
+            study.tell(option=f"o{k}", value=float(features[k] @ [1.0, 0.4]), se=0.5)
+    (slot,) = study.slot(0.05)
+    assert slot.option in (slot.recommended, slot.rival)
+    assert slot.bound_after < slot.bound_before
+
+
+def test_excluded_options_are_left_out_and_the_best_is_said():
+    study = two_leaders()
+    study.exclude("B", "sold out")
+    assert study.slot(0.05)[0].option != "B"
+    for option, value in (("A", 5.0), ("C", 1.0), ("D", 0.0)):
+        study.tell(option=option, value=value, se=0.01)
+    assert "nothing left to decide" in str(study.slot(0.05)[0])
+
+
+def test_refusals():
+    study = two_leaders()
+    with pytest.raises(ValueError, match="`sigma` must be"):
+        study.slot(-1.0)
+    with pytest.raises(ValueError, match="at least one slot"):
+        study.slot([])

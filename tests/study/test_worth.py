@@ -1,0 +1,167 @@
+"""The ledger: shares sum to the whole, any order gives the same total, bounds as the study saw them."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import noisewise as nw
+from noisewise.core.model import LOG_DET
+from noisewise.study.choosing import Chooser
+from noisewise.study.worth import look_places
+
+RNG = np.random.default_rng(5)
+FEATURES = RNG.normal(size=(8, 3))
+
+
+def rows(count=30):
+    made = []
+    for k in range(count):
+        option, se = int(RNG.integers(8)), float(10.0 ** RNG.uniform(-3.0, 0.3))
+        row = {"value": float(FEATURES[option] @ [1.0, 0.5, -0.5] + se * RNG.normal()), "se": se}
+        if k % 7 == 3:
+            other = (option + 3) % 8
+            row |= {"plus": f"o{option}", "minus": f"o{other}"}
+            row["value"] -= float(FEATURES[other] @ [1.0, 0.5, -0.5])
+        else:
+            row |= {"option": f"o{option}"}
+            row |= [{}, {"block": "Mon"}, {"block": "Tue", "instrument": "beam"}][int(RNG.integers(3))]
+        made.append(row)
+    return made
+
+
+def new_study(model, told, **question):
+    table = {"id": [f"o{k}" for k in range(8)], **{f"f{j}": FEATURES[:, j] for j in range(3)}}
+    study = nw.create_study(options=table, model=model, **{"eps": 0.3, "span": 8.0, **question})
+    for row in told:
+        study.tell(**row)
+    return study
+
+
+MODELS = [
+    {"model": "independent"},
+    {"model": "independent", "span": None},
+    {"model": "linear"},
+    {"model": "linear+deviation", "deviation": 0.4, "extra_scatter": 0.1},
+]
+
+
+@pytest.mark.parametrize("question", MODELS, ids=str)
+def test_any_order_sums_to_the_same_total(question):
+    told = rows()
+    worth = new_study(told=told, **question).worth()
+    assert worth.ledger["share"].sum() == pytest.approx(1.0)
+    assert worth.ledger["precision_share"].sum() == pytest.approx(1.0)
+    assert worth.ledger["information"].sum() == pytest.approx(worth.information)
+    for _ in range(3):
+        order = RNG.permutation(len(told))
+        again = new_study(told=[told[k] for k in order], **question).worth()
+        assert again.information == pytest.approx(worth.information, rel=1e-9)
+        assert again.precision == pytest.approx(worth.precision)
+        mixed = again.ledger["information"].to_numpy()[np.argsort(order)]
+        assert not np.allclose(mixed, worth.ledger["information"].to_numpy())  # parts do depend on it
+    for what in ("block", "instrument", "option"):
+        groups = worth.by(what)
+        assert groups["share"].sum() == pytest.approx(1.0)
+        assert groups["measurements"].sum() == len(told)
+        assert groups["information"].sum() == pytest.approx(worth.information)
+
+
+@pytest.mark.parametrize("question", MODELS, ids=str)
+def test_the_total_is_the_log_determinant_of_the_policys_model(question):
+    study = new_study(told=rows(), **question)
+    model_of_policy = Chooser(study._now(), study._state.policy).model
+    assert study.worth().information == pytest.approx(model_of_policy.tally[LOG_DET], rel=1e-9)
+
+
+def test_each_part_is_the_growth_of_the_determinant():
+    """The naive twin: determinants of all unknowns, one measurement at a time."""
+    told = rows(15)
+    study = new_study("linear", told)
+    unit, precision = 4.0, np.eye(6)  # three weights, a level, two blocks
+    features = study._state.features
+    parts = []
+    before = 0.0
+    for row in told:
+        x = np.zeros(6)
+        k = int((row.get("option") or row["plus"])[1:])
+        x[:3] = features[k]
+        if "minus" in row:
+            x[:3] -= features[int(row["minus"][1:])]
+        else:
+            x[3] = 1.0
+            if "block" in row:
+                x[4 + ["Mon", "Tue"].index(row["block"])] = 1.0
+        precision += np.outer(x, x) * (unit / row["se"]) ** 2
+        after = np.linalg.slogdet(precision)[1]
+        parts.append(after - before)
+        before = after
+    np.testing.assert_allclose(study.worth().ledger["information"].to_numpy(), parts, rtol=1e-6, atol=1e-9)
+
+
+def test_bounds_are_those_that_the_study_saw():
+    told = [row for row in rows(12) if "block" not in row and "minus" not in row]
+    study = new_study("independent", [])
+    seen = []
+    for row in told:
+        study.tell(**row)
+        seen.append(study.certificate().bound)
+    ledger = study.worth().ledger
+    np.testing.assert_allclose(ledger["bound_after"].to_numpy(), seen)
+    np.testing.assert_allclose(ledger["bound_before"].to_numpy()[1:], seen[:-1])
+    assert ledger["bound_before"][0] is None
+
+
+def test_the_harmonic_mean_sentence():
+    study = nw.create_study(options=["A", "B"], eps=0.3)
+    assert study.worth().sentence == "Nothing was measured yet."
+    for value, se in ((1.0, 1.0), (1.1, 1.0), (0.9, 0.1), (1.0, 1.0)):
+        study.tell(option="A", value=value, se=se)
+    worth = study.worth()
+    assert worth.equivalent == pytest.approx((3.01 / 4) * 103.0)
+    assert worth.sentence == (
+        "Your 4 measurements carry as much information as 77.5 at the average noise; "
+        "the 1 quietest hold 97.1 % of all precision."
+    )
+    assert worth.ledger["quiet"].to_list() == [False, False, True, False]
+
+
+def test_voided_measurements_are_worth_nothing():
+    study = new_study("independent", rows(10))
+    study.void("m-3", "wrong sample")
+    ledger = study.worth().ledger
+    assert "m-3" not in ledger["id"]
+    assert len(ledger) == 9
+
+
+def test_with_many_measurements_only_some_bounds_are_looked_at():
+    study = new_study("independent", rows(40))
+    worth = study.worth(looks=16)
+    known = worth.ledger["bound_after"].is_not_null().sum()
+    assert known <= worth.looks <= 16 + 8
+    assert worth.ledger["bound_after"][-1] == pytest.approx(study.certificate().bound)
+    full = study.worth().ledger
+    both = worth.ledger.filter(pl.col("bound_after").is_not_null())
+    assert (
+        both["bound_after"].to_list()
+        == full.filter(pl.col("id").is_in(both["id"].implode()))["bound_after"].to_list()
+    )
+
+
+def test_looks_go_where_most_was_learnt():
+    learnt = np.ones(1000)
+    learnt[[100, 700]] = 9.0
+    places = look_places(learnt, 40)
+    assert {100, 101, 700, 701, 1000} <= set(places.tolist())
+    assert places.size <= 40
+
+
+def test_words_and_refusals():
+    study = new_study("independent", rows(20))
+    worth = study.worth()
+    assert "By instrument:" in str(worth)
+    assert "By block:" in str(worth)
+    assert "Worth most" in worth._repr_html_()
+    with pytest.raises(ValueError, match="`what` must be"):
+        worth.by("colour")
+    with pytest.raises(ValueError, match="`looks` must be"):
+        study.worth(looks=2)
