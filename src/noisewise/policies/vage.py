@@ -217,19 +217,21 @@ def candidates(params: Params, state: State) -> Mask:
 def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
     """Fill the rest of the state from measurements whose order is not known.
 
-    Who was the widest at the time is not known either, so turns are counted instead: the ledgers are
-    set such that one measurement in 1/ρ goes to the widest action.
+    Who was the widest at the time is not known either, so turns are counted instead: each ledger is set
+    such that one measurement in 1/share goes to the widest action.
     """
     if not actions.size:
         return
-    precisions = sigmas**-2.0
+    precisions, books = sigmas**-2.0, state.ledgers
     credits = np.minimum(1.0, state.model.squared_widths.max() * precisions)
-    until_due = -actions.size % max(1, round(1.0 / params.share))
-    books = state.ledgers
-    books[PRECISION], books[CREDIT] = precisions.sum(), credits.sum()
     books[CONCENTRATION] = ((precisions / precisions.sum()) ** 2).sum()
-    books[PRECISION_TO_WIDEST] = params.share * (precisions.sum() + until_due * precisions.mean())
-    books[CREDIT_TO_WIDEST] = params.share * (credits.sum() + until_due * credits.mean())
+    for share, amounts, whole, to_widest in (
+        (share_of_precision(params, state), precisions, PRECISION, PRECISION_TO_WIDEST),
+        (params.share, credits, CREDIT, CREDIT_TO_WIDEST),
+    ):
+        until_due = -actions.size % max(1, round(1.0 / share))
+        books[whole] = amounts.sum()
+        books[to_widest] = share * (amounts.sum() + until_due * amounts.mean())
     observe_all(state.noise, actions, sigmas)
     drop_ruled_out(state.model, state.candidates, present_radius(params, state))
 
