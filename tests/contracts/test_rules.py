@@ -12,6 +12,8 @@ OPTIONS = {
     "vaee_as_printed": {"sigma_min": 1e-3},
     # So that phases end within the histories of the checks: only then does the order matter.
     "phased_elimination": {"scale": 0.05},
+    # So that candidates are dropped within them.
+    "precision_tracking": {"radius": 1.0},
     **{key: {"horizon": 60} for key in ("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown")},
     # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
     **{
@@ -21,6 +23,7 @@ OPTIONS = {
 }
 VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
+    "precision_tracking, eps": functools.partial(nw.precision_tracking, eps=0.5, radius=1.0),
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
     "vaee, most played": functools.partial(nw.vaee, radius=1.0, recommendation="most-played"),

@@ -36,9 +36,7 @@ class Record(NamedTuple):
 
     pulled: NDArray[np.int32]  # (horizon,): -1 after the stop
     checkpoints: NDArray[np.int64]  # (C,), ascending
-    progress: (
-        Floats  # (4,): next checkpoint, cumulative regret, precision, 1 while a round waits to be recorded
-    )
+    progress: Floats  # (4,): next checkpoint, regret and precision so far, 1 if a round is to be recorded
     advice: Advice
     # In the order of results.PER_CHECKPOINT:
     advised: NDArray[np.int32]  # (C,)
@@ -98,7 +96,8 @@ def make_loop(rule: Rule) -> Loop:
                 measured = True
             if wants_plan(params, state):
                 # What was just measured is recorded with what planning makes of it.
-                record.progress[:] = checkpoint, cumulative, precision, measured
+                record.progress[0], record.progress[1], record.progress[2] = checkpoint, cumulative, precision
+                record.progress[3] = 1.0 if measured else 0.0
                 return t, False
             measured = False
             due = checkpoint < checkpoints.size and t + 1 == checkpoints[checkpoint]
