@@ -23,6 +23,7 @@ NAMES = (
     "infinite_sets",
     "heavy_tails",
     "vage",
+    "precision_tracking",
     "study",
     "planning",
     "deviation",

@@ -85,7 +85,7 @@ def test_all_rules_that_can_run_where_actions_take_turns(monkeypatch):
     monkeypatch.setattr(nw, "simulate", lambda *a, **o: real(*a, **o, compiled=False))
     arguments = [*RACE[:3], "--instance", "he-gu", "--horizon", "4", "--replications", "2", "--json"]
     reasons = {row["policy"]: row["reason"] for row in json.loads(run(*arguments).stdout)["left_out"]}
-    for name in ("vagd", "static_design", "phased_elimination"):
+    for name in ("vagd", "static_design", "phased_elimination", "precision_tracking"):
         assert "must allow the same actions in every round" in reasons[name]
 
 

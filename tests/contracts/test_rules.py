@@ -11,11 +11,14 @@ from noisewise.testing import CHECKS
 OPTIONS = NEEDED | {
     # So that phases end within the histories of the checks: only then does the order matter.
     "phased_elimination": {"scale": 0.05},
+    # So that candidates are dropped within them.
+    "precision_tracking": {"radius": 1.0},
     # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
     **{name: NEEDED[name] | {"scale": 0.03, "refresh": 1.0} for name in ("voful", "voful2")},
 }
 VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
+    "precision_tracking, eps": functools.partial(nw.precision_tracking, eps=0.5, radius=1.0),
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
     "vaee, most played": functools.partial(nw.vaee, radius=1.0, recommendation="most-played"),

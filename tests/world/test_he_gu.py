@@ -95,7 +95,7 @@ def test_quiet_rounds_pay_on_the_fixed_set_alone():
     assert ends[True] < ends[False] / 5
 
 
-@pytest.mark.parametrize("name", ["vagd", "static_design", "phased_elimination"])
+@pytest.mark.parametrize("name", ["vagd", "static_design", "phased_elimination", "precision_tracking"])
 def test_a_rule_that_plans_for_a_fixed_set_is_refused(name):
     policy = nw.make_policy(name, ENV.actions)
     with pytest.raises(ValueError, match=f"must allow the same actions in every round for '{name}'"):

@@ -10,6 +10,7 @@ from noisewise.policies.linnats import linnats, linnats_unknown
 from noisewise.policies.oful import oful
 from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Estimate, Policy
+from noisewise.policies.precision_tracking import precision_tracking
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
 from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import round_robin
@@ -48,6 +49,7 @@ __all__ = [
     "make_policy",
     "oful",
     "phased_elimination",
+    "precision_tracking",
     "register",
     "robust_vaee",
     "round_robin",

@@ -31,6 +31,8 @@ from noisewise.policies.oful import oful
 from noisewise.policies.phased_elimination import RULE as PHASED_ELIMINATION
 from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Policy
+from noisewise.policies.precision_tracking import RULE as PRECISION_TRACKING
+from noisewise.policies.precision_tracking import precision_tracking
 from noisewise.policies.robust_vaee import RULE as ROBUST_VAEE
 from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import RULE as ROUND_ROBIN
@@ -149,6 +151,7 @@ for _rule, _constructor in (
     (LINGAPE, lingape),
     (WEIGHTED_LINGAPE, weighted_lingape),
     (PHASED_ELIMINATION, phased_elimination),
+    (PRECISION_TRACKING, precision_tracking),
     (INFORMATION_DIRECTED, information_directed),
     (TOP_TWO_THOMPSON, top_two_thompson),
     (BAYES_GAP, bayes_gap),

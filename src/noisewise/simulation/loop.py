@@ -12,7 +12,7 @@ from noisewise.core.model import Floats, distance_to
 from noisewise.core.selection import Mask
 from noisewise.policies.recommendation import BEST, Advice, recommended
 from noisewise.policies.rule import Rule
-from noisewise.simulation.stopping import NEVER, Stop, should_stop
+from noisewise.simulation.stopping import GAP, NEVER, Stop, should_stop
 
 
 class Truth(NamedTuple):
@@ -36,7 +36,7 @@ class Record(NamedTuple):
 
     pulled: NDArray[np.int32]  # (horizon,): -1 after the stop
     checkpoints: NDArray[np.int64]  # (C,), ascending
-    progress: Floats  # (3,): next checkpoint, cumulative regret and precision so far
+    progress: Floats  # (4,): next checkpoint, regret and precision so far, 1 if a round is to be recorded
     advice: Advice
     # In the order of results.PER_CHECKPOINT:
     advised: NDArray[np.int32]  # (C,)
@@ -78,22 +78,28 @@ def make_loop(rule: Rule) -> Loop:
         trivial = 2.0 * params.setting.radius.norm_bound * params.setting.radius.max_norm
         checkpoint = int(record.progress[0])
         cumulative, precision = record.progress[1], record.progress[2]
+        measured = record.progress[3] > 0.0
         for t in range(start, sigmas.size):
+            if not measured and not wants_plan(params, state):
+                if opening.size > 0 and opening[t] != turn:
+                    turn = opening[t]
+                    allowed[:] = truth.masks[turn]
+                    top = truth.tops[turn]
+                before = sigmas[t] if truth.announced else math.nan
+                action = choose(params, state, allowed, before, draws[t])
+                sigma = sigmas[t] * action_sigma[action]
+                reward = means[action] + sigma * noise[t]
+                absorb(params, state, action, reward, math.nan if truth.hidden else sigma)
+                pulled[t] = action
+                cumulative += top - means[action]
+                precision += 1.0 / (sigma * sigma)
+                measured = True
             if wants_plan(params, state):
+                # What was just measured is recorded with what planning makes of it.
                 record.progress[0], record.progress[1], record.progress[2] = checkpoint, cumulative, precision
+                record.progress[3] = 1.0 if measured else 0.0
                 return t, False
-            if opening.size > 0 and opening[t] != turn:
-                turn = opening[t]
-                allowed[:] = truth.masks[turn]
-                top = truth.tops[turn]
-            before = sigmas[t] if truth.announced else math.nan
-            action = choose(params, state, allowed, before, draws[t])
-            sigma = sigmas[t] * action_sigma[action]
-            reward = means[action] + sigma * noise[t]
-            absorb(params, state, action, reward, math.nan if truth.hidden else sigma)
-            pulled[t] = action
-            cumulative += top - means[action]
-            precision += 1.0 / (sigma * sigma)
+            measured = False
             due = checkpoint < checkpoints.size and t + 1 == checkpoints[checkpoint]
             if not due and stop.kind == NEVER:
                 continue
@@ -103,9 +109,11 @@ def make_loop(rule: Rule) -> Loop:
                 advised = recommended(
                     record.advice, pulled[: t + 1], advised, state.model, candidates, radius
                 )
-            stopped = stop.kind != NEVER and should_stop(
-                stop, state.model, candidates, advised, radius, precision
-            )
+            certified = due or stop.kind == GAP
+            bound = bound_now(params, state, candidates, advised, radius) if certified else trivial
+            stopped = stop.kind != NEVER and should_stop(stop, state.model, advised, radius, precision, bound)
+            if stopped and not certified:
+                bound = bound_now(params, state, candidates, advised, radius)
             if due or stopped:
                 # After a stop nothing changes any more: the later checkpoints see the same.
                 last = record.checkpoints.size if stopped else checkpoint + 1
@@ -115,7 +123,6 @@ def make_loop(rule: Rule) -> Loop:
                 record.total_precision[checkpoint:last] = precision
                 record.radius[checkpoint:last] = radius
                 record.distance[checkpoint:last] = distance_to(state.model, truth.theta)
-                bound = bound_now(params, state, candidates, advised, radius)
                 record.bound[checkpoint:last] = min(bound, trivial)
                 checkpoint = last
             if stopped:

@@ -175,7 +175,7 @@ class _Run:
         reason = misfit(policy, env)
         if reason is not None:
             raise ValueError(reason)
-        if stop[0] in CERTIFIED and _certificate(policy) != ANYTIME:
+        if stop[0] in CERTIFIED and not _certificate(policy).startswith(ANYTIME):
             raise ValueError(
                 f"`stop` must not be {stop[0]!r} with {policy.name!r}: its certificate does not hold at a "
                 "moment that is chosen by looking at the values."
@@ -262,7 +262,7 @@ class _Run:
         )
         advice = make_advice(self.policy.options, world.means.size, generator(self.seed, "advice", r))
         at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
-        record = Record(results.pulled[r], self.checkpoints, np.zeros(3), advice, *at_checkpoints)
+        record = Record(results.pulled[r], self.checkpoints, np.zeros(4), advice, *at_checkpoints)
         state = rule.init(params)
         rounds, fired = run_replication(loop, rule, params, state, truth, record, self.stop)
         results.stopped[r], results.fired[r] = rounds, fired

@@ -13,7 +13,6 @@ import numpy as np
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import CANCELLED, Model, contrast_widths
-from noisewise.core.selection import Mask, regret_bound
 
 #: By name: what must hold to stop.
 STOPS = {
@@ -54,12 +53,10 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
 
 
 @kernel
-def should_stop(
-    stop: Stop, model: Model, candidates: Mask, action: int, radius: float, precision: float
-) -> bool:
-    """Whether to stop now and recommend ``action``."""
+def should_stop(stop: Stop, model: Model, action: int, radius: float, precision: float, bound: float) -> bool:
+    """Whether to stop now and recommend ``action``, whose certified regret is at most ``bound``."""
     if stop.kind == GAP:
-        return regret_bound(model, candidates, action, radius) <= stop.eps
+        return bound <= stop.eps
     if stop.kind == GLR:
         threshold = radius * radius / 2.0
     elif stop.kind == LOG_LOG:

@@ -1,0 +1,50 @@
+"""Quantiles of comparisons with the best, against draws of their own."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from noisewise.core.comparisons import comparison_quantiles, gaussian_union, sub_gaussian_union
+
+DRAWS = 60_000
+
+
+def statistics_of(points, i, rng):
+    """Draws of ``max over j of <p_i - p_j, g>/|p_i - p_j|``, one difference at a time."""
+    normals = rng.standard_normal((DRAWS, points.shape[1]))
+    largest = np.full(DRAWS, -np.inf)
+    for j in range(len(points)):
+        if j != i:
+            apart = points[i] - points[j]
+            largest = np.maximum(largest, normals @ apart / np.linalg.norm(apart))
+    return largest
+
+
+@pytest.mark.parametrize(("n", "dim"), [(2, 1), (5, 4), (30, 3), (12, 8)])
+@pytest.mark.parametrize("delta", [0.05, 0.004])
+def test_exceeded_as_often_as_allowed(n, dim, delta):
+    rng = np.random.default_rng([n, dim])
+    points = rng.standard_normal((n, dim)) * np.exp(rng.uniform(-2, 2, dim))
+    quantile = comparison_quantiles(points, np.array([1]), delta)[0]
+    exceeded = int((statistics_of(points, 1, rng) > quantile).sum())
+    # False alarms with probability 1e-6 on either side; from below the guard of the average may cost a third.
+    assert exceeded <= stats.binom.isf(1e-6, DRAWS, delta)
+    assert exceeded >= stats.binom.ppf(1e-6, DRAWS, delta / 1.5)
+
+
+def test_one_comparison_is_a_normal_quantile_and_copies_do_not_count():
+    points = np.array([[0.0, 1.0], [2.0, 0.5], [2.0, 0.5]])
+    found = comparison_quantiles(points, np.array([0, 1]), 0.01)
+    # Three standard errors of an average over few directions: never below, and not far above.
+    assert (found >= stats.norm.isf(0.01)).all()
+    assert (found <= stats.norm.isf(0.01) + 0.15).all()
+
+
+def test_never_above_the_union_bound():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((9, 9))
+    for delta in (0.2, 1e-3, 1e-6):
+        found = comparison_quantiles(points, np.arange(9), delta)
+        assert (found <= gaussian_union(8, delta)).all()
+        assert (found >= stats.norm.isf(delta) - 1e-9).all()
+        assert gaussian_union(8, delta) <= sub_gaussian_union(8, delta)

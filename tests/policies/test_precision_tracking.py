@@ -1,0 +1,211 @@
+"""Precision tracking: looks that no reward moves, claims against a naive twin, coverage, phases."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import noisewise as nw
+from noisewise.core.comparisons import comparison_quantiles
+from noisewise.core.model import fold, new_model
+from noisewise.policies.looks import Looks, claims_of, delta_at
+from noisewise.policies.precision_tracking import LEVEL, PHASE, PULL
+
+DELTA = 0.05
+
+
+def problem(seed, n=8, dim=3, rounds=60):
+    rng = np.random.default_rng([12, seed])
+    vectors = rng.standard_normal((n, dim))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    theta = rng.standard_normal(dim)
+    theta *= 0.5 / np.linalg.norm(theta)
+    return vectors, theta, 10 ** rng.uniform(-1.5, 0.0, rounds), rng
+
+
+def run(policy, vectors, theta, sigmas, rng):
+    """Measure what is asked; what was pulled, the ledger and the bound after every round."""
+    pulled, ledgers, bounds = [], [], []
+    for sigma in sigmas:
+        action = policy.ask()
+        policy.tell(action, vectors[action] @ theta + sigma * rng.standard_normal(), sigma)
+        pulled.append(action)
+        ledgers.append(policy._state.ledger.copy())
+        bounds.append(policy.estimate().regret_bound)
+    return pulled, np.array(ledgers), np.array(bounds)
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.1])
+def test_the_shares_of_delta_add_up_to_at_most_delta(eps):
+    looks = Looks(DELTA, PULL, eps, True)
+    levels = sum(delta_at(looks, 1, level) for level in range(1, 3000))
+    of_first = levels / DELTA
+    phases = sum(delta_at(looks, phase, 1) for phase in range(1, 60)) / delta_at(looks, 1, 1)
+    assert 0.45 * DELTA < levels * phases <= DELTA
+    assert of_first <= 0.9 + 1e-12
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.3])
+def test_rewards_of_a_phase_move_neither_what_is_measured_nor_when_it_is_looked_at(eps):
+    vectors, theta, sigmas, _ = problem(0)
+    runs = [
+        run(
+            nw.precision_tracking(vectors, eps=eps),
+            vectors,
+            scale * theta,
+            sigmas,
+            np.random.default_rng(seed),
+        )
+        for seed, scale in ((1, 1.0), (2, -1.0), (3, 0.0))
+    ]
+    first = min(int((ledgers[:, PHASE] == 1.0).sum()) for _, ledgers, _ in runs)
+    together = [(pulled[: first + 1], ledgers[:first, LEVEL].tolist()) for pulled, ledgers, _ in runs]
+    assert first >= 10
+    assert runs[0][1][first - 1, LEVEL] > 1.0
+    assert together[0][1] == together[1][1] == together[2][1]
+    assert together[0][0][:first] == together[1][0][:first] == together[2][0][:first]
+
+
+@pytest.mark.parametrize("gaussian", [True, False])
+def test_claims_agree_with_the_formula_written_out(gaussian):
+    vectors, theta, sigmas, rng = problem(3, n=6)
+    model = new_model(np.ascontiguousarray(vectors.T), 1e-6)
+    for t, sigma in enumerate(sigmas):
+        fold(model, t % 6, vectors[t % 6] @ theta + sigma * rng.standard_normal(), sigma)
+    compared = np.array([True, True, False, True, True, True])
+    candidates = compared & (np.arange(6) != 4)
+    looks = Looks(DELTA, PULL, 0.0, gaussian)
+    left, claims = claims_of(looks, model, compared, candidates, 0.01)
+    precision = 1e-6 * np.eye(3)
+    moment = np.zeros(3)
+    rng = problem(3, n=6)[3]
+    for t, sigma in enumerate(sigmas):
+        row = vectors[t % 6]
+        precision += np.outer(row, row) / sigma**2
+        moment += row * (row @ theta + sigma * rng.standard_normal()) / sigma**2
+    covariance, estimate = np.linalg.inv(precision), np.linalg.inv(precision) @ moment
+    root = np.linalg.cholesky(covariance)
+    rows = np.flatnonzero(compared)
+    upper = np.full((6, 6), -np.inf)
+    for place, i in enumerate(rows):
+        quantile = (
+            comparison_quantiles(vectors[rows] @ root, np.array([place]), 0.01)[0]
+            if gaussian
+            else math.sqrt(2.0 * math.log(4 / 0.01))
+        )
+        for j in rows:
+            y = vectors[i] - vectors[j]
+            upper[i, j] = y @ estimate + (quantile + PULL) * math.sqrt(y @ covariance @ y)
+    possible = [i for i in np.flatnonzero(candidates) if upper[i, rows].min() >= 0.0]
+    assert np.flatnonzero(left).tolist() == possible
+    for j in rows:
+        # The quantile is averaged over directions that another root turns.
+        assert claims[j] == pytest.approx(max(0.0, *(upper[i, j] for i in possible)), rel=0.03, abs=1e-3)
+    assert np.isinf(claims[2])
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "sub-gaussian"])
+def test_the_bound_covers_the_regret_at_every_round(noise):
+    runs, misses = 40, 0
+    for seed in range(runs):
+        vectors, theta, sigmas, rng = problem(seed, n=6, rounds=25)
+        policy = nw.precision_tracking(vectors, eps=0.2, noise=noise, delta=0.2)
+        means = vectors @ theta
+        missed = False
+        for sigma in sigmas:
+            action = policy.ask()
+            policy.tell(action, means[action] + sigma * rng.standard_normal(), sigma)
+            estimate = policy.estimate()
+            missed |= means.max() - means[estimate.recommended] > estimate.regret_bound + 1e-12
+            missed |= not estimate.candidates[means.argmax()]
+        misses += missed
+    assert misses <= stats.binom.isf(1e-6, runs, 0.2)
+
+
+def test_it_certifies_sooner_than_vaee_and_says_on_what_it_rests():
+    env = nw.instances.soare(6, reach=30.0).environment(nw.schedules.fast_decaying)
+    shared = {
+        "horizon": 400,
+        "replications": 3,
+        "stop": "gap",
+        "eps": 0.0104,
+        "compiled": False,
+        "threads": 1,
+    }
+    ours = nw.simulate(nw.precision_tracking(env.actions, eps=0.0104), env, **shared)
+    theirs = nw.simulate(nw.vaee(env.actions), env, **shared)
+    assert ours.fired.all()
+    assert ours.covered.all()
+    assert (ours.total_precision[:, -1] < 0.5 * theirs.total_precision[:, -1]).all()
+    text = nw.precision_tracking(env.actions).estimate().certificate
+    for word in (
+        "anytime",
+        "half of delta",
+        "one phase",
+        "no sigma depends",
+        "add up",
+        "ridge's bias",
+        "normal",
+    ):
+        assert word in text
+    assert "sub-Gaussian" in nw.precision_tracking(env.actions, noise="sub-gaussian").estimate().certificate
+
+
+def test_a_later_phase_measures_what_tells_the_finalists_apart():
+    instance = nw.instances.soare(4, angle=0.1)
+    vectors = np.asarray(instance.actions.vectors)
+    policy = nw.precision_tracking(instance.actions)
+    rng = np.random.default_rng(0)
+    theta = np.eye(4)[0]
+    for _ in range(400):
+        action = policy.ask()
+        policy.tell(action, vectors[action] @ theta + 0.2 * rng.standard_normal(), 0.2)
+    state = policy._state
+    assert state.ledger[PHASE] >= 2.0
+    assert state.compared.sum() == 2
+    # The finalists differ along the second axis: its share is the largest.
+    assert abs(vectors[state.shares.argmax()][1]) == pytest.approx(1.0)
+    assert "To tell 2 options apart" in policy.why(int(state.shares.argmax()))
+
+
+def test_what_is_off_the_design_stays_out_of_the_phase():
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.1]])
+    policy = nw.precision_tracking(vectors)
+    off = int(np.flatnonzero(policy._params.shares == 0.0)[0])
+    policy.tell(off, 0.3, 0.01)
+    assert policy._state.phase.tally[2] == 0.0
+    assert policy._state.model.tally[2] == 1.0
+    assert "no part of the design" in policy.why(off)
+
+
+def test_the_estimate_knows_a_look_at_once_and_takes_the_smaller_bound():
+    vectors, theta, sigmas, rng = problem(5)
+    policy = nw.precision_tracking(vectors, eps=0.3)
+    _, ledgers, bounds = run(policy, vectors, theta, sigmas, rng)
+    assert not policy.rule.wants_plan(policy._params, policy._state)
+    state, estimate = policy._state, policy.estimate()
+    assert estimate.regret_bound <= state.claims[estimate.recommended]
+    assert ledgers[-1, LEVEL] > 1.0
+    assert bounds[-1] <= 0.3
+
+
+def test_one_action_and_copies_of_one():
+    for vectors in ([[1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]]):
+        policy = nw.precision_tracking(vectors, norm_bound=1.0)
+        for _ in range(3):
+            policy.tell(policy.ask(), 0.4, 0.1)
+        assert policy.estimate().regret_bound <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"eps": -1.0}, "`eps` must be at least 0; got -1.0."),
+        ({"eps": math.nan}, "`eps` must be"),
+        ({"noise": "cauchy"}, "`noise` must be"),
+    ],
+)
+def test_bad_options_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        nw.precision_tracking(np.eye(2), **options)
