@@ -1,6 +1,7 @@
 """VAGE: its textbook twin, its two ledgers, what it may measure, and what it says."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ import naive
 import noisewise as nw
 from noisewise.core.model import log_det
 from noisewise.policies.noise_history import compare_actions, new_history, observe
+from noisewise.policies.registry import rule_named
+
+is_due = sys.modules[rule_named("vage").choose.__module__].is_due
 
 
 def race(policy, theta, sigmas, noise, announce=False):
@@ -271,3 +275,15 @@ def test_sigmas_of_any_size_are_booked():
     race(policy, np.ones(3), sigmas, np.zeros(40))
     weights = sigmas**-2.0
     assert policy._state.ledgers[4] == pytest.approx((weights**2).sum() / weights.sum() ** 2)
+
+
+@pytest.mark.parametrize(("told", "share"), [(range(20, 60), 0.2), (range(2000, 2066), 0.03)])
+def test_who_learns_all_at_once_keeps_the_rhythm_of_checks(told, share):
+    """Ten dimensions: while few rounds carry the precision a fifth is due, later the share asked for."""
+    policy = nw.vage(np.eye(10))
+    turns = []
+    for n in told:
+        params, state = policy._params, policy.rule.init(policy._params)
+        policy.rule.catch_up(params, state, np.arange(n) % 10, np.full(n, 0.3))
+        turns.append(is_due(params, state))
+    assert share * 0.8 <= np.mean(turns) <= share + 0.06
