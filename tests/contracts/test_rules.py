@@ -11,8 +11,9 @@ from noisewise.testing import CHECKS
 OPTIONS = {
     "vaee_as_printed": {"sigma_min": 1e-3},
     # So that phases end within the histories of the checks: only then does the order matter.
-    "phased_elimination": {"scale": 0.05},
+    **{key: {"scale": 0.05} for key in ("phased_elimination", "rage", "h_rage")},
     **{key: {"horizon": 60} for key in ("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown")},
+    **{key: {"horizon": 60} for key in ("peace", "od_linbai")},
     # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
     **{
         key: {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
@@ -36,6 +37,7 @@ VARIANTS = {
     ),
     "varcb, scaled": functools.partial(nw.varcb, horizon=60, scale=0.01, noise_bound=0.1),
     "save, scaled": functools.partial(nw.save, horizon=60, scale=1e-4, trust_after=0.1),
+    "lingame, single": functools.partial(nw.lingame, learners="single", optimistic=False),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }
 
