@@ -18,6 +18,12 @@ DEFAULT = [
     "weighted_oful:noise=sub-gaussian",
     "linear_thompson",
     "lingape",
+    "lingame",
+    "frank_wolfe_sampling",
+    "rage",
+    "h_rage",
+    "peace",
+    "od_linbai",
     "top_two_thompson",
     "bayes_gap",
 ]

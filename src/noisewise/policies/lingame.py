@@ -75,9 +75,10 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     precision = 1.0 / (sigma * sigma)
     fold(state.model, action, reward, sigma)
     state.given[action] += precision
-    if state.model.tally[TOLD] < state.given.size:
+    told, n = state.model.tally[TOLD], state.given.size
+    if told <= n:
         state.wanted[action] += precision
-    else:
+    if told >= n:
         state.wanted[:] += precision * play(params, state)
 
 

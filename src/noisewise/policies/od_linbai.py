@@ -10,8 +10,17 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask
-from noisewise.policies import budget
-from noisewise.policies.budget import State, begin, first_phase, keep_going
+from noisewise.policies.budget import (
+    State,
+    absorb,
+    begin,
+    choose,
+    first_phase,
+    imagine,
+    keep_going,
+    recommend,
+    wants_plan,
+)
 from noisewise.policies.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
@@ -83,13 +92,13 @@ RULE = Rule(
     name="od_linbai",
     make_params=make_params,
     init=init,
-    choose=budget.choose,
-    absorb=budget.absorb,
-    imagine=budget.imagine,
-    recommend=budget.recommend,
+    choose=choose,
+    absorb=absorb,
+    imagine=imagine,
+    recommend=recommend,
     radius=present_radius,
     candidates=not_ruled_out,
-    wants_plan=budget.wants_plan,
+    wants_plan=wants_plan,
     plan=plan,
     needs_horizon=True,
     fixed_set=True,

@@ -42,6 +42,7 @@ def run(
     seed: int,
     checkpoints: list[int] | None = None,
     stop: str | None = None,
+    eps: float | None = None,
 ) -> Simulation:
     """A rule in a world, on one thread: cells run side by side."""
     if rule_named(rule).sees_sigma == "before" and not env.announced:
@@ -56,6 +57,7 @@ def run(
         threads=1,
         checkpoints=[horizon] if checkpoints is None else checkpoints,
         stop=stop,
+        eps=eps,
     )
 
 
