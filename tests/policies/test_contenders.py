@@ -1,6 +1,7 @@
 """LinGame, FWS, RAGE, H-RAGE, Peace and OD-LinBAI against textbook versions, and what only they promise."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -286,7 +287,7 @@ def test_peace_halves_the_width_in_every_epoch():
             sizes.append(int(survivors.sum()))
             widths.append(gaussian_width.width_design(vectors, vectors[survivors]).width)
     assert len(sizes) >= 3
-    assert all(later <= 0.52 * before for before, later in zip(widths, widths[1:], strict=False))
+    assert all(later <= 0.52 * before for before, later in pairwise(widths))
     assert policy.recommend() == int(np.argmax(vectors @ theta))
 
 

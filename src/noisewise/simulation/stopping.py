@@ -18,7 +18,8 @@ from noisewise.core.selection import Mask, regret_bound
 
 #: By name: what must hold to stop.
 STOPS = {
-    "glr": "Z exceeds radius²/2: the best action, or one within eps, is known with the certificate's confidence",
+    "glr": "Z exceeds radius²/2: the best action, or one within eps, is known, with the certificate's "
+    "confidence",
     "gap": "the certified regret bound is at most eps",
     "glr-log-log": "Z exceeds log((1 + log P)/delta), P the total precision in units of the longest vector "
     "(a heuristic: Garivier and Kaufmann's usual choice)",
