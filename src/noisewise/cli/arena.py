@@ -45,7 +45,7 @@ def arena(
         typer.Option(metavar="CELLS", help="Sets of cells: grid (default), special, all, soare-6, …"),
     ] = None,
     against: Annotated[str, typer.Option(help="The rule that all are compared with.")] = "vaee",
-    quick: Annotated[bool, typer.Option("--quick", help="100 runs a match, in under three minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="100 runs a match, instead of 1000.")] = False,
     horizon: Annotated[int, typer.Option(help="Rounds per run.")] = 400,
     replications: Annotated[int | None, typer.Option(help="Runs per match; default: 1000.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
