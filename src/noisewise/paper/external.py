@@ -95,8 +95,8 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
     divergence = [(1 - 2 * delta) * math.log((1 - delta) / delta) for delta in DELTAS]
     rows: list[dict[str, Any]] = []
     for row in ROWS:
-        found = [outcomes.get(f"{row.label}/{delta:g}") for delta in DELTAS]
-        if all(found):
+        found = [outcomes[name] for delta in DELTAS if (name := f"{row.label}/{delta:g}") in outcomes]
+        if found:
             rows.append(_numbers(f"{row.label}, ours", found[0]["runs"], [one["mean"] for one in found]))
             rows.append(_numbers("± standard error", None, [one["error"] for one in found]))
         else:
