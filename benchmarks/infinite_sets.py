@@ -169,7 +169,7 @@ class _Counted:
 
     def __enter__(self) -> "_Counted":
         self.rows = 0
-        self._project, self._refresh = core_model.project, core_model._refresh
+        self._project, self._refresh = core_model.project, core_model.refresh
 
         self._predict = core_model._predict
 
@@ -177,20 +177,20 @@ class _Counted:
             self.rows += rows.stop - rows.start
             self._project(model, direction, rows, out)
 
-        def refresh(model, stale, means_too=False):
+        def refresh(model, stale, *, means_too=False):
             self.rows += stale.size
-            self._refresh(model, stale, means_too)
+            self._refresh(model, stale, means_too=means_too)
 
         def predict(model, done):
             before = self.rows
             self._predict(model, done)
             self.rows = before + model.means.size - done.size
 
-        core_model.project, core_model._refresh, core_model._predict = project, refresh, predict
+        core_model.project, core_model.refresh, core_model._predict = project, refresh, predict
         return self
 
     def __exit__(self, *_: object) -> None:
-        core_model.project, core_model._refresh = self._project, self._refresh
+        core_model.project, core_model.refresh = self._project, self._refresh
         core_model._predict = self._predict
 
 

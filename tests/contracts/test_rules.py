@@ -5,20 +5,14 @@ import functools
 import pytest
 
 import noisewise as nw
+from needed import NEEDED
 from noisewise.testing import CHECKS
 
-#: What a rule cannot do without.
-OPTIONS = {
-    "vaee_as_printed": {"sigma_min": 1e-3},
+OPTIONS = NEEDED | {
     # So that phases end within the histories of the checks: only then does the order matter.
     **{key: {"scale": 0.05} for key in ("phased_elimination", "rage", "h_rage")},
-    **{key: {"horizon": 60} for key in ("weighted_oful_plus", "varcb", "save", "linnats", "linnats_unknown")},
-    **{key: {"horizon": 60} for key in ("peace", "od_linbai")},
     # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
-    **{
-        key: {"horizon": 60, "scale": 0.03, "refresh": 1.0, "directions": 8, "cubes": 256}
-        for key in ("voful", "voful2")
-    },
+    **{name: NEEDED[name] | {"scale": 0.03, "refresh": 1.0} for name in ("voful", "voful2")},
 }
 VARIANTS = {
     **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},

@@ -5,29 +5,39 @@ import functools
 import pytest
 
 import noisewise as nw
+from needed import NEEDED
 from noisewise.policies.registry import rule_named
 from noisewise.testing import SET_CHECKS, check_rule_on_sets
 from noisewise.testing.set_contract import check_compiled_vectors_agree_with_plain as compiled_agrees
 
-#: What a rule cannot do without.
-OPTIONS = {"vaee_as_printed": {"sigma_min": 1e-3}}
 VARIANTS = {
     **{
-        name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {}))
+        name: functools.partial(nw.make_policy, name, **NEEDED.get(name, {}))
         for name in nw.POLICIES
         if rule_named(name).on_sets is not None
     },
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
+    "robust_vaee, one pass": functools.partial(nw.robust_vaee, estimator="one-pass", radius=5.0),
+    "robust_vaee, one pass as published": functools.partial(
+        nw.robust_vaee, estimator="one-pass", tau0=1.0, floor=True, radius=1.0
+    ),
     "weighted oful, sub-gaussian": functools.partial(nw.weighted_oful, noise="sub-gaussian"),
 }
 PLAIN = [check for check in SET_CHECKS if check is not compiled_agrees]
 
 
 def test_the_rules_that_must_run_on_sets_do():
-    assert {"vaee", "weighted_oful", "uniform", "widest", "greedy", "linear_thompson", "oful"} <= set(
-        VARIANTS
-    )
+    assert {
+        "vaee",
+        "robust_vaee",
+        "weighted_oful",
+        "uniform",
+        "widest",
+        "greedy",
+        "linear_thompson",
+        "oful",
+    } <= set(VARIANTS)
 
 
 @pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)

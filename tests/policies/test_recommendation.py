@@ -9,12 +9,13 @@ import pytest
 from scipy import stats
 
 import noisewise as nw
+from needed import NEEDED
 from noisewise.core.selection import regret_bound, smallest_bound
 from noisewise.policies.recommendation import RECOMMENDATIONS
 from noisewise.policies.registry import rule_named
 from noisewise.testing.contract import random_history, replay
 
-OPTIONS = {"vaee_as_printed": {"sigma_min": 1e-3}, "vaee": {"explore": "candidates"}}
+OPTIONS = NEEDED | {name: {"explore": "candidates"} for name in ("vaee", "robust_vaee")}
 FALSE_ALARM = 1e-6
 
 

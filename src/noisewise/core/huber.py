@@ -48,8 +48,11 @@ class History(NamedTuple):
 
 
 def new_history(n_actions: int, dim: int, capacity: int) -> History:
-    """Room for so many measurements."""
-    slots = min(n_actions, capacity)
+    """Room for so many measurements.
+
+    A single action may stand for any vector (`core.vectors`), so each of its measurements has a slot.
+    """
+    slots = capacity if n_actions == 1 else min(n_actions, capacity)
     return History(
         rewards=np.zeros(capacity),
         scales=np.zeros(capacity),
@@ -85,7 +88,7 @@ def remember(
     """Keep one measurement."""
     told = history.filled[0]
     slot = history.slot_of[action]
-    if slot < 0:
+    if slot < 0 or history.slot_of.size == 1:
         slot = history.filled[1]
         history.slot_of[action] = slot
         history.filled[1] += 1

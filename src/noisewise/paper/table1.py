@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from noisewise.charts.claims import measured_and_claimed
-from noisewise.paper.measuring.runs import SCHEDULES, is_available, make_schedule
+from noisewise.paper.measuring.runs import SCHEDULES, make_schedule
 from noisewise.paper.measuring.table1 import recommended
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 from noisewise.paper.statistics import interval
@@ -62,7 +62,7 @@ def horizon(plan: Plan) -> int:
 
 
 def cells(plan: Plan) -> dict[str, Cell]:
-    """Every system that is registered, on the four schedules."""
+    """Every system, on the four schedules."""
     return {
         f"{row.label}/{schedule}/{label}": Cell(
             recommended,
@@ -78,7 +78,6 @@ def cells(plan: Plan) -> dict[str, Cell]:
             },
         )
         for row in ROWS
-        if is_available(row.rule)
         for schedule in SCHEDULES
         for label, (problem, problem_options) in PROBLEMS.items()
     }
@@ -134,7 +133,7 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
     )
     _tell_schedules(told, rounds)
     for schedule in SCHEDULES:
-        shown = frame.filter((pl.col("schedule") == schedule) & pl.col("own").is_not_null())
+        shown = frame.filter(pl.col("schedule") == schedule)
         measured = shown.select(
             pl.col("system").alias("label"), mean="own", error="error", claimed="bound"
         ).with_columns(
@@ -165,24 +164,19 @@ def _worst(row: Row, schedule: str, outcomes: Mapping[str, Outcome], way: str) -
 
 def _row(row: Row, schedule: str, rounds: int, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
     limits = bounds(row, schedule, rounds)
-    first = outcomes.get(f"{row.label}/{schedule}/{next(iter(PROBLEMS))}")
-    regrets: dict[str, Any] = {"note": "not available", "random actions": None, "error": None}
-    regrets |= dict.fromkeys(WAYS)
-    if first is not None:
-        regrets = {
-            "note": "our reconstruction" if rule_named(row.rule).reconstruction else "",
-            "random actions": first["own"]["mean"],
-            "error": _worst(row, schedule, outcomes, "own")["error"],
-        } | {way: _worst(row, schedule, outcomes, way)["mean"] for way in WAYS}
+    first = outcomes[f"{row.label}/{schedule}/{next(iter(PROBLEMS))}"]
     formula = TOTAL_VARIANCE_ROWS[row.rule].formula if row.rule in TOTAL_VARIANCE_ROWS else "with constants"
     return {
         "schedule": schedule,
         "system": row.label,
-        **regrets,
+        "note": "our reconstruction" if rule_named(row.rule).reconstruction else "",
+        "random actions": first["own"]["mean"],
+        "error": _worst(row, schedule, outcomes, "own")["error"],
+        **{way: _worst(row, schedule, outcomes, way)["mean"] for way in WAYS},
         "bound": limits["bound"],
         "as in the table": limits["table"],
         "cumulative bound": formula,
-        "runs": None if first is None else first["runs"],
+        "runs": first["runs"],
     }
 
 

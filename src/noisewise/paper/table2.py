@@ -9,7 +9,7 @@ import polars as pl
 from noisewise.charts.claims import measured_and_claimed
 from noisewise.charts.lines import lines_with_bands
 from noisewise.core.rows import Floats
-from noisewise.paper.measuring.runs import SCHEDULES, is_available, make_schedule
+from noisewise.paper.measuring.runs import SCHEDULES, make_schedule
 from noisewise.paper.measuring.table2 import regrets, widths
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 from noisewise.paper.statistics import Measured, slope, slope_of_means, slope_of_runs
@@ -83,8 +83,6 @@ def cells(plan: Plan) -> dict[str, Cell]:
                     },
                 )
     for row in ROWS:
-        if not is_available(row.rule):
-            continue
         for schedule in SCHEDULES:
             for scale in row.scales:
                 made[f"regret/{row.label}/{schedule}/{scale:g}"] = Cell(
@@ -150,9 +148,6 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
     )
     _tell_widths(told, outcomes)
     _tell_regrets(told, outcomes)
-    missing = [row.label for row in ROWS if not is_available(row.rule)]
-    if missing:
-        told.say(f"Not available: {', '.join(missing)}.")
     return told
 
 
@@ -231,8 +226,6 @@ def _tell_regrets(told: Told, outcomes: Mapping[str, Outcome]) -> None:
     ):
         rows, lines = [], []
         for row in ROWS:
-            if not is_available(row.rule):
-                continue
             for schedule in SCHEDULES:
                 found = worst_case(outcomes, row, schedule, what)
                 lines += _band(f"{row.label}, {schedule}", found)

@@ -2,14 +2,13 @@
 
 from typing import Any, NamedTuple, Unpack
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, new_model
-from noisewise.core.selection import Mask, drop_ruled_out, most_optimistic
-from noisewise.policies.least_squares import Setting, best_mean
+from noisewise.core.selection import Mask, most_optimistic
+from noisewise.policies.least_squares import Setting, best_mean, within
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.robust import (
@@ -67,9 +66,7 @@ def absorb_many(params: Params, state: State, actions: Any, rewards: Any, sigmas
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
-    mask = np.ones(state.model.means.size, np.bool_)
-    drop_ruled_out(state.model, mask, robust_radius(params, state))
-    return mask
+    return within(state.model, robust_radius(params, state))
 
 
 RULE = Rule(

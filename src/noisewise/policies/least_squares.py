@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import SAFEST, Model, fold, new_model
 from noisewise.core.radius import Radius, confidence_radius, make_radius
@@ -48,7 +48,7 @@ class HasModel(Protocol):
         """What is known about the actions."""
 
 
-def make_setting(actions: ActionSet, options: dict[str, Any]) -> Setting:
+def make_setting(actions: ActionSet | OracleSet, options: dict[str, Any]) -> Setting:
     """Check the options that every rule has."""
     radius = make_radius(
         options["radius"],

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core import huber, median_of_means, one_pass
 from noisewise.core.checks import check_choice, check_count, check_positive
 from noisewise.core.kernels import kernel
@@ -87,7 +87,9 @@ class HasMemory(Protocol):
         """What the estimate keeps."""
 
 
-def make_robust(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> tuple[Setting, Robust]:
+def make_robust(
+    actions: ActionSet | OracleSet, horizon: int | None, options: dict[str, Any]
+) -> tuple[Setting, Robust]:
     """Check the options of the estimate."""
     estimator = ESTIMATORS.index(check_choice("estimator", options["estimator"], ESTIMATORS))
     by_name = isinstance(options["radius"], str)
@@ -99,6 +101,11 @@ def make_robust(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     limits = setting.radius
     n_rounds = ROOM if horizon is None else check_count("horizon", horizon)
     floor = bool(options["floor"])
+    if estimator == MEDIAN and isinstance(actions, OracleSet):
+        raise ValueError(
+            f"`estimator` must be 'huber' or 'one-pass' on {actions!r}: medians compare every pair of a list "
+            "of actions; got 'median-of-means'."
+        )
     if floor and estimator == MEDIAN:
         raise ValueError(
             "`floor` must be False with estimator='median-of-means', which keeps every sigma; got True."
@@ -111,7 +118,7 @@ def make_robust(actions: ActionSet, horizon: int | None, options: dict[str, Any]
         proven = max(proven, 2.0 * math.sqrt(rank / doubt))
     n_blocks, reach = 0, math.nan
     if estimator == MEDIAN:
-        n = actions.n_actions
+        n = len(setting.columns.T)
         # One-sided: every ordered pair, and both sides of every action.
         wanted = _checked_blocks(options["blocks"])
         n_blocks, reach = median_of_means.plan_blocks(limits.delta / (n * (n + 1)), wanted)

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Model, new_model
 from noisewise.core.selection import Mask, drop_ruled_out
 from noisewise.policies import vaee
-from noisewise.policies.least_squares import Setting
+from noisewise.policies.least_squares import Setting, within
+from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.robust import (
@@ -35,6 +36,7 @@ class Params(NamedTuple):
 
     setting: Setting
     explore_all: bool
+    recommend_last: bool  # on sets of vectors
     robust: Robust
 
 
@@ -55,7 +57,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
             "`explore` must be 'all' with estimator='median-of-means', whose certificate needs measurements "
             "that are not chosen by looking at values; got 'candidates'."
         )
-    return Params(setting, explored.explore_all, robust)
+    return Params(setting, explored.explore_all, explored.recommend_last, robust)
 
 
 def init(params: Params) -> State:
@@ -86,9 +88,7 @@ def candidates(params: Params, state: State) -> Mask:
     """The survivors A_{t+1}; for medians, what the present certificate does not rule out."""
     if params.robust.estimator != MEDIAN:
         return state.candidates
-    mask = np.ones(state.model.means.size, np.bool_)
-    drop_ruled_out(state.model, mask, robust_radius(params, state))
-    return mask
+    return within(state.model, robust_radius(params, state))
 
 
 RULE = Rule(
@@ -104,6 +104,12 @@ RULE = Rule(
     certificate=robust_certificate,
     bound=robust_bound,
     absorb_many=absorb_many,
+    on_sets=OnSets(
+        vaee.aim,
+        eliminates=True,
+        among_candidates=vaee.among_candidates,
+        recommends_last=vaee.recommends_last,
+    ),
     reference="Breaking the Total Variance Barrier, Algorithm 3",
     guarantee="anytime certificate with floor=True and tau0='lemma'; fixed-design one by medians of means",
     cost="n·dim, and for estimator='huber' all measurements so far",
@@ -112,7 +118,7 @@ RULE = Rule(
 
 @constructor_with(radius="paper")
 def robust_vaee(
-    actions: ActionSet | ArrayLike,
+    actions: ActionSet | OracleSet | ArrayLike,
     *,
     estimator: str = "huber",
     tau0: float | str = TAU0,

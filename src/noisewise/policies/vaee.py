@@ -92,14 +92,14 @@ def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float
     return 1.0
 
 
-def among_candidates(params: Params) -> bool:
+def among_candidates(params: Any) -> bool:
     """Whether only candidates are measured."""
     return not params.explore_all
 
 
-def recommends_last(params: Params) -> bool:
+def recommends_last(params: Any) -> bool:
     """Whether the action measured last is the advice."""
-    return params.recommend_last
+    return bool(params.recommend_last)
 
 
 def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
