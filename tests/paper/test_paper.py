@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from noisewise.cli import app, main
-from noisewise.paper import check_paper, checking, computing, elimination
+from noisewise.paper import check_paper, checking, computing, elimination, external
 from noisewise.paper.computing import compute
 from noisewise.paper.external import PUBLISHED, SOARE
 from noisewise.paper.measuring.external import characteristic_time, stopping_times
@@ -255,8 +255,24 @@ def test_the_characteristic_times_of_the_external_instances():
     assert draws == pytest.approx([2100, 2100, 2100], rel=0.01)
 
 
+def stopped_after(mean):
+    return {"mean": mean, "error": 0.01 * mean, "spread": mean, "wrong": 0, "unfinished": 0, "runs": 100}
+
+
+@pytest.mark.parametrize(("factor", "failed"), [(1.0, 0), (0.8, 1), (1.3, 4)])
+def test_what_is_told_about_the_first_external_table(factor, failed):
+    """What is better is fine, but for round robin, which must agree; what is worse is not."""
+    outcomes = {"length 1": stopped_after(2e4), "elimination/VAGE": stopped_after(3e4)}
+    for row in external.ROWS:
+        most = row.most or PUBLISHED["LinGame"]
+        for delta, rounds in zip(external.DELTAS, most, strict=True):
+            outcomes[f"{row.label}/{delta:g}"] = stopped_after(factor * rounds)
+    told = external.tell(Plan(full=False), outcomes)
+    assert [check.passed for check in told.checks].count(False) == failed
+
+
 def test_what_is_told_about_the_second_external_table():
-    good = {"mean": 33_000.0, "error": 900.0, "spread": 9000.0, "wrong": 0, "unfinished": 0, "runs": 100}
+    good = stopped_after(33_000.0)
     for mean, passed in ((33_000.0, True), (60_000.0, False)):
         told = Told()
         elimination.tell(told, {"elimination/LinGapE": good | {"mean": mean}})
