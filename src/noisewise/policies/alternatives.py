@@ -19,6 +19,12 @@ LEAST = 1e-10
 COPY = 1e-10
 
 
+def with_vectors(columns: Columns) -> Columns:
+    """The columns; where options have no vectors this is refused, before anything is measured."""
+    _ = columns[:, :1]
+    return columns
+
+
 def inverse_of_moment(columns: Columns, shares: Floats) -> Floats:
     """``A⁻¹``, (dim, dim)."""
     vectors = columns.astype(np.float64, copy=False)

@@ -10,7 +10,12 @@ from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel, large_kernel
 from noisewise.core.model import TOLD, Floats, Model, fold, new_model, total_precision
 from noisewise.core.selection import TIE, Mask, first_largest
-from noisewise.policies.alternatives import costs_of_rivals, inverse_of_moment, shifts_towards
+from noisewise.policies.alternatives import (
+    costs_of_rivals,
+    inverse_of_moment,
+    shifts_towards,
+    with_vectors,
+)
 from noisewise.policies.least_squares import Params, best_mean, not_ruled_out, plain_params, present_radius
 from noisewise.policies.matrix_game import best_mixture
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
@@ -31,7 +36,7 @@ class State(NamedTuple):
 
 def init(params: Params) -> State:
     """Nothing measured: equal shares."""
-    model = new_model(params.setting.columns, params.setting.ridge)
+    model = new_model(with_vectors(params.setting.columns), params.setting.ridge)
     n = model.means.size
     return State(model, np.full(n, 1.0 / n), np.zeros(n))
 

@@ -11,7 +11,12 @@ from noisewise.core.checks import check_choice
 from noisewise.core.kernels import kernel, large_kernel
 from noisewise.core.model import TOLD, Floats, Model, fold, new_model, total_precision
 from noisewise.core.selection import Mask, first_largest
-from noisewise.policies.alternatives import costs_of_rivals, inverse_of_moment, shifts_towards
+from noisewise.policies.alternatives import (
+    costs_of_rivals,
+    inverse_of_moment,
+    shifts_towards,
+    with_vectors,
+)
 from noisewise.policies.least_squares import Setting, best_mean, make_setting, not_ruled_out, present_radius
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
@@ -55,7 +60,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 
 def init(params: Params) -> State:
     """Nothing measured, and nothing learnt."""
-    model = new_model(params.setting.columns, params.setting.ridge)
+    model = new_model(with_vectors(params.setting.columns), params.setting.ridge)
     n, m = model.means.size, params.n_learners
     return State(model, np.zeros((m, n)), np.full(m, FIRST_DOUBT), np.zeros(n), np.zeros(n))
 
