@@ -102,6 +102,7 @@ RULE = Rule(
     plan=plan,
     needs_horizon=True,
     fixed_set=True,
+    reconstruction=True,
     reference="Yang and Tan, Minimax optimal fixed-budget best arm identification in linear bandits, "
     "Algorithm 1; shares of precision instead of counts here",
     year=2022,
@@ -118,6 +119,7 @@ def od_linbai(
 
     Every phase measures the survivors alone, by their G-optimal design, and judges them by its own
     measurements. An action that informs but cannot be the best is lost early: on Soare's instance it fails.
+    Our reconstruction: the shares are of precision, and the last action is chosen by all measurements.
 
     Args:
         horizon: The number of measurements planned (a simulation brings its own).

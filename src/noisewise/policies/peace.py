@@ -107,6 +107,7 @@ RULE = Rule(
     plan=plan,
     needs_horizon=True,
     fixed_set=True,
+    reconstruction=True,
     reference="Katz-Samuels, Jain, Karnin and Jamieson, An empirical process approach to the union bound, "
     "fixed-budget Peace; shares of precision instead of counts here",
     year=2020,
@@ -123,7 +124,8 @@ def peace(
 
     After each it keeps the longest list of the best whose differences have at most half the width γ, the
     expected error of the difference that noise favours most. It measures all actions, not only those in
-    play. Where the original ends before its budget does, this goes on with the last design.
+    play. Where the original ends before its budget does, this goes on with the last design; that, and how the
+    designs are found, makes it our reconstruction.
 
     Args:
         horizon: The number of measurements planned (a simulation brings its own).
