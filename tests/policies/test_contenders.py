@@ -214,6 +214,24 @@ def test_rage_keeps_measuring_what_is_out_and_phased_elimination_does_not():
     assert policy._state.wanted[1] > 0.5 * policy._state.wanted.sum()
 
 
+def test_rage_judges_by_the_phase_or_by_everything():
+    """What was told before the last phase counts in one of them only."""
+    for judge_by, survives in (("phase", True), ("all", False)):
+        policy = nw.rage(SOARE, scale=0.3, judge_by=judge_by)
+        run_until(policy, 2)
+        # More of a bad action than any phase wants, so it stays out of the phase.
+        policy.tell_many([1] * 5, [-1.0] * 5, [1e-3] * 5)
+        assert policy.is_candidate(4)
+        policy._state.survivors[:] = True
+        policy._state.given[:] = policy._state.wanted
+        policy._state.sums[:] = 0.5 * policy._state.wanted * SOARE.sum(axis=1)  # none far above another
+        policy._state.missing[0] = 0.0
+        policy.tell(0, 1.0, 1.0)
+        assert policy.is_candidate(1) == survives
+    with pytest.raises(ValueError, match="`judge_by` must be one of 'phase', 'all'"):
+        nw.rage(SOARE, judge_by="al")
+
+
 def test_rage_ends_with_the_best_alone():
     env = nw.Environment(SOARE, THETA, np.full(4000, 0.2))
     sim = nw.simulate(

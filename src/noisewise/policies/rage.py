@@ -4,12 +4,12 @@ import math
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet
-from noisewise.core.checks import check_positive
+from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
-from noisewise.core.model import Floats, new_model
+from noisewise.core.model import Floats, contrast_widths, new_model
 from noisewise.core.selection import Mask, first_largest
 from noisewise.policies.alternatives import COPY
 from noisewise.policies.least_squares import Setting, make_setting, present_radius
@@ -31,6 +31,7 @@ class Params(NamedTuple):
     first: Floats  # (n,): the precision that the first phase wants of each action
     phase_delta: float  # what all phases together may err
     scale: float
+    judges_by_all: bool  # by all measurements instead of those of the phase
 
 
 class Phase(NamedTuple):
@@ -44,7 +45,8 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     """Check the options, and plan the first phase."""
     scale = check_positive("scale", options["scale"])
     setting = halved_setting(actions, options)
-    params = Params(setting, np.zeros(actions.n_actions), options["delta"] / 2.0, scale)
+    by_all = check_choice("judge_by", options["judge_by"], ("phase", "all")) == "all"
+    params = Params(setting, np.zeros(actions.n_actions), options["delta"] / 2.0, scale, by_all)
     design = design_for(setting, np.ones(actions.n_actions, dtype=np.bool_))
     return params if design is None else params._replace(first=wanted_precision(params, design, 1))
 
@@ -98,18 +100,26 @@ def missing(wanted: Floats) -> Floats:
 
 def plan(params: Params, state: State) -> None:
     """End of a phase: drop whom another survivor beats by more than the noise explains, and design anew."""
-    estimate, covariance = phase_estimate(params.setting, state.given, state.sums)
     reach = params.scale * math.sqrt(2.0 * union(params, state.phase[0]))
     rows = np.flatnonzero(state.survivors)
-    vectors = np.asarray(params.setting.columns[:, rows].T, dtype=np.float64)
-    values, halves = vectors @ estimate, vectors @ covariance
-    squared = np.einsum("ij,ij->i", halves, vectors)
-    for place, row in enumerate(rows):
-        widths = np.sqrt(np.maximum(0.0, squared + squared[place] - 2.0 * vectors @ halves[place]))
-        beaten = (values - values[place] >= reach * widths) & (values > values[place])
-        state.survivors[row] = not beaten.any()
+    if params.judges_by_all:
+        values = state.model.means[rows]
+        widths = np.array([contrast_widths(state.model, int(row))[rows] for row in rows])
+    else:
+        values, widths = judged_by_phase(params.setting, state, rows)
+    lead = values[None, :] - values[:, None]
+    state.survivors[rows] = ~((lead >= reach * widths) & (lead > 0.0)).any(axis=1)
     design = design_for(params.setting, state.survivors)
     begin(state, None if design is None else wanted_precision(params, design, int(state.phase[0]) + 1))
+
+
+def judged_by_phase(setting: Setting, state: State, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """The values of some actions by this phase alone, and the widths of their differences, (m, m)."""
+    estimate, covariance = phase_estimate(setting, state.given, state.sums)
+    vectors = np.asarray(setting.columns[:, rows].T, dtype=np.float64)
+    products = vectors @ covariance @ vectors.T
+    own = np.diag(products)
+    return vectors @ estimate, np.sqrt(np.maximum(0.0, own[:, None] + own[None, :] - 2.0 * products))
 
 
 def phase_estimate(setting: Setting, given: Floats, sums: Floats) -> tuple[Floats, Floats]:
@@ -165,7 +175,13 @@ RULE = Rule(
 
 
 @constructor
-def rage(actions: ActionSet | ArrayLike, *, scale: float = 1.0, **shared: Unpack[SharedOptions]) -> Policy:
+def rage(
+    actions: ActionSet | ArrayLike,
+    *,
+    judge_by: str = "phase",
+    scale: float = 1.0,
+    **shared: Unpack[SharedOptions],
+) -> Policy:
     """RAGE: in every phase, measure by the design that best tells the survivors apart, whatever it is on.
 
     Unlike `phased_elimination` it may measure actions that cannot be the best any more. Phases count
@@ -173,6 +189,9 @@ def rage(actions: ActionSet | ArrayLike, *, scale: float = 1.0, **shared: Unpack
     before, and its survivors are judged by its measurements alone, at half of delta.
 
     Args:
+        judge_by: ``"phase"``, or ``"all"``: survivors are judged by all measurements so far, as in a later
+            rerun by others; it ends sooner, but nothing is proven about it.
         scale: Multiplies the error allowed for noise, so a phase is scale² as long; 1 is faithful.
     """
-    return Policy(RULE, actions, with_defaults("rage", shared) | {"scale": scale})
+    options = with_defaults("rage", shared)
+    return Policy(RULE, actions, options | {"judge_by": judge_by, "scale": scale})
