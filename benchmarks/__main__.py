@@ -24,6 +24,7 @@ NAMES = (
     "heavy_tails",
     "vage",
     "study",
+    "deviation",
     "storage",
     "workers",
 )

@@ -105,7 +105,10 @@ def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge
         widest = _first(squared_widths, range(n))
         effective = precision[0] ** 2 / max(1e-300, sum(sigma**-4.0 for _, _, sigma in history))
         more = max(share, min(0.2, dim / (2 * effective))) if history else share
-        due = precision[1] <= more * precision[0] or credit[1] <= share * credit[0]
+        due = any(
+            to_widest <= part * whole * (1 + 1e-9)
+            for part, (whole, to_widest) in ((more, precision), (share, credit))
+        )
         leader = _first(means, sorted(candidates))
         rivals = [k for k in sorted(candidates) if not np.allclose(vectors[k], vectors[leader], atol=1e-5)]
         if due or not rivals:
@@ -114,10 +117,16 @@ def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge
             told = max(1.0, (norm_bound * largest) ** 2 * precision[0])
             reach = challenge * math.sqrt(2.0 * math.log((1.0 + math.log(told)) / delta))
             apart = vectors - vectors[leader]
-            upper = means - means[leader] + reach * np.sqrt(np.einsum("ij,jk,ik->i", apart, inverse, apart))
-            race = vectors[_first(upper, rivals)] - vectors[leader]
+            widths = np.sqrt(np.einsum("ij,jk,ik->i", apart, inverse, apart))
+            upper = means - means[leader] + reach * widths
+            first, squares = _first(upper, rivals), np.zeros(n)
+            for _ in range(min(4, len(rivals))):
+                rival = _first(upper, rivals)
+                rivals.remove(rival)
+                weight = math.exp((upper[rival] - upper[first]) / (0.25 * reach * widths[first]))
+                squares += weight * (vectors @ inverse @ apart[rival]) ** 2
             variance = t / precision[0] if announced is None else announced[t] ** 2
-            action = _first((vectors @ inverse @ race) ** 2 / (variance + squared_widths), range(n))
+            action = _first(squares / (variance + squared_widths), range(n))
         pulled.append(action)
         reward, sigma = measure(action, t)
         top = squared_widths.max()

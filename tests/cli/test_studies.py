@@ -209,6 +209,36 @@ def test_a_check_that_fires_has_exit_code_1(store):
     assert run("certify", store).exit_code == 3
 
 
+def test_another_model_for_the_same_log(tmp_path, monkeypatch, capsys):
+    table, store = tmp_path / "alloys.csv", tmp_path / "a.db"
+    table.write_text("id,x\n" + "".join(f"A-{k},{k / 10}\n" for k in range(30)))
+    run("init", store, table, "--model", "linear", "--span", 20, "--eps", 0.5)
+    results = "".join(f"A-{k},{k / 10 + (-1) ** (k // 2)},0.1\n" * 2 for k in range(30))
+    run("import", store, "-", stdin=f"option,value,se\n{results}")
+    assert run("certify", store).exit_code == 3
+    found = plain("check", store)
+    assert found["advice"] == {"model": "linear+deviation"}
+    assert plain("status", store)["deviation"] is None
+    changed = plain("switch", store, "--model", "linear+deviation", "--reason", "features miss something")
+    assert (changed["model"], changed["was"], changed["extra_scatter"]) == (
+        "linear+deviation",
+        "linear",
+        None,
+    )
+    assert changed["deviation"] == pytest.approx(1.0, rel=0.1)
+    assert changed["certificate"]["approximate"]
+    words = run("switch", store, "--deviation", 1.0, "--extra-scatter", "estimate").stdout
+    assert "linear+deviation model (deviation 1, extra scatter estimated)" in " ".join(words.split())
+    status = plain("status", store)
+    assert (status["model"], status["deviation"]) == ("linear+deviation", 1.0)
+    code, problem = fail(monkeypatch, capsys, "switch", store, "--extra-scatter", "lots")
+    assert code == 2
+    assert problem == "Error: `extra_scatter` must be a number above 0 or 'estimate'; got 'lots'."
+    made = plain("init", store, "p", "q", "--eps", 1, "--extra-scatter", 0.2, "-s", "other")
+    assert made["model"] == "independent"
+    assert nw.load_study(store, "other").extra_scatter == 0.2
+
+
 def test_export_rebuild_rename_backup(store, tmp_path):
     run("tell", store, "A", 1.0, "--se", 0.1)
     log = run("export", store).stdout

@@ -31,6 +31,8 @@ def study(open_storage):
     made.exclude("D", "sold out")
     made.add_options({"id": ["E"], "x": [1.9], "cost": [2.0]})
     made.set_policy("widest")
+    made.switch("linear+deviation", deviation=0.2, extra_scatter=0.1, reason="features miss something")
+    made.tell(option="C", value=11.3, se=0.2)
     return made
 
 

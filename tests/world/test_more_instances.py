@@ -42,7 +42,9 @@ def test_the_leaderboard_is_the_published_table_without_the_reference():
     # What is fitted goes with what was measured.
     measured = table.filter(table["standard_error"] > 0)["win_rate"].to_numpy()
     assert np.corrcoef(vectors @ theta, measured)[0, 1] > 0.5
-    with pytest.raises(ValueError, match="`name` must be one of 'alpaca_eval'; got 'alpaca'"):
+    with pytest.raises(
+        ValueError, match="`name` must be one of 'alpaca_eval', 'bangertdrowns2004'; got 'alpaca'"
+    ):
         load_table("alpaca")
 
 

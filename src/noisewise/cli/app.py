@@ -10,6 +10,7 @@ from noisewise.cli import judging, keeping, measuring
 from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
+from noisewise.cli.modelling import switch
 from noisewise.cli.paper import paper
 from noisewise.cli.policies import policies
 from noisewise.cli.simulate import simulate
@@ -47,6 +48,7 @@ app.command()(judging.status)
 app.command()(judging.best)
 app.command()(judging.certify)
 app.command()(judging.check)
+app.command()(switch)
 app.command()(measuring.void)
 app.command(context_settings=measuring.NUMBERS)(measuring.amend)
 app.command()(measuring.fail)

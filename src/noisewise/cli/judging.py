@@ -22,7 +22,9 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
     content = {
         "options": len(opened.options),
         "measurements": opened.n_measurements,
-        "model": specification.model,
+        "model": opened.model,
+        "deviation": opened.deviation,
+        "extra_scatter": opened.extra_scatter,
         "goal": specification.goal,
         "eps": specification.eps,
         "confidence": specification.confidence,
@@ -125,6 +127,7 @@ def check(store: Store, study: Name = None, json: Json = False) -> None:
         "problems": list(found.problems),
         "notes": list(found.notes),
         "worst": [dict(row) for row in found.worst],
+        "advice": found.advice,
     }
     report("check", opened, json, content, str(found).splitlines())
     if not found.ok:

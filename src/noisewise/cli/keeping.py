@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from noisewise.cli.modelling import Deviation, ExtraScatter, size
 from noisewise.cli.options import parse_named, split_list
 from noisewise.cli.output import print_json
 from noisewise.cli.studies import Json, Name, Reason, Store, open_study, report, say, told_warnings
@@ -23,14 +24,16 @@ def init(
     options: Options,
     id: IdColumn = None,
     features: Annotated[
-        list[str], typer.Option("--features", "-f", metavar="COLUMNS", help="For --model linear.")
+        list[str], typer.Option("--features", "-f", metavar="COLUMNS", help="For linear models.")
     ] = [],  # noqa: B006 - typer reads it, nobody changes it
     cost: Annotated[str | None, typer.Option(metavar="COLUMN", help="What measuring costs.")] = None,
-    model: Annotated[str, typer.Option(help="independent or linear.")] = "independent",
+    model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
     eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
     confidence: Annotated[float, typer.Option(help="Of the certificate.")] = 0.95,
     span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
+    deviation: Deviation = None,
+    extra_scatter: ExtraScatter = None,
     policy: Annotated[str | None, typer.Option(help="Who asks, as name:option=value.")] = None,
     noise_floor: Annotated[float | None, typer.Option(help="Smaller standard errors are raised.")] = None,
     lease: Annotated[float | None, typer.Option(help="Days a suggestion is reserved; default: 7.")] = None,
@@ -47,7 +50,8 @@ def init(
         study = nw.create_study(
             store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
-            policy_options=policy_options, noise_floor=noise_floor,
+            policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
+            extra_scatter=size(extra_scatter),
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes

@@ -43,12 +43,15 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.import/1` | `study`, `told`, `known`, `empty`, `unasked`, `pending` (numbers), \
 `unused_columns`, `notes` |
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
-`confidence`, `policy`, `pending` (jobs), `certificate`, `notes` |
+`confidence`, `policy`, `pending` (jobs), `certificate`, `notes`, `deviation`, `extra_scatter` (the sizes \
+in use, or `null`) |
 | `noisewise.best/1` | `study`, `option`, `estimate`, `bound`, `reached`, `sentence`, `candidates` |
 | `noisewise.certify/1` | `study`, `certificate`, `written` |
 | `noisewise.verify/1` | `study`, `agrees`, `problem` |
 | `noisewise.check/1` | `study`, `ok`, `reduced_chi_square`, `freedom`, `p_value`, `expected`, `problems`, \
-`notes`, `worst` |
+`notes`, `worst`, `advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`) |
+| `noisewise.switch/1` | `study`, `model`, `deviation`, `extra_scatter` (the sizes in use), `was` (the model \
+before), `certificate` |
 | `noisewise.void/1` | `study`, `measurement`, `reason` |
 | `noisewise.fail/1` | `study`, `job`, `reason` |
 | `noisewise.release/1` | `study`, `jobs` |

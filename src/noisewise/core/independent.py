@@ -150,6 +150,16 @@ def difference_covariances(model: IndependentModel, action: int, other: int) -> 
     return covariance_with(model, action) - covariance_with(model, other)
 
 
+def squared_covariances(
+    model: IndependentModel, rivals: NDArray[np.int64], action: int, weights: Floats
+) -> Floats:
+    """The squared covariances of the differences of some rivals to one option, weighed and summed, (n,)."""
+    values = np.zeros(model.means.size)
+    for rival, weight in zip(rivals, weights, strict=True):
+        values += weight * difference_covariances(model, int(rival), action) ** 2
+    return values
+
+
 def perturbed_means(model: IndependentModel, normals: Floats, scale: float) -> Floats:
     """The options' values under a draw from the posterior, (n,); one normal per unknown."""
     n = model.columns.n

@@ -23,12 +23,12 @@ from noisewise.core.model import (
     contrast_widths,
     count,
     covariance_with,
-    difference_covariances,
     distance_to,
     fold,
     perturbed_means,
     recentre,
     set_theta,
+    squared_covariances,
     squared_norm,
     theta,
 )
@@ -348,16 +348,18 @@ def _covariance_loops(model, action):
     return covariance
 
 
-@compiled_body(difference_covariances, flags=REORDERED, inline=False)
-def _difference_covariances_loops(model, action, other):
+@compiled_body(squared_covariances, flags=REORDERED, inline=False)
+def _squared_covariances_loops(model, rivals, action, weights):
     dim, n = model.columns.shape
-    half, step = np.empty(dim), np.empty(dim)
-    for i in range(dim):
-        half[i] = model.columns[i, action] - model.columns[i, other]
-    _solve(model.factor, model.reciprocals, half, step)
-    covariance = np.empty(n)
-    _project(model.columns, step, covariance)
-    return covariance
+    half, step, covariance, values = np.empty(dim), np.empty(dim), np.empty(n), np.zeros(n)
+    for j in range(rivals.size):
+        for i in range(dim):
+            half[i] = model.columns[i, rivals[j]] - model.columns[i, action]
+        _solve(model.factor, model.reciprocals, half, step)
+        _project(model.columns, step, covariance)
+        for k in range(n):
+            values[k] += weights[j] * covariance[k] * covariance[k]
+    return values
 
 
 @compiled_body(perturbed_means, inline=False)

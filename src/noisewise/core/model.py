@@ -314,16 +314,24 @@ def covariance_with(model: Model, action: int) -> Floats:
     return projections(model, solve_upper(model, half * model.reciprocals))
 
 
-def difference_covariances(model: Model, action: int, other: int) -> Floats:
-    """The covariances ``(a - b)ᵀV⁻¹a_k`` of the difference of two actions with all actions, (n,).
+def squared_covariances(model: Model, rivals: NDArray[np.int64], action: int, weights: Floats) -> Floats:
+    """``Σ_j w_j·((a_j - b)ᵀV⁻¹a_k)²`` over the differences of some rivals to one action, (n,).
 
-    From the difference itself: two almost equal vectors would cancel if each were projected alone.
+    From the differences themselves: two almost equal vectors would cancel if each were projected alone.
+    Together they take one read of the vectors.
     """
     if isinstance(model, IndependentModel):
-        return independent.difference_covariances(model, action, other)
-    difference = model.columns[:, action].astype(np.float64) - model.columns[:, other]
-    half = solve_lower(model, difference)
-    return projections(model, solve_upper(model, half * model.reciprocals))
+        return independent.squared_covariances(model, rivals, action, weights)
+    own = model.columns[:, action].astype(np.float64)
+    steps = np.empty((own.size, rivals.size))
+    for j, rival in enumerate(rivals):
+        half = solve_lower(model, model.columns[:, rival] - own)
+        steps[:, j] = np.sqrt(weights[j]) * solve_upper(model, half * model.reciprocals)
+    values = np.empty(model.means.size)
+    for rows in row_blocks(values.size):
+        covariances = model.columns[:, rows].T @ steps
+        np.einsum("kj,kj->k", covariances, covariances, out=values[rows])
+    return values
 
 
 def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:

@@ -78,7 +78,7 @@ def solve_border(sums: Border) -> Posterior:
     loads[alone] = -sums.couplings[alone] * own[rows, None]
     loads[seated, sums.seats[seated]] = 1.0
     complement = sums.dense + sums.couplings[alone].T @ loads[alone]
-    border, log_det = _inverse(complement)
+    border, log_det = inverse(complement)
     border_means = border @ (sums.dense_values + loads[alone].T @ sums.own_values[rows])
     means[sums.touched] += loads @ border_means
     positive = sums.own > 0.0
@@ -100,7 +100,7 @@ def fill_independent(model: IndependentModel, sums: Border, weight: float, told:
     set_posterior(model, solved.own, solved.loads, solved.border, solved.means, tally)
 
 
-def _inverse(matrix: Floats) -> tuple[Floats, float]:
+def inverse(matrix: Floats) -> tuple[Floats, float]:
     """The inverse of a positive definite matrix and the logarithm of its determinant.
 
     Scaled to a diagonal of ones first: offsets of days with few and with many measurements differ in size.

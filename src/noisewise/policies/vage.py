@@ -1,10 +1,10 @@
-"""VAGE, variance-aware gap exploration: settle the closest race, and keep a share for what is known least.
+"""VAGE, variance-aware gap exploration: settle the closest races, and keep a share for what is known least.
 
-Ours. Each round it looks for the leader (the best mean among the candidates) and its strongest challenger
-(the largest upper bound on the difference), and measures whichever action, of **all**, most reduces the
-variance of that difference. Two ledgers keep the paper's rate: whenever the widest actions hold at most a
-share of the total precision, or of the total credit ``Σ min(1, W²/σ²)`` (W the largest width at the time),
-the widest action is measured. docs/vage.md has the proof.
+Ours. Each round it looks for the leader (the best mean among the candidates) and its strongest challengers
+(the largest upper bounds on the difference), and measures whichever action, of **all**, most reduces the
+variances of those differences, the closest race counting most. Two ledgers keep the paper's rate: whenever
+the widest actions hold at most a share of the total precision, or of the total credit ``Σ min(1, W²/σ²)``
+(W the largest width at the time), the widest action is measured. docs/vage.md has the proof.
 """
 
 import math
@@ -22,9 +22,9 @@ from noisewise.core.model import (
     Floats,
     Model,
     contrast_widths,
-    difference_covariances,
     fold,
     new_model,
+    squared_covariances,
 )
 from noisewise.core.selection import TIE, Mask, drop_ruled_out, first_largest, widest
 from noisewise.policies.least_squares import Setting, make_setting, present_radius
@@ -33,7 +33,11 @@ from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
 
-NOBODY = -1
+#: How many races are looked at; with the first alone, a quiet round may settle a race and the leader, which
+#: is in all of them, stay unknown.
+RACES = 4
+#: A race that is behind the closest by this share of its reach counts 1/e of it.
+BEHIND = 0.25
 # What the ledgers hold: all, and what went to an action that was the widest at the time; and Σw²/(Σw)², which
 # is one over the number of equal measurements that would be as even as those made.
 PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, CONCENTRATION = range(5)
@@ -74,11 +78,11 @@ def init(params: Params) -> State:
 
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
-    """The widest action if a ledger says so; else what most reduces the variance of the closest race."""
+    """The widest action if a ledger says so; else what most reduces the variances of the closest races."""
     if not is_due(params, state):
-        leader, challenger = closest_race(params, state)
-        if challenger != NOBODY:
-            gains = variance_reductions(state, leader, challenger, sigma)
+        leader, challengers, weights = closest_races(params, state)
+        if challengers.size > 0:
+            gains = variance_reductions(state, leader, challengers, weights, sigma)
             action = first_largest(gains, allowed)
             if gains[action] > 0.0:
                 return action
@@ -88,10 +92,10 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
 @kernel
 def is_due(params: Params, state: State) -> bool:
     """Whether the widest actions hold at most their share of the precision, or of the credit."""
-    books = state.ledgers
+    books, tie = state.ledgers, 1.0 + TIE
     return bool(
-        books[PRECISION_TO_WIDEST] <= share_of_precision(params, state) * books[PRECISION]
-        or books[CREDIT_TO_WIDEST] <= params.share * books[CREDIT]
+        books[PRECISION_TO_WIDEST] <= share_of_precision(params, state) * books[PRECISION] * tie
+        or books[CREDIT_TO_WIDEST] <= params.share * books[CREDIT] * tie
     )
 
 
@@ -107,8 +111,11 @@ def share_of_precision(params: Params, state: State) -> float:
 
 
 @compiled_body(inline=False)
-def closest_race(params: Params, state: State) -> tuple[int, int]:
-    """The best mean among the candidates, and who may be furthest above it; NOBODY if it is alone."""
+def closest_races(params: Params, state: State) -> tuple[int, NDArray[np.int64], Floats]:
+    """The best mean among the candidates, who may be furthest above it, and what each race counts.
+
+    Weights fall with what a race is behind the closest, ``e^(-behind/(BEHIND·reach·width))``.
+    """
     model = state.model
     leader = first_largest(model.means, state.candidates)
     widths = contrast_widths(model, leader)
@@ -116,10 +123,19 @@ def closest_race(params: Params, state: State) -> tuple[int, int]:
     terms = model.squared_widths + model.squared_widths[leader]
     rivals = state.candidates & (widths * widths > 2.0 * CANCELLED * terms)
     rivals[leader] = False
-    if not rivals.any():
-        return leader, NOBODY
-    upper = model.means - model.means[leader] + reach(params, state) * widths
-    return leader, first_largest(upper, rivals)
+    n_reaches = reach(params, state)
+    upper = model.means - model.means[leader] + n_reaches * widths
+    challengers, weights = np.empty(RACES, np.int64), np.empty(RACES)
+    found = 0
+    while found < RACES and rivals.any():
+        challenger = first_largest(upper, rivals)
+        rivals[challenger] = False
+        first = challengers[0] if found > 0 else challenger
+        behind = upper[first] - upper[challenger]
+        challengers[found] = challenger
+        weights[found] = math.exp(-behind / (BEHIND * n_reaches * widths[first]))
+        found += 1
+    return leader, challengers[:found], weights[:found]
 
 
 @kernel
@@ -136,16 +152,18 @@ def reach(params: Params, state: State) -> float:
 
 
 @compiled_body(inline=False)
-def variance_reductions(state: State, leader: int, challenger: int, sigma: float) -> Floats:
-    """By how much measuring each action would reduce the variance of the difference, (n,).
+def variance_reductions(
+    state: State, leader: int, challengers: NDArray[np.int64], weights: Floats, sigma: float
+) -> Floats:
+    """By how much measuring each action would reduce the variances of the differences together, (n,).
 
-    ``(aᵀV⁻¹y)²/(σ² + aᵀV⁻¹a)``, with the announced sigma, or the predicted one of each action.
+    ``Σ_y w_y·(aᵀV⁻¹y)²/(σ² + aᵀV⁻¹a)``, with the announced sigma, or the predicted one of each action.
     """
-    covariances = difference_covariances(state.model, challenger, leader)
+    squares = squared_covariances(state.model, challengers, leader, weights)
     if math.isnan(sigma):
         variances = average_variance(state.noise) * state.noise.relative
-        return covariances * covariances / (variances + state.model.squared_widths)
-    return covariances * covariances / (sigma * sigma + state.model.squared_widths)
+        return squares / (variances + state.model.squared_widths)
+    return squares / (sigma * sigma + state.model.squared_widths)
 
 
 @kernel
@@ -218,16 +236,22 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     width = math.sqrt(model.squared_widths[action])
     least = ", the least of all" if model.squared_widths[action] >= model.squared_widths.max() else ""
     known = f"{label(action)} is known to ±{width:.2g}{least}"
-    leader, challenger = closest_race(params, state)
-    if challenger == NOBODY:
+    leader, challengers, weights = closest_races(params, state)
+    if not challengers.size:
         return f"Only {label(leader)} can still be the best; {known}, if anything is to be measured at all."
     if is_due(params, state):
         share = share_of_precision(params, state)
         return f"{known}, and {share:.0%} of all precision is kept for such checks."
+    gains = [
+        variance_reductions(state, leader, challengers[j : j + 1], weights[j : j + 1], math.nan)[action]
+        for j in range(challengers.size)
+    ]
+    most = int(np.argmax(gains))
+    challenger = int(challengers[most])
     variance = contrast_widths(model, leader)[challenger] ** 2
-    gain = variance_reductions(state, leader, challenger, math.nan)[action]
-    before, after = math.sqrt(variance), math.sqrt(max(0.0, variance - gain))
-    race = f"{label(leader)}, the best so far, from {label(challenger)}, its strongest challenger"
+    before, after = math.sqrt(variance), math.sqrt(max(0.0, variance - gains[most] / weights[most]))
+    title = "its strongest challenger" if most == 0 else "one of its strongest challengers"
+    race = f"{label(leader)}, the best so far, from {label(challenger)}, {title}"
     return (
         f"To tell {race}: measuring {label(action)} is expected to bring the standard error of their "
         f"difference from {before:.2g} to {after:.2g}."

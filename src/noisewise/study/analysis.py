@@ -8,7 +8,11 @@ from noisewise.core.model import Floats
 from noisewise.study.boundary import SCATTER, Boundary, Shares
 from noisewise.study.fit import Fit, fit_independent, fit_linear
 from noisewise.study.measurements import Columns
-from noisewise.study.scatter import Sigmas, settle
+from noisewise.study.mixed_boundary import MixedBoundary
+from noisewise.study.mixed_fit import fit_mixed
+from noisewise.study.modelling import DEVIATION
+from noisewise.study.scatter import Sigmas, settle, widened
+from noisewise.study.sizes import Likelihood, Sizes, settle_sizes
 from noisewise.study.state import State
 from noisewise.study.sums import Sums, pool
 
@@ -28,10 +32,23 @@ class Analysis:
         return Shares(self.specification.delta, self.state.n_first, self.n, self.state.changed)
 
     @functools.cached_property
-    def sigmas(self) -> Sigmas:
-        """The standard error of every measurement."""
+    def stated(self) -> Sigmas:
+        """The standard error of every measurement without extra scatter."""
         delta = SCATTER * self.shares.delta
         return settle(self.columns, delta, self.specification.noise_floor, self._residual_scatter)
+
+    @functools.cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of deviations and extra scatter, stated or estimated."""
+        return settle_sizes(self.state.model, self.likelihood)
+
+    @functools.cached_property
+    def sigmas(self) -> Sigmas:
+        """The standard error of every measurement, and every reason to withhold the certificate."""
+        stated, sizes = self.stated, self.sizes
+        return widened(self.columns, stated, sizes.extra_scatter)._replace(
+            waiting=[*stated.waiting, *sizes.waiting]
+        )
 
     @functools.cached_property
     def sums(self) -> Sums:
@@ -51,8 +68,11 @@ class Analysis:
         return self.fit(self.pooled(self.columns, self.sigmas.certified))
 
     @functools.cached_property
-    def boundary(self) -> Boundary:
-        """The anytime boundary on differences."""
+    def boundary(self) -> Boundary | MixedBoundary:
+        """The boundary on differences."""
+        if self.state.model.model == DEVIATION:
+            n_allowed = int(self.state.allowed().sum())
+            return MixedBoundary(self.certified, self.shares.delta, n_allowed, self.specification.resolution)
         return Boundary(self.certified, self.shares, self.specification.resolution)
 
     def estimated_values(self) -> Floats:
@@ -68,11 +88,20 @@ class Analysis:
         """The model of this study, fitted."""
         if self.state.features is None:
             return fit_independent(self.n, sums)
-        span = self.specification.span or np.inf
-        return fit_linear(self.state.features, sums, (2.0 / span) ** 2)
+        ridge = (2.0 / (self.state.model.span or np.inf)) ** 2
+        if self.state.model.model == DEVIATION:
+            return fit_mixed(self.state.features, sums, self.sizes.deviation, ridge)
+        return fit_linear(self.state.features, sums, ridge)
+
+    def likelihood(self) -> Likelihood:
+        """The restricted likelihood of both sizes."""
+        return Likelihood(
+            self.columns, self.stated.estimated, self.n, self.state.features, self.specification.sign
+        )
 
     def _residual_scatter(self, columns: Columns) -> tuple[float, int]:
         sums = self.pooled(columns, np.ones(columns.value.size))
-        fit = self.fit(sums)
-        squares = sums.within + float(np.sum(sums.weight * fit.residuals**2))
-        return squares, columns.value.size - fit.rank
+        # With deviations the options are not where their features say: only repeats tell the scatter.
+        alone = self.state.model.model == DEVIATION
+        fit = fit_independent(self.n, sums) if alone else self.fit(sums)
+        return fit.squares(sums), columns.value.size - fit.rank

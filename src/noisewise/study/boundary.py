@@ -194,9 +194,20 @@ class Boundary:
         if not fit.ridge:
             # The offset of measurements without a block is always the one set to 0: x does not touch it.
             return float(np.log1p(fit.precision / big).sum() + np.log1p(fit.offset_precision[1:] / big).sum())
-        k = fit.loads.shape[1]
-        q = fit.covariance.shape[0]
-        # V + P = (V + R)(I + covariance·Λ on the offsets), with R the ridge alone.
-        _, offsets = np.linalg.slogdet(np.eye(q - k) + big * fit.covariance[k:, k:])
-        _, whole = np.linalg.slogdet(fit.covariance)
-        return float(offsets - whole - k * math.log(fit.ridge) - (q - k) * math.log(big))
+        return grown(fit.covariance, fit.loads.shape[1], fit.ridge, big)
+
+
+def grown(covariance: Floats, dim: int, ridge: float, big: float) -> float:
+    """``log det(I + P⁻¹V)`` with a ridge on ``dim`` features and ``big`` on the offsets after them.
+
+    Args:
+        covariance: ``(V + R)⁻¹``, with R the ridge alone.
+        dim: How many features come first.
+        ridge: On the features.
+        big: Λ, on the offsets.
+    """
+    offsets = covariance.shape[0] - dim
+    # V + P = (V + R)(I + covariance·Λ on the offsets).
+    _, widened = np.linalg.slogdet(np.eye(offsets) + big * covariance[dim:, dim:])
+    _, whole = np.linalg.slogdet(covariance)
+    return float(widened - whole - dim * math.log(ridge) - offsets * math.log(big))

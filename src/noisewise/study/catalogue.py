@@ -90,9 +90,10 @@ def read_catalogue(
     Args:
         options: A table, or a plain list of names.
         id: The column with the names; default: the one called "id", or the only one there is.
-        features: Feature columns; default: all but names and costs. The independent model uses none.
+        features: Feature columns; default: all but names and costs. The independent model uses none, and
+            keeps those that are named, so that another model can use them later.
         cost: The column with the costs; default: the one called "cost", if any.
-        model: ``"independent"`` or ``"linear"``.
+        model: The model that the study begins with.
         known: Features of an earlier catalogue that these options join.
     """
     table = pl.DataFrame({"id": [str(item) for item in options]}) if is_plain_list(options) else None
@@ -102,11 +103,12 @@ def read_catalogue(
     cost = cost if cost is not None else ("cost" if "cost" in table.columns and cost != id else None)
     if cost is not None:
         _check_present(table, "cost", cost)
-    chosen = _chosen(table, id, cost, features) if model == "linear" else []
+    chosen = _chosen(table, id, cost, features) if model != "independent" or features else []
     notes: list[str] = []
     table = _merge(table, id, [*chosen, *([cost] if cost else [])], notes)
     ids = table[id].to_list()
-    encoded = [_encode(table, ids, name, _find(known, name), notes) for name in chosen]
+    way_out = "or leave it out of features" if model == "independent" else 'or use model="independent"'
+    encoded = [_encode(table, ids, name, _find(known, name), notes, way_out) for name in chosen]
     columns = [column for _, block in encoded for column in block]
     values = np.column_stack(columns) if columns else np.zeros((len(ids), 0))
     costs = None if cost is None else _costs(table, ids, cost)
@@ -157,7 +159,7 @@ def _chosen(table: pl.DataFrame, id: str, cost: str | None, features: Sequence[s
             raise ValueError(f"`features` must not contain the column of names or costs; got {name!r}.")
     if not features:
         raise ValueError(
-            '`features` must name at least one column for model="linear"; got none. '
+            "`features` must name at least one column for a linear model; got none. "
             'Without features use model="independent".'
         )
     return list(dict.fromkeys(features))
@@ -189,16 +191,13 @@ def _find(known: Sequence[Feature] | None, name: str) -> Feature | None:
 
 
 def _encode(
-    table: pl.DataFrame, ids: list[str], name: str, known: Feature | None, notes: list[str]
+    table: pl.DataFrame, ids: list[str], name: str, known: Feature | None, notes: list[str], way_out: str
 ) -> tuple[Feature, list[Floats]]:
     series = table[name]
     missing = series.is_null() | (series.is_nan() if series.dtype.is_float() else False)
     if missing.any():
         at = int(missing.arg_max() or 0)
-        raise ValueError(
-            f"option {ids[at]!r} has no value for {name}. Fill it, drop the option, "
-            'or use model="independent".'
-        )
+        raise ValueError(f"option {ids[at]!r} has no value for {name}. Fill it, drop the option, {way_out}.")
     if (series.dtype.is_numeric() or series.dtype == pl.Boolean) and not (known and known.levels):
         numbers = series.cast(pl.Float64).to_numpy()
         if not np.isfinite(numbers).all():

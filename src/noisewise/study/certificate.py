@@ -30,6 +30,7 @@ class Certificate:
     radius: str
     n_events: int
     data: str  # hash of specification and measurements
+    approximate: tuple[str, ...] = ()  # reasons why the confidence holds only approximately
 
     @property
     def reached(self) -> bool:
@@ -50,7 +51,7 @@ class Certificate:
                 if self.notes
                 else f"{self.option} leads."
             )
-        sure = f"with {percent(self.confidence)} confidence"
+        sure = f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
         if self.bound == 0.0:
             text = f"{self.option} is the best of {self.n_options}, {sure}."
         else:
@@ -67,6 +68,7 @@ class Certificate:
             if others:
                 lines.append(f"May still be better: {some_of(others)}.")
             lines += self.notes if math.isfinite(self.bound) else self.notes[1:]
+            lines += [f"Approximate: {reason}." for reason in self.approximate]
             lines.append("It rests on:")
             lines += [f"  - {assumption}" for assumption in self.assumptions]
         else:

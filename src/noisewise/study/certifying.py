@@ -14,6 +14,8 @@ from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check, check_fit
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.measurements import KINDS
+from noisewise.study.modelling import SIZES
+from noisewise.study.resting import about_model, approximations
 from noisewise.study.show import counted, number
 from noisewise.study.sums import block_places
 
@@ -46,15 +48,18 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         withheld=tuple(withheld),
         assumptions=tuple(_assumptions(analysis, check)),
         notes=tuple(_notes(analysis, found)),
-        radius=RADII[specification.model],
+        radius=RADII[state.model.model],
         n_events=state.n_events,
         data=fingerprint(analysis),
+        approximate=approximations(analysis),
     )
 
 
 RADII = {
     "independent": "normal-mixture boundaries, one per option, over differences to the best (union bound)",
     "linear": "normal-mixture ellipsoid of the features, over differences",
+    "linear+deviation": "normal-mixture ellipsoid of the features, plus a normal quantile for the deviations "
+    "(union bound over options), at the moment of stopping",
 }
 
 
@@ -86,7 +91,7 @@ def _recommend(analysis: Analysis) -> Recommended | None:
         option, gaps = smallest_bound(fit.means, np.flatnonzero(group), analysis.boundary.half_widths)
     gaps[~group] = np.inf
     gaps[option] = 0.0
-    span = math.inf if analysis.specification.span is None else analysis.specification.span
+    span = math.inf if analysis.state.model.span is None else analysis.state.model.span
     bound = min(span, max(0.0, float(gaps[allowed].max())))
     estimate = analysis.estimated_values()[option]
     return Recommended(
@@ -131,7 +136,7 @@ def smallest_bound(means: Floats, among: Any, half_widths: Any) -> tuple[int, Fl
 
 
 def _assumptions(analysis: Analysis, check: Check) -> list[str]:
-    columns, specification = analysis.columns, analysis.specification
+    columns = analysis.columns
     present = {KINDS[code] for code in np.unique(columns.kind)}
     said = []
     if KNOWN in present:
@@ -150,9 +155,7 @@ def _assumptions(analysis: Analysis, check: Check) -> list[str]:
             "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
         )
     said.append("what a measurement measures does not change with time, apart from its block's offset")
-    if specification.model == "linear":
-        span = f"{specification.span:g}"
-        said.append(f"an option's value is a weighted sum of its features; no two differ by more than {span}")
+    said += about_model(analysis)
     if check.freedom > 0:
         freedom = counted(check.freedom, "degree of freedom")
         fit = f"reduced chi-square {number(check.reduced)} on {freedom}"
@@ -190,18 +193,20 @@ def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
 
 def fingerprint(analysis: Analysis) -> str:
     """A hash of the question and of every measurement that counts, whatever their order."""
-    columns, specification = analysis.columns, analysis.specification
+    columns, specification, model = analysis.columns, analysis.specification, analysis.state.model
     digest = hashlib.sha256(specification.catalogue.fingerprint.encode())
     digest.update(
         repr(
             (
-                specification.model,
+                model.model,
                 specification.goal,
                 specification.eps,
                 specification.confidence,
-                specification.span,
+                model.span,
                 specification.noise_floor,
                 sorted(analysis.state.excluded),
+                # Only where there are any: certificates of earlier versions stay what they are.
+                *((name, size) for name in SIZES if (size := getattr(model, name)) is not None),
             )
         ).encode()
     )

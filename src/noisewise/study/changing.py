@@ -1,4 +1,4 @@
-"""Changes to a study after it was made: corrections, options, policy. Each is an event with a reason."""
+"""Changes to a study after it was made: corrections, options, policy, model. Each is an event."""
 
 from dataclasses import asdict
 from typing import Any
@@ -6,10 +6,11 @@ from typing import Any
 from noisewise.core.version import __version__
 from noisewise.study.catalogue import read_catalogue
 from noisewise.study.choosing import complete_options
+from noisewise.study.modelling import switched
 from noisewise.study.specification import PolicyChoice
 from noisewise.study.state import State
 from noisewise.study.tables import is_plain_list, read_table
-from noisewise.study.telling import ABOUT, ERROR_WAYS, read_told
+from noisewise.study.telling import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
 
 
 def require_reason(reason: Any) -> str:
@@ -51,8 +52,9 @@ def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
     source = options if is_plain_list(options) else read_table("options", options)
     names = [feature.name for feature in catalogue.features]
     cost = None if catalogue.costs is None else "cost"
+    model = "linear" if names else "independent"
     found = read_catalogue(
-        source, id=id, features=names or None, cost=cost, model=specification.model, known=catalogue.features
+        source, id=id, features=names or None, cost=cost, model=model, known=catalogue.features
     )
     for option in found.ids:
         if option in state.index:
@@ -66,6 +68,19 @@ def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
                 "cannot be known from theirs. Make a new study with all options."
             )
     return {"ids": found.ids, "values": found.values.tolist(), "costs": found.costs}
+
+
+def switched_model(
+    state: State, *, model: Any, span: Any, deviation: Any, extra_scatter: Any, reason: Any
+) -> dict[str, Any]:
+    """The body of an event "switch": the whole model that holds from now on."""
+    chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
+    if chosen.model != "linear" and len(state.pairs) > MOST_PAIRS:
+        raise ValueError(
+            f"`model` must be 'linear' for {len(state.pairs)} distinct pairs of compared options: the "
+            f"{chosen.model} model keeps at most {MOST_PAIRS}."
+        )
+    return {"model": asdict(chosen), **({"reason": require_reason(reason)} if reason is not None else {})}
 
 
 def policy_choice(state: State, name: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -1,17 +1,21 @@
 """Does the model fit, and are the error bars what they claim to be?"""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from noisewise.core.model import Floats
+from noisewise.study.advice import Advice, advise
 from noisewise.study.analysis import Analysis
+from noisewise.study.deviations import sizes_in_words, standing_rows, unlike_the_others
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE
 from noisewise.study.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
+from noisewise.study.modelling import DEVIATION, INDEPENDENT, LINEAR
 from noisewise.study.scatter import unequal_scatter
 from noisewise.study.show import as_html, counted, number
+from noisewise.study.sizes import usual_errors
 from noisewise.study.sums import block_places, totals
 
 #: A fit this unlikely under the model withholds the certificate.
@@ -32,6 +36,7 @@ class Check:
     problems: tuple[str, ...]  # each withholds the certificate
     notes: tuple[str, ...]
     worst: tuple[dict[str, Any], ...]
+    advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
 
     @property
     def ok(self) -> bool:
@@ -66,8 +71,9 @@ def check_fit(analysis: Analysis) -> Check:
     same = columns is analysis.columns and sigma is analysis.sigmas.estimated
     sums = analysis.sums if same else analysis.pooled(columns, sigma)
     fit = analysis.estimates if same else analysis.fit(sums)
-    squares = sums.within + float(np.sum(sums.weight * fit.residuals**2))
+    squares = fit.squares(sums)
     freedom = columns.value.size - fit.rank
+    advice: dict[str, str] = {}
     problems = [*analysis.sigmas.waiting]
     notes: list[str] = []
     reduced = p_value = math.nan
@@ -79,7 +85,9 @@ def check_fit(analysis: Analysis) -> Check:
         p_value, below, expected = _reference(reduced, freedom, pooled)
         worst = _worst(analysis, columns, sigma, sums.centre, fit.means, fit.offsets, sums.blocks)
         if p_value < SUSPICIOUS:
-            problems.append(_misfit(analysis, reduced, columns, worst))
+            advised = advise(analysis)
+            advice = advised.switch if advised else {}
+            problems.append(_misfit(analysis, reduced, columns, worst, advised))
         elif below < SUSPICIOUS and reduced < 0.5 and (columns.kind == KINDS.index(KNOWN)).mean() > 0.5:
             notes.append(_too_large(analysis, columns, reduced))
     if (name := unequal_scatter(columns, SUSPICIOUS / 10.0)) is not None:
@@ -89,22 +97,19 @@ def check_fit(analysis: Analysis) -> Check:
         )
     if contradiction := _beyond_span(analysis):
         problems.append(contradiction)
-    return Check(reduced, freedom, p_value, expected, tuple(problems), tuple(notes), worst)
+    if outlier := unlike_the_others(analysis, SUSPICIOUS):
+        problems.append(outlier)
+    notes += sizes_in_words(analysis)
+    return Check(reduced, freedom, p_value, expected, tuple(problems), tuple(notes), worst, advice)
 
 
 def _checkable(analysis: Analysis) -> tuple[Columns, Floats]:
     """The measurements whose error bars can be judged, with those error bars."""
     columns, sigma = analysis.columns, analysis.sigmas.estimated
-    counts, without = (columns.kind == KINDS.index(kind) for kind in (COUNTS, NONE))
-    if counts.any():
-        # The certificate takes the largest error a share can have; a fit is judged by the usual one, with
-        # the option's share over all its trials, one success and one failure added.
-        trials = np.where(counts, columns.readings, 0.0)
-        successes = np.where(counts, columns.value * columns.readings, 0.0)
-        n = analysis.n
-        share = (totals(columns.plus, successes, n) + 1.0) / (totals(columns.plus, trials, n) + 2.0)
-        usual = np.sqrt((share * (1.0 - share))[columns.plus] / columns.readings)
-        sigma = np.where(counts, usual, sigma)
+    without = columns.kind == KINDS.index(NONE)
+    if (columns.kind == KINDS.index(COUNTS)).any():
+        usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
+        sigma = np.where(without, sigma, np.hypot(usual, analysis.sizes.extra_scatter))
     if without.any():
         # Their common sigma was estimated from this very fit.
         columns, sigma = columns.select(~without), sigma[~without]
@@ -123,17 +128,26 @@ def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, floa
     return float(chdtrc(freedom, squares)), float(chdtr(freedom, squares)), (float(low), float(high))
 
 
-def _misfit(analysis: Analysis, reduced: float, columns: Columns, worst: tuple[dict[str, Any], ...]) -> str:
-    linear = analysis.specification.model == "linear"
-    blame = "the linear model or the error bars are" if linear else "the error bars are"
+def _misfit(
+    analysis: Analysis,
+    reduced: float,
+    columns: Columns,
+    worst: tuple[dict[str, Any], ...],
+    advice: Advice | None,
+) -> str:
+    model = analysis.state.model.model
+    blame = "the linear model or the error bars are" if model == LINEAR else "the error bars are"
+    if model == DEVIATION:
+        blame = "the size of the deviations or the error bars are"
     fixes = ["give block= if days, plates or judges differ", "or use larger error bars"]
-    if linear:
-        fixes.insert(0, 'make the study with model="independent", which assumes no features')
+    if model != INDEPENDENT:
+        fixes.insert(0, f'switch to model="{INDEPENDENT}", which assumes no features')
     text = f"reduced chi-square {number(reduced)} (expected 1): {blame} wrong"
     if worst:
         text += f", most of all for {worst[0]['what']} {worst[0]['name']}"
-    variances = _like_variances(analysis, columns)
-    return f"{text}. {variances}To fix it, {'; '.join(fixes)}"
+    variances = _like_variances(analysis, columns, advice.gain if advice else 0.0)
+    advised = f"{advice.words[0].upper()}{advice.words[1:]}. Otherwise, " if advice else "To fix it, "
+    return f"{text}. {variances}{advised}{'; '.join(fixes)}"
 
 
 def _too_large(analysis: Analysis, columns: Columns, reduced: float) -> str:
@@ -149,14 +163,18 @@ def _mean_of(reduced: float) -> str:
     return f" where the value is the mean of about {round(1.0 / reduced)}" if reduced > 1e-3 else ""
 
 
-def _like_variances(analysis: Analysis, columns: Columns) -> str:
-    """A sentence if the squares roots of the error bars fit much better than they do themselves."""
+def _like_variances(analysis: Analysis, columns: Columns, gain: float = 0.0) -> str:
+    """A sentence if the square roots of the error bars fit much better than they do themselves.
+
+    And hardly worse than what else was found to explain the misfit, which raises log L by ``gain`` with a
+    number of its own, where square roots need none.
+    """
     known = columns.select(columns.kind == KINDS.index(KNOWN))
     if known.value.size < 10 or np.ptp(np.log(known.sigma)) < 1e-9:
         return ""
     as_given, _ = _likelihood(analysis, known, known.sigma)
     as_variances, reduced = _likelihood(analysis, known, np.sqrt(known.sigma))
-    if as_variances - as_given > 6.0 and 1.0 / 3.0 < reduced < 3.0:
+    if as_variances - as_given > max(6.0, gain - 20.0) and 1.0 / 3.0 < reduced < 3.0:
         return (
             "Your error bars look like variances: their square roots fit "
             f"(reduced chi-square {number(reduced)}). If they are, tell them as var=. "
@@ -167,7 +185,7 @@ def _like_variances(analysis: Analysis, columns: Columns) -> str:
 def _likelihood(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[float, float]:
     sums = analysis.pooled(columns, sigma)
     fit = analysis.fit(sums)
-    squares = sums.within + float(np.sum(sums.weight * fit.residuals**2))
+    squares = fit.squares(sums)
     freedom = max(1, columns.value.size - fit.rank)
     return -float(np.log(sigma).sum()) - squares / 2.0, squares / freedom
 
@@ -197,11 +215,13 @@ def _worst(
         count = np.bincount(codes, minlength=len(names))
         together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
-        if abs(together[at]) > 3.0 and names[at]:
+        known = what == "option" and analysis.state.model.model == DEVIATION  # see `standing_rows`
+        if abs(together[at]) > 3.0 and names[at] and not known:
             rows.append({"what": what, "name": names[at], "residual": together[at]})
-    rows.sort(key=lambda row: -abs(row["residual"]))
     sign = analysis.specification.sign
-    return tuple({**row, "residual": sign * float(row["residual"])} for row in rows[:WORST])
+    signed = [{**row, "residual": sign * float(row["residual"])} for row in rows]
+    signed = sorted([*signed, *standing_rows(analysis, 3.0)], key=lambda row: -abs(row["residual"]))
+    return tuple(signed[:WORST])
 
 
 def _name_of(analysis: Analysis, columns: Columns, at: int) -> str:
@@ -211,7 +231,7 @@ def _name_of(analysis: Analysis, columns: Columns, at: int) -> str:
 
 
 def _beyond_span(analysis: Analysis) -> str | None:
-    span = analysis.specification.span
+    span = analysis.state.model.span
     fit = analysis.estimates
     measured = np.flatnonzero(fit.group >= 0)
     if span is None or measured.size < 2 or not analysis.columns.value.size:

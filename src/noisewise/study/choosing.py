@@ -6,7 +6,7 @@ nothing else.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from noisewise.core.selection import Mask
 from noisewise.policies.registry import make_policy, rule_named
 from noisewise.policies.rule import FORESEEING, Rule, make_params
 from noisewise.study.analysis import Analysis
+from noisewise.study.deviating import Layout, deviating_options, fill_mixed, layout_of
 from noisewise.study.fit import assemble_border
+from noisewise.study.modelling import DEVIATION
 from noisewise.study.specification import PolicyChoice
 from noisewise.study.sums import Sums, block_places, totals
 
@@ -49,6 +51,9 @@ class Chooser:
         actions = _actions(analysis, sums, self._rule)
         self._params = make_params(self._rule, actions, policy.options.get("horizon"), options)
         self._state = self._rule.init(self._params)
+        if analysis.state.model.model == DEVIATION:
+            deviation = analysis.sizes.deviation / self._unit
+            fill_mixed(self._rule, self._params, self._state, analysis.state.features, sums, deviation)
         _learn(self._rule, self._params, self._state, analysis, sums, sigma)
 
     def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
@@ -77,32 +82,21 @@ class Chooser:
 def _unit(analysis: Analysis) -> float:
     """Half the span; without one, half the range of the estimates so far, or eps."""
     specification, fit = analysis.specification, analysis.estimates if analysis.columns.value.size else None
-    if specification.span is not None:
-        return specification.span / 2.0
+    if analysis.state.model.span is not None:
+        return analysis.state.model.span / 2.0
     if fit is not None and (fit.group >= 0).any():
         spread = float(np.ptp(fit.means[fit.group >= 0])) / 2.0
         return max(spread, specification.resolution)
     return specification.resolution
 
 
-class Layout(NamedTuple):
-    """Which unknowns there are besides the options: named blocks that were used, and compared options."""
-
-    blocks: Any
-    compared: Any
-
-
-def _layout(sums: Sums) -> Layout:
-    difference = sums.minus >= 0
-    blocks = np.unique(sums.block[~difference])
-    compared = np.unique(np.concatenate([sums.plus[difference], sums.minus[difference]]))
-    return Layout(blocks[blocks > 0], compared)
-
-
 def _actions(analysis: Analysis, sums: Sums, rule: Rule) -> ActionSet:
     """What the rule chooses from: options without vectors, or features, a level, and a place per block."""
     features, whole = analysis.state.features, rule.catch_up is not None
-    layout = _layout(sums)
+    layout = layout_of(sums)
+    if features is not None and analysis.state.model.model == DEVIATION:
+        deviation = analysis.sizes.deviation / _unit(analysis)
+        return deviating_options(features, deviation, layout if whole else None)
     if features is None:
         if not (whole and sums.has_border):
             return IndependentOptions(analysis.n)
@@ -121,14 +115,14 @@ def _learn(rule: Rule, params: Any, state: Any, analysis: Analysis, sums: Sums, 
     if rule.catch_up is None:
         _learn_one_by_one(rule, params, state, analysis, sums, sigma)
         return
-    layout, told = _layout(sums), sums.n_measurements
+    layout, told = layout_of(sums), sums.n_measurements
     ridge = params.setting.ridge
     if analysis.state.features is None:
         border = assemble_border(
             analysis.n, sums, layout.blocks, layout.compared, np.empty(0, int), ridge=ridge
         )
         fill_independent(state.model, border, float(sums.weight.sum()), told)
-    else:
+    elif analysis.state.model.model != DEVIATION:
         rows = _dense_rows(analysis.state.features, sums, layout)
         fill_model(state.model, rows, sums.value, sums.weight, told)
     columns = analysis.columns

@@ -36,6 +36,14 @@ class Fit(NamedTuple):
     rank: int  # how many unknowns were determined
     ridge: float  # on theta; 0 in the independent model
     level: float  # what to add to the means to have values as in the block that others are compared with
+    penalty: float = 0.0  # Σ (deviation/size)² of the fit without ridge
+    log_det: float = 0.0  # of the precision of what was determined; independent model only
+    dim: int = 0  # features in the border of the model with deviations; its offsets follow
+    seats: int = 0  # deviations that sit in its border, last
+
+    def squares(self, sums: Sums) -> float:
+        """What the fit leaves: chi-square on as many degrees of freedom as measurements exceed the rank."""
+        return sums.within + float(np.sum(sums.weight * self.residuals**2)) + self.penalty
 
     def variances(self) -> Floats:
         """Squared standard errors of the options, (n,)."""
@@ -62,6 +70,7 @@ def fit_independent(n: int, sums: Sums) -> Fit:
         return Fit(
             means, own, nobody, np.zeros((0, 0)), np.zeros((0, 0)), precision, offset_precision,
             np.zeros(n_blocks), group, np.zeros(sums.plus.size), sums.plus.size, 0.0, 0.0,
+            log_det=float(np.log(sums.weight).sum()),
         )  # fmt: skip
     group, fixed = _groups(n, n_blocks, sums, precision, offset_precision)
     blocks = np.flatnonzero((offset_precision > 0.0) & ~fixed[n:])
@@ -73,11 +82,11 @@ def fit_independent(n: int, sums: Sums) -> Fit:
     own[fixed[:n]] = 0.0
     offsets = np.zeros(n_blocks)
     offsets[blocks] = solved.border_means[: blocks.size]
-    residuals = _residuals(sums, solved.means, offsets)
+    residuals = left_over(sums, solved.means, offsets)
     rank = int(np.count_nonzero(precision > 0.0) + np.count_nonzero(offset_precision > 0.0) - fixed.sum())
     return Fit(
         solved.means, own, border.touched, solved.loads, solved.border, precision, offset_precision, offsets,
-        group, residuals, rank, 0.0, 0.0,
+        group, residuals, rank, 0.0, 0.0, log_det=solved.log_det,
     )  # fmt: skip
 
 
@@ -158,7 +167,8 @@ def _connected(size: int, one: Codes, other: Codes) -> Codes:
         labels = spread
 
 
-def _residuals(sums: Sums, means: Floats, offsets: Floats) -> Floats:
+def left_over(sums: Sums, means: Floats, offsets: Floats) -> Floats:
+    """What each row was measured above its option (less the other one) and its block's offset."""
     level = sums.minus < 0
     fitted = means[sums.plus] - np.where(level, 0.0, means[sums.minus])
     return np.asarray(sums.value - fitted - np.where(level, offsets[sums.block], 0.0))
@@ -187,7 +197,7 @@ def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
     offset_weight = totals(place, sums.weight[level], present.size)
     precision[at, at] = offset_weight
     right[dim:] = totals(place, (sums.weight * sums.value)[level], present.size)
-    free, rank = _least_squares(precision, right)
+    free, rank = least_squares(precision, right)
     offsets, offset_precision = np.zeros(n_blocks), np.zeros(n_blocks)
     offsets[present], offset_precision[present] = free[dim:], offset_weight
     residuals = sums.value - rows @ free[:dim] - np.where(level, offsets[sums.block], 0.0)
@@ -206,7 +216,7 @@ def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
     )  # fmt: skip
 
 
-def _least_squares(precision: Floats, right: Floats) -> tuple[Floats, int]:
+def least_squares(precision: Floats, right: Floats) -> tuple[Floats, int]:
     """The solution without ridge in the directions that were measured, and how many those are."""
     diagonal = np.diagonal(precision)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))

@@ -90,6 +90,21 @@ def settle(
     return Sigmas(estimated, certified, pools, waiting)
 
 
+def widened(columns: Columns, sigmas: Sigmas, extra: float) -> Sigmas:
+    """Standard errors with extra scatter, for all measurements that came with an error bar.
+
+    The scatter of those without was estimated from what it is, extra or not.
+    """
+    if extra == 0.0:
+        return sigmas
+    added = np.where(columns.kind == KINDS.index(NONE), 0.0, extra)
+    estimated = np.hypot(sigmas.estimated, added)
+    same = sigmas.certified is sigmas.estimated
+    return sigmas._replace(
+        estimated=estimated, certified=estimated if same else np.hypot(sigmas.certified, added)
+    )
+
+
 def _pool(
     columns: Columns,
     members: Floats,

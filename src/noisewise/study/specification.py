@@ -5,10 +5,10 @@ from typing import Any
 
 from noisewise.core.checks import check_choice, check_count, check_positive, check_probability
 from noisewise.study.catalogue import Catalogue
+from noisewise.study.modelling import SIZES, ModelChoice, Size, choose_model
 
 #: The policy of a study that names none.
 DEFAULT_POLICY = "vage"
-MODELS = ("independent", "linear")
 GOALS = ("max", "min")
 WEEK = 7 * 24 * 3600.0
 #: Raised when the meaning of specifications or events changes.
@@ -40,6 +40,13 @@ class Specification:
     lease: float  # seconds
     seed: int
     version: str
+    deviation: Size = None  # of the model it began with
+    extra_scatter: Size = None
+
+    @property
+    def first_model(self) -> ModelChoice:
+        """The model before any event "switch"."""
+        return ModelChoice(self.model, self.span, self.deviation, self.extra_scatter)
 
     @property
     def sign(self) -> float:
@@ -59,6 +66,8 @@ class Specification:
     def to_plain(self) -> dict[str, Any]:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
+        # Left out where they say nothing: an older noisewise reads on.
+        plain = {name: value for name, value in plain.items() if name not in SIZES or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
 
@@ -74,24 +83,29 @@ class Specification:
 
 
 def check_question(
-    *, model: Any, goal: Any, eps: Any, confidence: Any, span: Any, noise_floor: Any, lease: Any, seed: Any
+    *,
+    model: Any,
+    goal: Any,
+    eps: Any,
+    confidence: Any,
+    span: Any,
+    noise_floor: Any,
+    lease: Any,
+    seed: Any,
+    deviation: Any = None,
+    extra_scatter: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
+    chosen = choose_model(model, span, deviation, extra_scatter)
     checked: dict[str, Any] = {
-        "model": check_choice("model", model, MODELS),
+        **asdict(chosen),
         "goal": check_choice("goal", goal, GOALS),
         "eps": None if eps is None else check_positive("eps", eps),
         "confidence": check_probability("confidence", confidence),
-        "span": None if span is None else check_positive("span", span),
         "noise_floor": None if noise_floor is None else check_positive("noise_floor", noise_floor),
         "lease": WEEK if lease is None else check_positive("lease", lease),
         "seed": check_count("seed", seed, least=0),
     }
-    if checked["span"] is None and model == "linear":
-        raise ValueError(
-            '`span` must be given for model="linear": a number, in the unit of your values, by which no two '
-            "options differ more; got None. A generous one costs little."
-        )
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(
             "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "

@@ -10,6 +10,7 @@ import numpy as np
 
 from noisewise.core.model import Floats
 from noisewise.study.measurements import NOBODY, Measurements
+from noisewise.study.modelling import ModelChoice
 from noisewise.study.specification import PolicyChoice, Specification
 from noisewise.study.storage import Event
 from noisewise.study.whitening import Whitening, whiten
@@ -44,8 +45,10 @@ class State:
         self.index = {option: row for row, option in enumerate(self.ids)}
         self.costs = None if catalogue.costs is None else list(catalogue.costs)
         self.n_first = len(self.ids)
-        self.whitening: Whitening | None = whiten(catalogue) if specification.model == "linear" else None
-        self.features: Floats | None = self.whitening.apply(catalogue.values) if self.whitening else None
+        self.whitening: Whitening | None = whiten(catalogue) if catalogue.features else None
+        self._features: Floats | None = self.whitening.apply(catalogue.values) if self.whitening else None
+        self.model = specification.first_model
+        self.switched: int | None = None  # measurements that had been told when the model was last changed
         self.excluded: dict[int, str] = {}
         self.changed = False
         self.measurements = Measurements()
@@ -59,8 +62,19 @@ class State:
 
     def apply(self, event: Event) -> None:
         """Let one event happen."""
-        getattr(self, f"_on_{event.kind}")(event.body, event)
+        happen = getattr(self, f"_on_{event.kind}", None)
+        if happen is None:
+            raise ValueError(
+                f"event {event.number} of this study is of a kind that this noisewise does not know, "
+                f"{event.kind!r}: upgrade noisewise. Nothing was changed."
+            )
+        happen(event.body, event)
         self.n_events = event.number
+
+    @property
+    def features(self) -> Floats | None:
+        """The whitened features, (n, rank), if the present model uses them."""
+        return self._features if self.model.uses_features else None
 
     def apply_all(self, events: list[Event]) -> None:
         """Let many events happen; runs of measurements are entered together."""
@@ -145,13 +159,17 @@ class State:
             self.ids.append(option)
         if self.costs is not None:
             self.costs += body["costs"]
-        if self.whitening is not None and self.features is not None:
+        if self.whitening is not None and self._features is not None:
             added = self.whitening.apply(np.array(body["values"], dtype=float))
-            self.features = np.vstack([self.features, added])
+            self._features = np.vstack([self._features, added])
         self.changed = True
 
     def _on_policy(self, body: dict[str, Any], event: Event) -> None:
         self.policy = PolicyChoice(**body["policy"])
+
+    def _on_switch(self, body: dict[str, Any], event: Event) -> None:
+        self.model = ModelChoice(**body["model"])
+        self.switched = len(self.told)
 
 
 def replay(specification: Specification, events: list[Event]) -> State:

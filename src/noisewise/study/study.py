@@ -12,13 +12,14 @@ from noisewise.core.checks import check_count, check_positive, check_sigma
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.certifying import certify
-from noisewise.study.changing import added_options, amended, policy_choice, require_reason
+from noisewise.study.changing import added_options, amended, policy_choice, require_reason, switched_model
 from noisewise.study.check import Check, check_fit
+from noisewise.study.choosing import Chooser
 from noisewise.study.intervals import draw
 from noisewise.study.logs import write_log
 from noisewise.study.show import as_html, number
 from noisewise.study.specification import Specification
-from noisewise.study.state import OPEN, Job, State
+from noisewise.study.state import OPEN, Job, State, replay
 from noisewise.study.storage import Event, LogMovedOnError, Storage, to_json
 from noisewise.study.suggesting import suggest
 from noisewise.study.tabular import make_frame, read_rows
@@ -77,6 +78,24 @@ class Study:
     def policy(self) -> str:
         """Who asks."""
         return self._state.policy.name
+
+    @property
+    def model(self) -> str:
+        """The present model: "independent", "linear" or "linear+deviation"."""
+        self._catch_up()
+        return self._state.model.model
+
+    @property
+    def deviation(self) -> float | None:
+        """How far options deviate from their weighted sums, stated or estimated; None in other models."""
+        self._catch_up()
+        return None if self._state.model.deviation is None else self._now().sizes.deviation
+
+    @property
+    def extra_scatter(self) -> float | None:
+        """What is added to every error bar, in squares, stated or estimated; None if nothing is."""
+        self._catch_up()
+        return None if self._state.model.extra_scatter is None else self._now().sizes.extra_scatter
 
     @property
     def n_measurements(self) -> int:
@@ -258,6 +277,38 @@ class Study:
 
         self._record(chosen)
 
+    def switch(
+        self,
+        model: str | None = None,
+        *,
+        deviation: float | str | None = None,
+        extra_scatter: float | str | None = None,
+        span: float | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Use another model from now on; the log stays, and the change is an event of it.
+
+        Args:
+            model: ``"independent"``, ``"linear"`` or ``"linear+deviation"``; default: as it is.
+            deviation: The size of deviations, in the unit of your values, or ``"estimate"``.
+            extra_scatter: What every error bar lacks, in the same unit, or ``"estimate"``; 0: nothing.
+            span: By how much options differ at most, if the study was made without it.
+            reason: Why, for those who read the log later.
+        """
+
+        def changed(news: list[Event]) -> Happened:
+            body = switched_model(
+                self._state, model=model, span=span, deviation=deviation, extra_scatter=extra_scatter,
+                reason=reason,
+            )  # fmt: skip
+            imagined = replay(self.specification, self._storage.read(self.name))
+            imagined.apply(Event(imagined.n_events + 1, self._clock(), "switch", body))
+            # A first choice, thrown away: a policy that this model cannot serve refuses now and not later.
+            Chooser(Analysis(imagined), imagined.policy).choose(imagined.allowed(), 1.0, 1)
+            return [("switch", body)]
+
+        self._record(changed)
+
     def certificate(self) -> Certificate:
         """Which option to take now, how far it can be from the best, and what that rests on."""
         self._catch_up()
@@ -373,7 +424,7 @@ class Study:
         lines = [
             certificate.sentence,
             f"Study {self.name!r}: the {word} of {len(self._state.ids)} options, "
-            f"{specification.model} model, {self.n_measurements} measurements, "
+            f"{self._state.model}, {self.n_measurements} measurements, "
             f"{len(self.pending)} under way, policy {self._state.policy.name}.",
         ]
         if certificate.estimate is not None:

@@ -249,15 +249,11 @@ def _probe(state: State, given: dict[str, Any], job: Job | None, where: str) -> 
 
 def _check_pairs(state: State, option: str, minus: str, where: str) -> None:
     one, other = sorted((state.index[option], state.index[minus]))
-    if (
-        state.specification.model == "independent"
-        and (one, other) not in state.pairs
-        and len(state.pairs) >= MOST_PAIRS
-    ):
+    if state.model.model != "linear" and (one, other) not in state.pairs and len(state.pairs) >= MOST_PAIRS:
         raise ValueError(
-            f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the independent model keeps "
-            f"at most {MOST_PAIRS} distinct pairs, because every compared option is tied to every other. "
-            'Compare all options with a few references, measure them directly, or use model="linear".'
+            f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the {state.model.model} model "
+            f"keeps at most {MOST_PAIRS} distinct pairs, because every compared option is tied to every "
+            'other. Compare all options with a few references, measure them directly, or use model="linear".'
         )
 
 

@@ -1,0 +1,161 @@
+"""Deviations and extra scatter: how often certificates are true, how near estimates are, how fast it is.
+
+As in `benchmarks.study`: simulated studies that stop at the first moment the certificate allows, looked at
+after every measurement, with what to measure chosen by the study or by somebody who looks at the values.
+"""
+
+import statistics
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import noisewise as nw
+from benchmarks.study import MOST_LOOKS, MOST_MISSES, STUDIES, Told, World, run
+from benchmarks.timing import Row
+from noisewise.study.storage import Event
+
+__all__ = ["rows", "run", "stated"]
+
+#: Sets of 200 measurements with extra scatter.
+SETS = 200
+
+
+def deviating(
+    rng: np.random.Generator,
+    *,
+    size: Any = "stated",
+    true: float = 0.3,
+    with_blocks: bool = False,
+    extra: Any = None,
+    n: int = 15,
+    before: int = 0,
+) -> Any:
+    """Options in two features with deviations; ``before`` measurements are there from the start."""
+    names = [f"o{k}" for k in range(n)]
+    features = rng.normal(size=(n, 2))
+    values = features @ rng.normal(size=2) * 0.5 + 7.0
+    span = float(np.ptp(values)) * 1.3 + 6.0 * true
+    values = values + true * rng.standard_normal(n)
+    truth = dict(zip(names, values, strict=True))
+    frame = pl.DataFrame({"id": names, "a": features[:, 0], "b": features[:, 1]})
+    offsets, told = rng.normal(0.0, 20.0, MOST_LOOKS), iter(range(MOST_LOOKS + before))
+
+    def measure(option: str) -> Told:
+        se = float(10.0 ** rng.uniform(-1.3, -0.2))
+        value = truth[option] + np.hypot(se, 0.3 if extra else 0.0) * rng.standard_normal()
+        if with_blocks:
+            day = next(told) // 10
+            return {"value": value + offsets[day], "se": se, "block": f"day {day}"}
+        return {"value": value, "se": se}
+
+    study = nw.create_study(
+        options=frame, model="linear+deviation", eps=0.5, span=span, extra_scatter=extra,
+        deviation=true if size == "stated" else size,
+    )  # fmt: skip
+    for at in range(before):
+        study.tell(option=names[at % n], **measure(names[at % n]))
+    return study, truth, measure
+
+
+stated: World = deviating
+WORLDS: dict[str, tuple[World, bool]] = {
+    "size stated, asked and un-asked": (stated, True),
+    "size stated, un-asked": (stated, False),
+    "size stated, blocks": (partial(deviating, with_blocks=True), False),
+    "large deviations, stated": (partial(deviating, true=1.0), False),
+    "extra scatter stated, too": (partial(deviating, extra=0.3), False),
+    "size estimated, 40 options": (partial(deviating, size="estimate", n=40, before=80), False),
+}
+
+
+def coverage(name: str, studies: int = STUDIES) -> tuple[int, int, int, float]:
+    """Stopped, missed when stopping, missed at any look, and the median number of looks."""
+    world, asking = WORLDS[name]
+    outcomes = [run(world, seed, asking=asking) for seed in range(studies)]
+    return (
+        sum(o.stopped for o in outcomes),
+        sum(o.missed for o in outcomes),
+        sum(o.ever_missed for o in outcomes),
+        statistics.median(o.looks for o in outcomes),
+    )
+
+
+def estimated_scatter(model: str, seed: int, measurements: int = 200, true: float = 0.4) -> float:
+    """The extra scatter that 200 measurements of 30 options in three features show."""
+    rng = np.random.default_rng(seed)
+    n = 30
+    features = rng.normal(size=(n, 3))
+    names = [f"o{k}" for k in range(n)]
+    frame = pl.DataFrame({"id": names, **{f"f{j}": features[:, j] for j in range(3)}})
+    values = features @ rng.normal(size=3) + (0.5 * rng.standard_normal(n) if "deviation" in model else 0.0)
+    k, se = rng.integers(n, size=measurements), 10.0 ** rng.uniform(-1.3, 0.0, measurements)
+    told = values[k] + np.hypot(se, true) * rng.standard_normal(measurements)
+    study = nw.create_study(options=frame, model=model, eps=0.5, span=20.0, extra_scatter="estimate")
+    study.tell_many({"option": [names[i] for i in k], "value": told, "se": se})
+    return float(study.extra_scatter or 0.0)
+
+
+def rows() -> list[Row]:
+    """Everything that was promised about both sizes."""
+    return [*_coverage_rows(), *_scatter_rows(), *_speed_rows()]
+
+
+def _coverage_rows() -> Iterator[Row]:
+    for name in WORLDS:
+        stopped, missed, ever, looks = coverage(name)
+        yield Row(
+            name=f"certificate, {name}: misses when stopping",
+            figure=missed,
+            unit=f"of {STUDIES}",
+            target=MOST_MISSES,
+            at_least=False,
+            detail=f"{stopped} stopped after a median of {looks:g}; {ever} were false at any look",
+        )
+
+
+def _scatter_rows() -> Iterator[Row]:
+    for model in ("independent", "linear", "linear+deviation"):
+        found = np.array([estimated_scatter(model, seed) for seed in range(SETS)])
+        yield Row(
+            name=f"extra scatter at 200 measurements, {model}: median error",
+            figure=100.0 * float(np.median(np.abs(found / 0.4 - 1.0))),
+            unit="%",
+            target=20.0,
+            at_least=False,
+            detail=f"{SETS} sets; median estimate {np.median(found):.3f}, truth 0.4",
+        )
+
+
+def _speed_rows() -> Iterator[Row]:
+    rng = np.random.default_rng(0)
+    n, told = 10_000, 100_000
+    features = rng.normal(size=(n, 10))
+    names = [f"o{k}" for k in range(n)]
+    frame = pl.DataFrame({"id": names, **{f"f{j}": features[:, j] for j in range(10)}})
+    values = features @ np.linspace(1.0, 0.1, 10) + 0.3 * rng.standard_normal(n)
+    picked = rng.integers(n, size=told)
+    noisy = values[picked] + rng.standard_normal(told)
+    shared = {"kind": "known", "sigma": 1.0, "shown": 1.0, "readings": 1, "scatter": 0.0}
+    for size in (0.3, "estimate"):
+        store = nw.MemoryStorage()
+        nw.create_study(store, options=frame, model="linear+deviation", eps=0.5, span=20.0, deviation=size)
+        bodies = [
+            {"option": names[k], "value": float(v), **shared} for k, v in zip(picked, noisy, strict=True)
+        ]
+        store.append("study", 0, [Event(at, 0.0, "tell", body) for at, body in enumerate(bodies, start=1)])
+        start = time.process_time()
+        study = nw.load_study(store)
+        study.certificate()
+        study.ask()
+        yield Row(
+            name=f"replay, certificate and ask, {told:,} measurements of {n:,} options, deviation {size}",
+            figure=time.process_time() - start,
+            unit="s",
+            target=20.0,
+            at_least=False,
+            detail="processor time",
+        )

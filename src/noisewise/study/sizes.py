@@ -1,0 +1,224 @@
+"""The sizes of deviations and of extra scatter: stated, or found by restricted likelihood.
+
+With variances ``v = σ² + extra²`` of the measurements and deviations of size τ, y is normal around ``Xβ``
+with covariance ``Σ = diag(v) + τ²·(same option)``; β (weights and offsets, or the options themselves) is of
+no interest here and is integrated out with a flat prior:
+
+    -2·log L = log det Σ + log det(XᵀΣ⁻¹X) + min over β of ‖y - Xβ‖² in the norm of Σ⁻¹.
+
+Sums and solves are those of the fit, so one evaluation costs as much as one fit.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.mixed import eliminate
+from noisewise.core.model import Floats
+from noisewise.study.error_bars import COUNTS, NONE
+from noisewise.study.fit import fit_independent, least_squares
+from noisewise.study.measurements import KINDS, Columns
+from noisewise.study.mixed_fit import gather_rows, leave
+from noisewise.study.modelling import ESTIMATE, ModelChoice
+from noisewise.study.scatter import LEAST_FREEDOM
+from noisewise.study.sums import Sums, pool, totals
+
+#: Sizes tried first, as powers of ten of the typical error bar, and up to the range of the values.
+STEP = 0.25
+LEAST = 1e-2
+
+
+class Sizes(NamedTuple):
+    """What the model reckons with."""
+
+    deviation: float = 0.0
+    extra_scatter: float = 0.0
+    waiting: tuple[str, ...] = ()  # reasons to withhold the certificate
+
+
+def usual_errors(columns: Columns, sigma: Floats, n: int) -> Floats:
+    """Standard errors by which a fit is judged: the usual ones of shares, not the largest they can have.
+
+    The certificate takes the largest error a share can have; a fit is judged by the usual one, with the
+    option's share over all its trials, one success and one failure added.
+    """
+    counts = columns.kind == KINDS.index(COUNTS)
+    if not counts.any():
+        return sigma
+    trials = np.where(counts, columns.readings, 0.0)
+    successes = np.where(counts, columns.value * columns.readings, 0.0)
+    share = (totals(columns.plus, successes, n) + 1.0) / (totals(columns.plus, trials, n) + 2.0)
+    usual = np.sqrt((share * (1.0 - share))[columns.plus] / columns.readings)
+    return np.where(counts, usual, sigma)
+
+
+class Likelihood:
+    """The restricted likelihood of both sizes, given the measurements that came with error bars.
+
+    Args:
+        columns: The measurements.
+        sigma: Their standard errors.
+        n: How many options there are.
+        features: Of the linear models; None for independent options.
+        sign: Of the goal.
+    """
+
+    def __init__(self, columns: Columns, sigma: Floats, n: int, features: Floats | None, sign: float) -> None:
+        barred = columns.kind != KINDS.index(NONE)
+        self._columns, self._sigma = columns.select(barred), usual_errors(columns, sigma, n)[barred]
+        self._n, self._features, self._sign = n, features, sign
+        self._variances = np.sort(self._sigma**2)  # sums do not depend on the order of telling
+        self._kept: Floats | None = None
+        self._pooled: tuple[float, Sums] | None = None
+        sums = self._sums(0.0)
+        self.options = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]])).size
+        self.measurements = self._columns.value.size
+        #: Degrees of freedom within options, and of options around the weighted sums.
+        self.repeats = self.measurements - fit_independent(n, sums).rank
+        self.rank = self._rank(sums)
+        scale = float(np.median(self._sigma)) if self.measurements else 1.0
+        spread = float(np.ptp(sums.value)) if sums.value.size else 0.0
+        tenths = math.ceil((math.log10(max(spread / scale, 1.0)) + 2.0) / STEP)
+        self.tried: Floats = scale * LEAST * np.power(10.0, STEP * np.arange(tenths + 1.0))
+
+    def __call__(self, deviation: float, extra_scatter: float) -> float:
+        """-2·log L."""
+        sums = self._sums(extra_scatter)
+        logs = float(np.log(self._variances + extra_scatter**2).sum())
+        if self._features is None:
+            fit = fit_independent(self._n, sums)
+            return logs + fit.squares(sums) + fit.log_det
+        rows, present = gather_rows(self._features, sums)
+        gone = eliminate(rows, deviation)
+        free, _ = least_squares(gone.precision, gone.right)
+        residuals, penalty = leave(gone, self._features, sums, present, free)
+        squares = sums.within + float(np.sum(sums.weight * residuals**2)) + penalty
+        return logs + squares + gone.log_det + self._log_det(gone.precision, present.size)
+
+    def _sums(self, extra_scatter: float) -> Sums:
+        if self._pooled is None or self._pooled[0] != extra_scatter:
+            sigma = np.sqrt(self._sigma**2 + extra_scatter**2)
+            self._pooled = extra_scatter, pool(self._columns, sigma, self._sign)
+        return self._pooled[1]
+
+    def _rank(self, sums: Sums) -> int:
+        if self._features is None:
+            return self.measurements - self.repeats
+        rows, _ = gather_rows(self._features, sums)
+        gone = eliminate(rows, 0.0)
+        return least_squares(gone.precision, gone.right)[1] - rows.compared.size
+
+    def _log_det(self, precision: Floats, offsets: int) -> float:
+        """Over what can be determined, which is the same for all sizes."""
+        if self._kept is None:
+            p = (self._features.shape[1] if self._features is not None else 0) + offsets
+            self._kept = np.eye(len(precision))
+            if (null := _null_space(precision[:p, :p])).size:
+                whole = np.zeros((len(precision), null.shape[1]))
+                whole[:p] = null
+                self._kept = np.linalg.qr(whole, mode="complete")[0][:, null.shape[1] :]
+        kept = self._kept.T @ precision @ self._kept
+        scale = 1.0 / np.sqrt(np.diagonal(kept))
+        _, log_det = np.linalg.slogdet(kept * np.outer(scale, scale))
+        return float(log_det - 2.0 * np.log(scale).sum())
+
+
+def _null_space(precision: Floats) -> Floats:
+    diagonal = np.diagonal(precision)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    sizes, directions = np.linalg.eigh(precision * np.outer(scale, scale))
+    return np.asarray(scale[:, None] * directions[:, sizes <= 1e-10 * max(1e-300, float(sizes[-1]))])
+
+
+def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood]) -> Sizes:
+    """Stated sizes as they are; the others estimated, as far as the measurements can tell.
+
+    Args:
+        choice: The model.
+        likelihood: Makes the likelihood, if it is needed.
+    """
+    stated = Sizes(_number(choice.deviation), _number(choice.extra_scatter))
+    if not choice.estimates:
+        return stated
+    given = likelihood()
+    waiting = tuple(_waiting(choice, given))
+    if not given.measurements:
+        return stated._replace(waiting=waiting)
+    both = len(choice.estimates) == 2
+    if both and given.repeats >= LEAST_FREEDOM:
+        return Sizes(*estimate_both(given), waiting)
+    if "deviation" in choice.estimates:
+        # Without repeats the two are one: the deviation, which stays in the values, is the cautious reading.
+        deviation = estimate_one(lambda size: given(size, stated.extra_scatter), given.tried)
+        return Sizes(deviation, stated.extra_scatter, waiting)
+    scatter = estimate_one(lambda size: given(stated.deviation, size), given.tried)
+    return Sizes(stated.deviation, scatter, waiting)
+
+
+def _number(size: float | str | None) -> float:
+    return 0.0 if size is None or size == ESTIMATE else float(size)
+
+
+def _waiting(choice: ModelChoice, given: Likelihood) -> list[str]:
+    """What cannot be estimated well enough yet."""
+    reasons = []
+    if "deviation" in choice.estimates and (freedom := max(0, given.options - given.rank)) < LEAST_FREEDOM:
+        reasons.append(
+            f"the size of the deviations would be estimated from {freedom} more options than unknowns, and "
+            f"needs {LEAST_FREEDOM}: measure more options, or state deviation="
+        )
+    if "extra_scatter" in choice.estimates:
+        apart = choice.deviation is not None
+        freedom = max(0, given.repeats if apart else given.measurements - given.rank)
+        if freedom < LEAST_FREEDOM:
+            what = "repeats of options" if apart else "more measurements than unknowns"
+            reasons.append(
+                f"the extra scatter would be estimated from {freedom} {what}, and needs {LEAST_FREEDOM}: "
+                "repeat measurements, or state extra_scatter="
+            )
+    return reasons
+
+
+def estimate_one(minus_log: Callable[[float], float], tried: Floats) -> float:
+    """The size with the largest likelihood: the best of those tried, refined between its neighbours, or 0."""
+    from scipy.optimize import minimize_scalar
+
+    found = [minus_log(size) for size in tried]
+    at = int(np.argmin(found))
+    logs = np.log(tried)
+    low, high = logs[max(0, at - 1)], logs[min(len(tried) - 1, at + 1)]
+    best, least = float(tried[at]), found[at]
+    if high > low:
+        refined = minimize_scalar(
+            lambda log: minus_log(math.exp(log)),
+            bounds=(low, high),
+            method="bounded",
+            options={"xatol": 1e-7},
+        )
+        if refined.fun < least:
+            best, least = math.exp(refined.x), float(refined.fun)
+    return best if least < minus_log(0.0) - 1e-7 else 0.0
+
+
+def estimate_both(likelihood: Likelihood) -> tuple[float, float]:
+    """Deviation and extra scatter together: from each alone, by simplices in logarithms."""
+    from scipy.optimize import minimize
+
+    alone = estimate_one(lambda size: likelihood(size, 0.0), likelihood.tried)
+    scatter = estimate_one(lambda size: likelihood(alone, size), likelihood.tried)
+    if scatter == 0.0:
+        return alone, 0.0
+    without = estimate_one(lambda size: likelihood(0.0, size), likelihood.tried)
+    least = float(likelihood.tried[0])
+    start = np.log([max(alone, least), max(scatter, least)])
+    found = minimize(
+        lambda logs: likelihood(*np.exp(logs)),
+        start,
+        method="Nelder-Mead",
+        bounds=[tuple(np.log(likelihood.tried[[0, -1]]))] * 2,
+        options={"xatol": 1e-6, "fatol": 1e-9, "initial_simplex": start + 0.2 * np.eye(3, 2, -1)},
+    )
+    edges = [(0.0, without), (alone, 0.0), (float(np.exp(found.x[0])), float(np.exp(found.x[1])))]
+    return min(edges, key=lambda sizes: likelihood(*sizes))

@@ -1,0 +1,199 @@
+"""The model with deviations against plain matrices: fit, boundary, restricted likelihood, what rules see."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from noisewise.core.mixed import eliminate, on_a_level
+from noisewise.study.boundary import COMPARING, LINEAR
+from noisewise.study.fit import fit_linear
+from noisewise.study.measurements import Columns
+from noisewise.study.mixed_boundary import FIXED, MixedBoundary
+from noisewise.study.mixed_fit import estimated_weights, fit_mixed, gather_rows
+from noisewise.study.sizes import Likelihood, estimate_one
+from noisewise.study.sums import pool
+
+N, DIM = 9, 3
+BLOCKS = ["", "b2", "b1", "b3"]
+
+
+def columns(rng, *, rows=60, options=N, differences=True, blocks=True):
+    plus, minus = rng.integers(options, size=rows), np.full(rows, -1)
+    block = rng.integers(len(BLOCKS), size=rows) if blocks else np.zeros(rows, int)
+    if differences:
+        compared = rng.random(rows) < 0.15
+        minus[compared] = (plus[compared] + rng.integers(1, 3, compared.sum())) % 4
+        minus[minus == plus] = -1
+    sigma = 10.0 ** rng.uniform(-1.5, 0.5, rows)
+    value = np.where(minus < 0, 50.0, 0.0) + rng.normal(size=rows)
+    ones, zeros = np.ones(rows), np.zeros(rows, int)
+    return Columns(
+        np.arange(rows) + 1, plus, minus, block, value, zeros, sigma, ones, ones, zeros, BLOCKS, [""]
+    )
+
+
+def design(told, features):
+    """Rows over weights and offsets (sorted blocks that occur), and over deviations."""
+    at, difference = np.arange(told.value.size), told.minus >= 0
+    names = sorted({BLOCKS[b] for b in told.block[~difference]})
+    fixed = np.zeros((at.size, DIM + len(names)))
+    random = np.zeros((at.size, len(features)))
+    random[at, told.plus] = 1.0
+    random[at[difference], told.minus[difference]] -= 1.0
+    fixed[:, :DIM] = random @ features
+    for i in at[~difference]:
+        fixed[i, DIM + names.index(BLOCKS[told.block[i]])] = 1.0
+    return fixed, random
+
+
+def dense(told, features, tau, ridge):
+    """Mean and covariance of option values, of the weights and offsets, and the marginal precision."""
+    fixed, random = design(told, features)
+    covariance = np.diag(told.sigma**2) + tau**2 * random @ random.T
+    precision = np.linalg.inv(covariance)
+    prior = np.diag([ridge] * DIM + [0.0] * (fixed.shape[1] - DIM))
+    beta_covariance = np.linalg.inv(fixed.T @ precision @ fixed + prior)
+    beta = beta_covariance @ fixed.T @ precision @ told.value
+    follow = tau**2 * random.T @ precision  # of the deviations on the residuals
+    loads = np.column_stack([features, np.zeros((len(features), fixed.shape[1] - DIM))]) - follow @ fixed
+    means = features @ beta[:DIM] + follow @ (told.value - fixed @ beta)
+    inner = tau**2 * np.eye(len(features)) - follow @ random * tau**2
+    return means, loads, beta_covariance, inner
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32), differences=st.booleans(), blocks=st.booleans())
+def test_the_fit_is_the_mixed_model_written_out(seed, differences, blocks):
+    rng = np.random.default_rng(seed)
+    told = columns(rng, differences=differences, blocks=blocks)
+    features, tau, ridge = rng.normal(size=(N, DIM)), 10.0 ** rng.uniform(-1.5, 1.0), 0.3
+    sums = pool(told, told.sigma, 1.0)
+    fit = fit_mixed(features, sums, tau, ridge)
+    means, loads, beta_covariance, inner = dense(told, features, tau, ridge)
+    # Only differences mean something: the level is that of the median.
+    assert_allclose(fit.means - fit.means[0], means - means[0], atol=1e-6)
+    covariance = inner + loads @ beta_covariance @ loads.T
+    assert_allclose(fit.variances(), np.diag(covariance), rtol=1e-6, atol=1e-10)
+    mine = np.diag(fit.own) + fit.loads @ fit.covariance @ fit.loads.T
+    assert_allclose(mine, covariance, rtol=1e-6, atol=1e-8 * np.diag(covariance).max())
+    fixed, random = design(told, features)
+    marginal = np.linalg.inv(np.diag(told.sigma**2) + tau**2 * random @ random.T)
+    free = np.linalg.pinv(fixed.T @ marginal @ fixed) @ fixed.T @ marginal @ told.value
+    left = told.value - fixed @ free
+    assert fit.squares(sums) == pytest.approx(left @ marginal @ left, rel=1e-6)
+    assert fit.rank == np.linalg.matrix_rank(fixed)
+
+
+def test_without_deviations_it_is_the_linear_model():
+    rng = np.random.default_rng(3)
+    told, features = columns(rng), rng.normal(size=(N, DIM))
+    sums = pool(told, told.sigma, 1.0)
+    one, other = fit_mixed(features, sums, 0.0, 0.2), fit_linear(features, sums, 0.2)
+    assert_allclose(one.means, other.means, atol=1e-9)
+    assert_allclose(one.variances(), other.variances(), rtol=1e-9)
+    assert one.squares(sums) == pytest.approx(other.squares(sums))
+    assert (one.rank, one.level) == (other.rank, pytest.approx(other.level))
+
+
+@pytest.mark.parametrize("differences", [False, True])
+def test_boundaries_are_the_written_formula(differences):
+    rng = np.random.default_rng(1)
+    told, features = columns(rng, differences=differences), rng.normal(size=(N, DIM))
+    tau, ridge, delta, resolution = 0.4, 0.3, 0.05, 0.7
+    fit = fit_mixed(features, pool(told, told.sigma, 1.0), tau, ridge)
+    found = MixedBoundary(fit, delta, N, resolution).half_widths(2)
+    _, loads, beta_covariance, inner = dense(told, features, tau, ridge)
+    precision = np.linalg.inv(beta_covariance)
+    quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * delta / (N - 1))
+    for option in range(N):
+        apart = loads[option] - loads[2]
+        x, pair = beta_covariance @ apart, np.eye(N)[option] - np.eye(N)[2]
+        tried = []
+        for tuning in LINEAR:
+            big = tuning.elsewhere / resolution**2
+            extra = np.diag([0.0] * DIM + [big] * (len(x) - DIM))
+            prior = np.diag([ridge] * DIM + [big] * (len(x) - DIM))
+            data = precision - np.diag([ridge] * DIM + [0.0] * (len(x) - DIM))
+            gained = np.linalg.slogdet(np.eye(len(x)) + np.linalg.solve(prior, data))[1]
+            radius = 2.0 * math.log(1.0 / (FIXED * COMPARING * delta * tuning.share)) + gained + 1.0
+            tried.append(x @ (precision + extra) @ x * radius)
+        expected = math.sqrt(min(tried)) + quantile * math.sqrt(max(0.0, pair @ inner @ pair))
+        assert found[option] == pytest.approx(0.0 if option == 2 else expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("differences", [False, True])
+@pytest.mark.parametrize("model", ["linear", "independent"])
+def test_the_restricted_likelihood_is_the_written_formula(model, differences):
+    """Differences between sizes: what does not depend on them may be left out."""
+    rng = np.random.default_rng(2)
+    told, features = columns(rng, differences=differences), rng.normal(size=(N, DIM))
+    likelihood = Likelihood(told, told.sigma, N, features if model == "linear" else None, 1.0)
+    fixed, random = design(told, features)
+    if model == "independent":
+        fixed = np.column_stack([random, fixed[:, DIM:]])
+    _, sizes, right = np.linalg.svd(fixed, full_matrices=False)
+    fixed = fixed @ right[: (sizes > 1e-9).sum()].T
+
+    def written(tau, extra):
+        covariance = np.diag(told.sigma**2 + extra**2)
+        covariance = covariance + (tau**2 * random @ random.T if model == "linear" else 0.0)
+        precision = np.linalg.inv(covariance)
+        information = fixed.T @ precision @ fixed
+        left = told.value - fixed @ np.linalg.solve(information, fixed.T @ precision @ told.value)
+        logs = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(information)[1]
+        return logs + left @ precision @ left
+
+    base = likelihood(0.0, 0.0) - written(0.0, 0.0)
+    for tau, extra in ((0.5, 0.0), (0.0, 0.7), (1.3, 0.2)):
+        assert likelihood(tau, extra) - written(tau, extra) == pytest.approx(base, abs=1e-6)
+
+
+def test_what_rules_see_is_the_posterior_with_a_ridge_on_everything():
+    rng = np.random.default_rng(4)
+    told, features = columns(rng), rng.normal(size=(N, DIM))
+    tau, ridge = 0.6, 1.7
+    sums = pool(told, told.sigma, 1.0)
+    rows, present = gather_rows(features, sums)
+    named = present[present > 0]
+    places = np.where(present > 0, np.searchsorted(named, present), -1)
+    found = on_a_level(eliminate(rows, tau), DIM, places, named.size, ridge)
+    level = (sums.minus < 0).astype(float)
+    unknowns = np.zeros((sums.plus.size, DIM + 1 + named.size + N))
+    ends = np.eye(N)[sums.plus] - np.where(level[:, None] > 0.0, 0.0, np.eye(N)[sums.minus])
+    unknowns[:, :DIM], unknowns[:, DIM], unknowns[:, -N:] = ends @ features, level, ends
+    for row in np.flatnonzero((sums.minus < 0) & (sums.block > 0)):
+        unknowns[row, DIM + 1 + np.searchsorted(named, sums.block[row])] = 1.0
+    prior = np.array([ridge] * (DIM + 1 + named.size) + [tau**-2.0] * N)
+    precision = np.diag(prior) + (unknowns * sums.weight[:, None]).T @ unknowns
+    covariance = np.linalg.inv(precision)
+    options = np.column_stack([features, np.ones(N), np.zeros((N, named.size)), np.eye(N)])
+    mean = options @ covariance @ unknowns.T @ (sums.weight * sums.value)
+    assert_allclose(found.means, mean, atol=1e-8)
+    mine = np.diag(found.own) + found.loads @ found.border @ found.loads.T
+    assert_allclose(mine, options @ covariance @ options.T, atol=1e-9)
+    grown = np.linalg.slogdet(precision)[1] - np.log(prior).sum()
+    assert found.log_det == pytest.approx(grown)
+
+
+def test_the_weights_are_those_of_the_fit():
+    rng = np.random.default_rng(5)
+    features = rng.normal(size=(40, DIM))
+    told = columns(rng, rows=300, options=30)
+    sums = pool(told, told.sigma, 1.0)
+    fit = fit_mixed(features, sums, 0.3, 0.1)
+    unmeasured = np.arange(30, 40)  # their deviations are 0
+    weights = estimated_weights(features, sums, 0.3, 0.1)
+    assert_allclose(fit.means[unmeasured], features[unmeasured] @ weights, atol=1e-9)
+
+
+def test_the_largest_likelihood_is_found_between_the_sizes_tried_or_is_none():
+    tried = 10.0 ** np.arange(-2.0, 3.0, 0.25)
+    assert estimate_one(lambda size: (math.log(max(size, 1e-9)) - 0.3) ** 2, tried) == pytest.approx(
+        math.exp(0.3), rel=1e-5
+    )
+    assert estimate_one(lambda size: size, tried) == 0.0
