@@ -118,6 +118,7 @@ def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge
             reach = challenge * math.sqrt(2.0 * math.log((1.0 + math.log(told)) / delta))
             apart = vectors - vectors[leader]
             widths = np.sqrt(np.einsum("ij,jk,ik->i", apart, inverse, apart))
+            reach = max(reach, min((means[leader] - means[k]) / widths[k] for k in rivals))
             upper = means - means[leader] + reach * widths
             first, squares = _first(upper, rivals), np.zeros(n)
             for _ in range(min(4, len(rivals))):

@@ -33,8 +33,9 @@ SMALL = [Cell("soare", "flat", {"dim": 3, "reach": 30.0}), Cell("sphere", "log-u
 def test_the_grid_is_five_instances_under_six_schedules():
     assert len(CELLS["grid"]) == 30
     assert len({cell.name for cell in CELLS["all"]}) == len(CELLS["all"])
-    # All but those whose actions change from round to round or cannot be listed.
-    assert {cell.instance for cell in CELLS["all"]} == set(nw.instances.NAMES) - {"he-gu", "ball", "signs"}
+    # All but those whose actions change from round to round or cannot be listed, and the one of a table.
+    others = {"he-gu", "ball", "signs", "tirinzoni-degenne"}
+    assert {cell.instance for cell in CELLS["all"]} == set(nw.instances.NAMES) - others
     assert cells_named(["soare-6"]) == [cell for cell in CELLS["grid"] if cell.instance == "soare"]
     assert cells_named(["soare-6", "grid"])[0] in CELLS["grid"]
     assert len(cells_named(["soare-6", "grid"])) == 30
@@ -142,6 +143,13 @@ def test_another_seed_or_option_is_another_match():
     ]
     assert len({fixture.key() for fixture in [one, *others]}) == 5
     assert one.key() == dataclasses.replace(one).key()
+
+
+def test_a_rule_that_divides_a_budget_is_told_it():
+    for rule in ("od_linbai", "peace"):
+        assert Entry(rule, rule, {}).policy(np.eye(3), 50).horizon == 50
+        assert Entry(rule, rule, {"horizon": 20}).policy(np.eye(3), 50).horizon == 20
+    assert Entry("vaee", "vaee", {}).policy(np.eye(3), 50).horizon is None
 
 
 def test_bad_entries_are_refused_before_anything_is_played(tmp_path):

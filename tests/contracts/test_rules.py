@@ -10,7 +10,7 @@ from noisewise.testing import CHECKS
 
 OPTIONS = NEEDED | {
     # So that phases end within the histories of the checks: only then does the order matter.
-    "phased_elimination": {"scale": 0.05},
+    **{name: {"scale": 0.05} for name in ("phased_elimination", "rage", "h_rage")},
     # So that candidates are dropped within them.
     "precision_tracking": {"radius": 1.0},
     # Sets that exclude something within the histories of the checks, and grow old, which makes order matter.
@@ -34,6 +34,7 @@ VARIANTS = {
     ),
     "varcb, scaled": functools.partial(nw.varcb, horizon=60, scale=0.01, noise_bound=0.1),
     "save, scaled": functools.partial(nw.save, horizon=60, scale=1e-4, trust_after=0.1),
+    "lingame, single": functools.partial(nw.lingame, learners="single", optimistic=False),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }
 

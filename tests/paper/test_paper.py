@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from noisewise.cli import app, main
-from noisewise.paper import check_paper, checking, computing
+from noisewise.paper import check_paper, checking, computing, elimination, external
 from noisewise.paper.computing import compute
-from noisewise.paper.external import PUBLISHED, characteristic_time
-from noisewise.paper.measuring.external import stopping_times
+from noisewise.paper.external import PUBLISHED, SOARE
+from noisewise.paper.measuring.external import characteristic_time, stopping_times
 from noisewise.paper.measuring.heavy_tails import floored_widths
 from noisewise.paper.measuring.runs import given_precision, largest_width, make_schedule, make_world, run
 from noisewise.paper.measuring.table1 import recommended
@@ -241,14 +241,45 @@ def test_the_lemma_on_tracked_designs_is_measured():
 
 def test_round_robin_of_the_external_table():
     """100 runs: the standard error is about 3 %, so within 15 % (false alarm below 1e-6)."""
-    found = stopping_times("round_robin", {}, 0.1, 2.0, 100, 0)
+    options = {"delta": 0.1, "norm_bound": 2.0}
+    found = stopping_times("soare", SOARE, "round_robin", options, "glr-log-log", 120_000, 100, 0)
     assert found["unfinished"] == 0
     assert found["mean"] == pytest.approx(PUBLISHED["round robin"][0], rel=0.15)
 
 
-def test_the_characteristic_time_of_the_external_instance():
-    assert characteristic_time() == pytest.approx(222.25, abs=0.1)
-    assert characteristic_time(1.0) == pytest.approx(4 * characteristic_time(), rel=1e-9)
+def test_the_characteristic_times_of_the_external_instances():
+    assert characteristic_time("soare", SOARE) == pytest.approx(222.25, abs=0.1)
+    shorter = characteristic_time("soare", SOARE | {"length": 1.0})
+    assert shorter == pytest.approx(4 * characteristic_time("soare", SOARE), rel=1e-5)
+    draws = [characteristic_time("tirinzoni-degenne", {"shape": shape}) for shape in range(3)]
+    assert draws == pytest.approx([2100, 2100, 2100], rel=0.01)
+
+
+def stopped_after(mean):
+    return {"mean": mean, "error": 0.01 * mean, "spread": mean, "wrong": 0, "unfinished": 0, "runs": 100}
+
+
+@pytest.mark.parametrize(("factor", "failed"), [(1.0, 0), (0.8, 1), (1.3, 4)])
+def test_what_is_told_about_the_first_external_table(factor, failed):
+    """What is better is fine, but for round robin, which must agree; what is worse is not."""
+    outcomes = {"length 1": stopped_after(2e4), "elimination/VAGE": stopped_after(3e5)}
+    for row in external.ROWS:
+        most = row.most or PUBLISHED["LinGame"]
+        for delta, rounds in zip(external.DELTAS, most, strict=True):
+            outcomes[f"{row.label}/{delta:g}"] = stopped_after(factor * rounds)
+    told = external.tell(Plan(full=False), outcomes)
+    assert [check.passed for check in told.checks].count(False) == failed
+
+
+def test_what_is_told_about_the_second_external_table():
+    good = stopped_after(33_000.0)
+    for mean, passed in ((33_000.0, True), (60_000.0, False)):
+        told = Told()
+        elimination.tell(told, {"elimination/LinGapE": good | {"mean": mean}})
+        assert [check.passed for check in told.checks] == [passed]
+        table = next(block for block in told.blocks if getattr(block, "name", "") == "external-elimination")
+        assert table.frame["mean"][0] == mean / 1000
+        assert len(table.frame) == 1 + len(elimination.PUBLISHED)
 
 
 def test_floors_by_hand():

@@ -40,7 +40,7 @@ def textbook_says_stop(name, eps, vectors, history, advised):
     for k in range(n):
         if k != advised:
             difference = vectors[advised] - vectors[k]
-            lead = max(0.0, means[advised] - means[k])
+            lead = max(0.0, (eps or 0.0) + means[advised] - means[k])
             ratios.append(lead**2 / (2.0 * difference @ covariance @ difference))
     total = weights.sum() * max(vector @ vector for vector in vectors)
     thresholds = {
@@ -54,7 +54,15 @@ def textbook_says_stop(name, eps, vectors, history, advised):
 @pytest.mark.parametrize("world", ENVIRONMENTS)
 @pytest.mark.parametrize("rule", ["round_robin", "widest"])
 @pytest.mark.parametrize(
-    ("name", "eps"), [("glr", None), ("gap", 0.9), ("glr-log-log", None), ("glr-log", None)]
+    ("name", "eps"),
+    [
+        ("glr", None),
+        ("glr", 0.3),
+        ("gap", 0.9),
+        ("glr-log-log", None),
+        ("glr-log-log", 0.2),
+        ("glr-log", None),
+    ],
 )
 def test_a_run_stops_in_the_round_in_which_the_textbook_stops(name, eps, rule, world):
     env = ENVIRONMENTS[world]
@@ -203,8 +211,8 @@ def test_round_robin_stops_when_a_published_table_says():
             "Did you mean 'glr-log-log'?",
         ),
         ({"stop": "gap"}, "`eps` must be given with stop='gap': the bound to reach; got None."),
-        ({"eps": 0.1}, "`eps` must go with stop='gap'; got 0.1 without it."),
-        ({"stop": "glr", "eps": 0.1}, "`eps` must go with stop='gap'; got 0.1 with stop='glr'."),
+        ({"eps": 0.1}, "`eps` must go with `stop`; got 0.1 without it."),
+        ({"stop": "glr", "eps": -0.1}, "`eps` must be a finite number above 0; got -0.1."),
         ({"stop": "gap", "eps": 0.0}, "`eps` must be a finite number above 0; got 0.0."),
         ({"stop": "gap", "eps": math.nan}, "`eps` must be a finite number above 0; got nan."),
     ],

@@ -57,3 +57,20 @@ def test_theta_reaches_as_far_as_the_noise(make):
         make(reach=0)
     with pytest.raises(ValueError, match="`dim` must lie between 2 and 8"):
         nw.instances.polytope(dim=9)
+
+
+def test_the_instance_of_many_rivals_is_as_published():
+    instance = nw.instances.tirinzoni_degenne(shape=3)
+    vectors, theta = instance.draw(np.random.default_rng(0), np.ones(1))
+    assert vectors.shape == (50, 20)
+    np.testing.assert_array_equal(vectors[:10], np.eye(20)[:10])
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0)
+    values = vectors @ theta
+    assert values[:10].tolist() == [1.0] + [0.9] * 4 + [0.8] * 5
+    assert values[10:].max() <= 0.5
+    assert theta[10:].max() <= 0.0
+    assert theta[10:].min() >= -1.0
+    other = nw.instances.tirinzoni_degenne(shape=4).actions.vectors
+    assert not np.array_equal(vectors, other)
+    with pytest.raises(ValueError, match="`n_actions` must be"):
+        nw.instances.tirinzoni_degenne(n_actions=5)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from noisewise.arena.cells import Cell
 from noisewise.core.files import written_whole
 from noisewise.core.model import Floats
-from noisewise.policies import make_policy
+from noisewise.policies import Policy, make_policy
 from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
 from noisewise.simulation.results import Simulation
@@ -38,6 +38,11 @@ class Entry:
     name: str
     rule: str
     options: dict[str, Any]
+
+    def policy(self, actions: Any, horizon: int) -> Policy:
+        """The rule on these actions; one that divides a budget is told how many rounds there are."""
+        planned = {"horizon": horizon} if rule_named(self.rule).needs_horizon else {}
+        return make_policy(self.rule, actions, **planned | self.options)
 
 
 @dataclass(frozen=True)
@@ -89,8 +94,7 @@ def play(fixture: Fixture) -> Match:
     """Play a match on one thread."""
     cell, entry = fixture.cell, fixture.entry
     env = cell.environment(fixture.horizon)
-    options = entry.options
-    policy = make_policy(entry.rule, env.actions, **options)
+    policy = entry.policy(env.actions, fixture.horizon)
     shared: dict[str, Any] = {"horizon": fixture.horizon, "seed": fixture.seed, "threads": 1}
     # The first replication compiles; it is played again, and the clock (of this process: others may be
     # busy, too) starts then.

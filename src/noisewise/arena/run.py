@@ -15,7 +15,6 @@ from noisewise.arena.results import INDEX, Arena, load_arena
 from noisewise.core.checks import check_count
 from noisewise.core.files import written_whole
 from noisewise.core.randomness import check_seed
-from noisewise.policies import make_policy
 
 #: Called with the number of finished matches, of all matches, and the match that was finished last.
 Progress = Callable[[int, int, str], None]
@@ -52,7 +51,7 @@ def run_arena(
     at_once = (os.cpu_count() or 1) if processes is None else check_count("processes", processes)
     fixtures = [
         Fixture(cell, entry, horizon, replications, seed)
-        for entry in _checked_entries(entries)
+        for entry in _checked_entries(entries, horizon)
         for cell in _checked_cells(cells)
     ]
     target = Path(folder)
@@ -116,13 +115,13 @@ def _play_and_save(fixture: Fixture, path: Path) -> None:
     save_match(play(fixture), path)
 
 
-def _checked_entries(entries: Sequence[str | Entry]) -> list[Entry]:
+def _checked_entries(entries: Sequence[str | Entry], horizon: int) -> list[Entry]:
     """Entries whose rules and options exist, found out before anything is played."""
     checked = [entry if isinstance(entry, Entry) else Entry(entry, entry, {}) for entry in entries]
     if not checked:
         raise ValueError("`entries` must name at least one rule; got none.")
     for entry in checked:
-        make_policy(entry.rule, [[1.0, 0.0], [0.0, 1.0]], **entry.options)
+        entry.policy([[1.0, 0.0], [0.0, 1.0]], horizon)
     names = [entry.name for entry in checked]
     if doubles := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"`entries` must have different names; got {doubles[0]!r} twice.")

@@ -39,7 +39,10 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads; default: one per processor.")] = None,
     stop: Annotated[str | None, typer.Option(help="glr, gap, glr-log-log or glr-log.")] = None,
-    eps: Annotated[float | None, typer.Option(help="With --stop gap: the bound to reach.")] = None,
+    eps: Annotated[
+        float | None,
+        typer.Option(help="The bound to reach with --stop gap; else a regret that does not matter."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write everything to this Parquet file.")] = None,
     chart: Annotated[Path | None, typer.Option(help="Draw regret over rounds (.png .svg .html).")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

@@ -2,15 +2,21 @@
 
 from noisewise.policies.adaoful import adaoful
 from noisewise.policies.bayes_gap import bayes_gap
+from noisewise.policies.frank_wolfe_sampling import frank_wolfe_sampling
 from noisewise.policies.greedy import greedy
+from noisewise.policies.h_rage import h_rage
 from noisewise.policies.information_directed import information_directed
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.lingame import lingame
 from noisewise.policies.lingape import lingape, weighted_lingape
 from noisewise.policies.linnats import linnats, linnats_unknown
+from noisewise.policies.od_linbai import od_linbai
 from noisewise.policies.oful import oful
+from noisewise.policies.peace import peace
 from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Estimate, Policy
 from noisewise.policies.precision_tracking import precision_tracking
+from noisewise.policies.rage import rage
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
 from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import round_robin
@@ -39,17 +45,23 @@ __all__ = [
     "SetPolicy",
     "adaoful",
     "bayes_gap",
+    "frank_wolfe_sampling",
     "greedy",
+    "h_rage",
     "information_directed",
     "linear_thompson",
+    "lingame",
     "lingape",
     "linnats",
     "linnats_unknown",
     "load_policy",
     "make_policy",
+    "od_linbai",
     "oful",
+    "peace",
     "phased_elimination",
     "precision_tracking",
+    "rage",
     "register",
     "robust_vaee",
     "round_robin",

@@ -36,16 +36,21 @@ class Params(NamedTuple):
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
     """Check the options."""
     information = check_choice("information", options["information"], ("full", "optimistic"))
-    given = options["action_sigma"]
+    factors = known_factors(actions, options["action_sigma"])
+    scale = check_positive("scale", options["scale"])
+    randomised = bool(options["randomised"])
+    return Params(make_setting(actions, options), factors, information == "full", randomised, scale)
+
+
+def known_factors(actions: ActionSet, given: Any) -> Floats:
+    """How noisy each action is, (n,): as given, or all alike."""
     factors = np.ones(actions.n_actions) if given is None else np.array(given, dtype=np.float64)
     if factors.shape != (actions.n_actions,) or not (np.isfinite(factors) & (factors > 0.0)).all():
         raise ValueError(
             f"`action_sigma` must be {actions.n_actions} finite numbers above 0, "
             f"one per action; got {given!r}."
         )
-    scale = check_positive("scale", options["scale"])
-    randomised = bool(options["randomised"])
-    return Params(make_setting(actions, options), factors, information == "full", randomised, scale)
+    return factors
 
 
 @kernel

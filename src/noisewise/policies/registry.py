@@ -14,25 +14,37 @@ from noisewise.policies.adaoful import RULE as ADAOFUL
 from noisewise.policies.adaoful import adaoful
 from noisewise.policies.bayes_gap import RULE as BAYES_GAP
 from noisewise.policies.bayes_gap import bayes_gap
+from noisewise.policies.frank_wolfe_sampling import RULE as FRANK_WOLFE_SAMPLING
+from noisewise.policies.frank_wolfe_sampling import frank_wolfe_sampling
 from noisewise.policies.greedy import RULE as GREEDY
 from noisewise.policies.greedy import greedy
+from noisewise.policies.h_rage import RULE as H_RAGE
+from noisewise.policies.h_rage import h_rage
 from noisewise.policies.information_directed import RULE as INFORMATION_DIRECTED
 from noisewise.policies.information_directed import information_directed
 from noisewise.policies.linear_thompson import RULE as LINEAR_THOMPSON
 from noisewise.policies.linear_thompson import linear_thompson
+from noisewise.policies.lingame import RULE as LINGAME
+from noisewise.policies.lingame import lingame
 from noisewise.policies.lingape import RULE as LINGAPE
 from noisewise.policies.lingape import WEIGHTED as WEIGHTED_LINGAPE
 from noisewise.policies.lingape import lingape, weighted_lingape
 from noisewise.policies.linnats import RULE as LINNATS
 from noisewise.policies.linnats import UNKNOWN as LINNATS_UNKNOWN
 from noisewise.policies.linnats import linnats, linnats_unknown
+from noisewise.policies.od_linbai import RULE as OD_LINBAI
+from noisewise.policies.od_linbai import od_linbai
 from noisewise.policies.oful import RULE as OFUL
 from noisewise.policies.oful import oful
+from noisewise.policies.peace import RULE as PEACE
+from noisewise.policies.peace import peace
 from noisewise.policies.phased_elimination import RULE as PHASED_ELIMINATION
 from noisewise.policies.phased_elimination import phased_elimination
 from noisewise.policies.policy import Policy
 from noisewise.policies.precision_tracking import RULE as PRECISION_TRACKING
 from noisewise.policies.precision_tracking import precision_tracking
+from noisewise.policies.rage import RULE as RAGE
+from noisewise.policies.rage import rage
 from noisewise.policies.robust_vaee import RULE as ROBUST_VAEE
 from noisewise.policies.robust_vaee import robust_vaee
 from noisewise.policies.round_robin import RULE as ROUND_ROBIN
@@ -150,6 +162,12 @@ for _rule, _constructor in (
     (LINEAR_THOMPSON, linear_thompson),
     (LINGAPE, lingape),
     (WEIGHTED_LINGAPE, weighted_lingape),
+    (FRANK_WOLFE_SAMPLING, frank_wolfe_sampling),
+    (LINGAME, lingame),
+    (RAGE, rage),
+    (H_RAGE, h_rage),
+    (PEACE, peace),
+    (OD_LINBAI, od_linbai),
     (PHASED_ELIMINATION, phased_elimination),
     (PRECISION_TRACKING, precision_tracking),
     (INFORMATION_DIRECTED, information_directed),

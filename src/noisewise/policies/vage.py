@@ -125,8 +125,12 @@ def closest_races(params: Params, state: State) -> tuple[int, NDArray[np.int64],
     terms = model.squared_widths + model.squared_widths[leader]
     rivals = state.candidates & (widths * widths > 2.0 * CANCELLED * terms)
     rivals[leader] = False
-    n_reaches = reach(params, state)
-    upper = model.means - model.means[leader] + n_reaches * widths
+    leads = model.means[leader] - model.means
+    # At least as many widths as the closest is away: once all are beaten by the usual reach, who is beaten
+    # least surely is next, or small leads would be settled for ever.
+    closest = (np.where(rivals, leads, np.inf) / np.where(rivals, widths, 1.0)).min()
+    n_reaches = max(reach(params, state), closest) if rivals.any() else 1.0
+    upper = n_reaches * widths - leads
     challengers, weights = np.empty(RACES, np.int64), np.empty(RACES)
     found = 0
     while found < RACES and rivals.any():

@@ -58,7 +58,8 @@ def simulate(
         threads: How many replications run at the same time; default: as many as there are processors.
         stop: When to stop before the horizon: "glr", "gap" (with ``eps``), or one of the heuristic
             thresholds in `noisewise.simulation.stopping.STOPS`; default: never.
-        eps: With ``stop="gap"``: the regret bound to reach.
+        eps: With ``stop="gap"``: the regret bound to reach. With the others: a regret that does not matter,
+            nothing by default.
         checkpoints: The rounds after which the recommendation is recorded; default: about 40.
         compiled: Whether to compile the rule; default: if it can be.
         progress: Called now and then with (finished, all) replications.

@@ -1,8 +1,9 @@
 """Stopping rules for simulations: when to stop, whatever rule chooses what to measure.
 
 Each compares the recommended action ``a`` with every other ``x`` through the likelihood ratio
-``Z = min over x of (<θ̂, a - x>)₊²/(2‖a - x‖²)``, or through the certified bound. The heuristic thresholds
-stand in most published tables; they promise nothing, and are here to compare with those tables.
+``Z = min over x of (eps + <θ̂, a - x>)₊²/(2‖a - x‖²)``, or through the certified bound. With an eps above 0 an
+action that is at most eps worse than the best is good enough (Jourdan and Degenne 2022). The heuristic
+thresholds stand in most published tables; they promise nothing, and are here to compare with those tables.
 """
 
 import math
@@ -16,7 +17,8 @@ from noisewise.core.model import CANCELLED, Model, contrast_widths
 
 #: By name: what must hold to stop.
 STOPS = {
-    "glr": "Z exceeds radius²/2: the best action is known, with the certificate's confidence",
+    "glr": "Z exceeds radius²/2: the best action, or one within eps, is known, with the certificate's "
+    "confidence",
     "gap": "the certified regret bound is at most eps",
     "glr-log-log": "Z exceeds log((1 + log P)/delta), P the total precision in units of the longest vector "
     "(a heuristic: Garivier and Kaufmann's usual choice)",
@@ -40,16 +42,12 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
     """Check the options of a stopping rule."""
     if name is None:
         if eps is not None:
-            raise ValueError(f"`eps` must go with stop='gap'; got {eps!r} without it.")
+            raise ValueError(f"`eps` must go with `stop`; got {eps!r} without it.")
         return Stop(NEVER, 0.0, delta, 1.0)
     kind = 1 + list(STOPS).index(check_choice("stop", name, tuple(STOPS)))
-    if kind == GAP:
-        if eps is None:
-            raise ValueError("`eps` must be given with stop='gap': the bound to reach; got None.")
-        return Stop(kind, check_positive("eps", eps), delta, max_norm**2)
-    if eps is not None:
-        raise ValueError(f"`eps` must go with stop='gap'; got {eps!r} with stop={name!r}.")
-    return Stop(kind, 0.0, delta, max_norm**2)
+    if kind == GAP and eps is None:
+        raise ValueError("`eps` must be given with stop='gap': the bound to reach; got None.")
+    return Stop(kind, 0.0 if eps is None else check_positive("eps", eps), delta, max_norm**2)
 
 
 @kernel
@@ -64,18 +62,18 @@ def should_stop(stop: Stop, model: Model, action: int, radius: float, precision:
         threshold = math.log((1.0 + math.log(max(1.0, precision * stop.longest))) / stop.delta)
     else:
         threshold = math.log((1.0 + precision * stop.longest) / stop.delta)
-    return likelihood_ratio(model, action) > threshold
+    return likelihood_ratio(model, action, stop.eps) > threshold
 
 
 @kernel
-def likelihood_ratio(model: Model, action: int) -> float:
-    """Z: how strongly the measurements speak for ``action`` against the best of the others."""
+def likelihood_ratio(model: Model, action: int, eps: float) -> float:
+    """Z: how strongly the measurements say that no other action is better than ``action`` by eps."""
     widths = contrast_widths(model, action)
     ratio = np.inf
     for k in range(widths.size):
         # A copy of the action is as good as it: their difference is rounding, and no rival.
         terms = model.squared_widths[k] + model.squared_widths[action]
         if k != action and widths[k] * widths[k] > 2.0 * CANCELLED * terms:
-            lead = max(0.0, model.means[action] - model.means[k])
+            lead = max(0.0, eps + model.means[action] - model.means[k])
             ratio = min(ratio, lead * lead / (2.0 * widths[k] * widths[k]))
     return ratio

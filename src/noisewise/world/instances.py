@@ -207,6 +207,39 @@ def polytope(
     return Instance("polytope", options, draw, same_actions=True)
 
 
+def tirinzoni_degenne(n_actions: int = 50, dim: int = 20, shape: int = 0) -> Instance:
+    """The instance of a published comparison: one best of many good unit vectors, amid useless directions.
+
+    The first half of the unit vectors has the values 1, then 0.9 up to a quarter of the features, then 0.8;
+    the other features have values between -1 and 0, uniformly. All further actions are random, of length 1
+    and with a value of at most 0.5.
+
+    Args:
+        n_actions: Actions in all.
+        dim: Features, at least 4.
+        shape: Seed of all that is random; the same in every replication.
+    """
+    check_count("dim", dim, least=4)
+    middle = math.ceil(dim / 2)
+    check_count("n_actions", n_actions, least=middle)
+    rng = np.random.default_rng(shape)
+    theta = np.concatenate([np.full(middle, 0.8), rng.random(dim - middle) - 1.0])
+    theta[: middle // 2] = 0.9
+    theta[0] = 1.0
+    rows = list(np.eye(dim)[:middle])
+    while len(rows) < n_actions:
+        row = _unit(2.0 * rng.random((1, dim)) - 1.0)[0]
+        if row @ theta <= 0.5:
+            rows.append(row)
+    vectors = np.array(rows)
+
+    def draw(rng: np.random.Generator, sigma: Floats) -> tuple[Floats, Floats]:
+        return vectors, theta
+
+    options = {"n_actions": n_actions, "dim": dim, "shape": shape}
+    return Instance("tirinzoni-degenne", options, draw, same_actions=True)
+
+
 def leaderboard(length: float = 1.0) -> Instance:
     """Real features: the language models of the AlpacaEval 2 leaderboard that have an error bar.
 
@@ -381,6 +414,7 @@ NAMES: dict[str, Callable[..., Instance]] = {
     "clustered": clustered,
     "polytope": polytope,
     "leaderboard": leaderboard,
+    "tirinzoni-degenne": tirinzoni_degenne,
     "case-study": case_study,
     "he-gu": he_gu,
     "ball": ball,

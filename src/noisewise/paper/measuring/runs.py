@@ -15,11 +15,6 @@ from noisewise.world import Environment, instances, schedules
 SCHEDULES = ("fast-decaying", "flat", "moderate-spikes", "front-loaded")
 
 
-def is_available(rule: str) -> bool:
-    """Whether a rule of this name is registered."""
-    return rule in POLICIES
-
-
 def make_schedule(name: str, dim: int, **options: Any) -> schedules.NamedSchedule:
     """A schedule by name; the flat one knows the dimension."""
     return schedules.named(name, **({"dim": dim} if name == "flat" else {}), **options)
@@ -42,6 +37,7 @@ def run(
     seed: int,
     checkpoints: list[int] | None = None,
     stop: str | None = None,
+    eps: float | None = None,
 ) -> Simulation:
     """A rule in a world, on one thread: cells run side by side."""
     if rule_named(rule).sees_sigma == "before" and not env.announced:
@@ -56,6 +52,7 @@ def run(
         threads=1,
         checkpoints=[horizon] if checkpoints is None else checkpoints,
         stop=stop,
+        eps=eps,
     )
 
 

@@ -1,0 +1,205 @@
+"""RAGE (Fiez, Jain, Jamieson and Ratliff 2019): phases that measure what best tells the survivors apart."""
+
+import math
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisewise.actions import ActionSet
+from noisewise.core.checks import check_choice, check_positive
+from noisewise.core.kernels import kernel
+from noisewise.core.model import Floats, contrast_widths, new_model
+from noisewise.core.selection import Mask, first_largest
+from noisewise.policies.alternatives import COPY
+from noisewise.policies.least_squares import Setting, make_setting, present_radius
+from noisewise.policies.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.phased_elimination import State, absorb, choose, error, imagine, wants_plan
+from noisewise.policies.policy import Policy
+from noisewise.policies.rule import ANYTIME, Rule
+
+#: Phases are so much longer than needed, as published: there it makes up for rounding.
+ROUNDING = 1.1
+#: A phase may be this much longer than the best design would make it.
+GAP = 0.01
+
+
+class Params(NamedTuple):
+    """What does not change during a run."""
+
+    setting: Setting
+    first: Floats  # (n,): the precision that the first phase wants of each action
+    phase_delta: float  # what all phases together may err
+    scale: float
+    judges_by_all: bool  # by all measurements instead of those of the phase
+
+
+class Phase(NamedTuple):
+    """A design for the survivors."""
+
+    shares: Floats  # (n,)
+    value: float  # the largest ‖a - b‖² of two survivors under it
+
+
+def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
+    """Check the options, and plan the first phase."""
+    scale = check_positive("scale", options["scale"])
+    setting = halved_setting(actions, options)
+    by_all = check_choice("judge_by", options["judge_by"], ("phase", "all")) == "all"
+    params = Params(setting, np.zeros(actions.n_actions), options["delta"] / 2.0, scale, by_all)
+    design = design_for(setting, np.ones(actions.n_actions, dtype=np.bool_))
+    return params if design is None else params._replace(first=wanted_precision(params, design, 1))
+
+
+def halved_setting(actions: ActionSet, options: dict[str, Any]) -> Setting:
+    """The setting with half of delta for the anytime radius: the other half is for the phases."""
+    setting = make_setting(actions, options)
+    half = make_setting(actions, options | {"delta": options["delta"] / 2.0})
+    return half._replace(radius=half.radius._replace(delta=setting.radius.delta))
+
+
+def design_for(setting: Setting, survivors: Mask, precisions: Floats | None = None) -> Phase | None:
+    """Shares of **all** actions for the least ``max ‖a - b‖²`` over survivors; None if there are not two."""
+    from noisewise.design import Pairs, transductive_design
+
+    vectors = np.ascontiguousarray(setting.columns.T, dtype=np.float64)
+    alive = vectors[survivors]
+    if np.abs(alive - alive[0]).max() <= COPY * setting.radius.max_norm:
+        return None
+    found = transductive_design(vectors, Pairs(alive), weights=precisions, gap=GAP)
+    return Phase(found.dense(), found.value)
+
+
+def wanted_precision(params: Params, design: Phase, phase: int) -> Floats:
+    """``2·log(2n²/δ_ℓ)·ρ·share/ε²`` for each action, with ``δ_ℓ = δ/ℓ²``: differences known to ``ε = 2^-ℓ``.
+
+    In units of the largest possible value. With equal sigmas it is so many measurements times 1/σ².
+    """
+    doubt = ROUNDING * union(params, phase) * params.scale**2
+    return np.asarray(2.0 * doubt * design.value * design.shares / error(params.setting, phase) ** 2)
+
+
+def union(params: Params, phase: float) -> float:
+    """``log(2n²/δ_ℓ)``: all pairs, both ways, in all phases."""
+    return math.log(2.0 * params.first.size**2 * phase**2 / params.phase_delta)
+
+
+def init(params: Params) -> State:
+    """All actions survive; the first phase begins."""
+    model = new_model(params.setting.columns, params.setting.ridge)
+    n = model.means.size
+    survivors, wanted = np.ones(n, np.bool_), params.first.copy()
+    return State(model, survivors, wanted, np.zeros(n), np.zeros(n), np.ones(1), missing(wanted))
+
+
+def missing(wanted: Floats) -> Floats:
+    """How many actions are still to be measured; without a design nothing ever ends."""
+    count = np.count_nonzero(wanted)
+    return np.array([float(count) if count else math.inf])
+
+
+def plan(params: Params, state: State) -> None:
+    """End of a phase: drop whom another survivor beats by more than the noise explains, and design anew."""
+    reach = params.scale * math.sqrt(2.0 * union(params, state.phase[0]))
+    rows = np.flatnonzero(state.survivors)
+    if params.judges_by_all:
+        values = state.model.means[rows]
+        widths = np.array([contrast_widths(state.model, int(row))[rows] for row in rows])
+    else:
+        values, widths = judged_by_phase(params.setting, state, rows)
+    lead = values[None, :] - values[:, None]
+    state.survivors[rows] = ~((lead >= reach * widths) & (lead > 0.0)).any(axis=1)
+    design = design_for(params.setting, state.survivors)
+    begin(state, None if design is None else wanted_precision(params, design, int(state.phase[0]) + 1))
+
+
+def judged_by_phase(setting: Setting, state: State, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """The values of some actions by this phase alone, and the widths of their differences, (m, m)."""
+    estimate, covariance = phase_estimate(setting, state.given, state.sums)
+    vectors = np.asarray(setting.columns[:, rows].T, dtype=np.float64)
+    products = vectors @ covariance @ vectors.T
+    own = np.diag(products)
+    return vectors @ estimate, np.sqrt(np.maximum(0.0, own[:, None] + own[None, :] - 2.0 * products))
+
+
+def phase_estimate(setting: Setting, given: Floats, sums: Floats) -> tuple[Floats, Floats]:
+    """Least squares on the measurements of one phase alone, and ``V⁻¹`` on what they span."""
+    used = np.flatnonzero(given)
+    vectors = np.asarray(setting.columns[:, used].T, dtype=np.float64)
+    precision = (vectors * given[used, None]).T @ vectors
+    covariance = np.asarray(np.linalg.pinv(precision, rcond=1e-12, hermitian=True), dtype=np.float64)
+    return covariance @ (sums[used] @ vectors), covariance
+
+
+def begin(state: State, wanted: Floats | None) -> None:
+    """The next phase; with one survivor the last design goes on, to be twice as exact."""
+    state.phase[0] += 1.0
+    state.wanted[:] = 4.0 * state.wanted if wanted is None else wanted
+    state.given[:] = 0.0
+    state.sums[:] = 0.0
+    state.missing[:] = missing(state.wanted)
+
+
+@kernel
+def recommend(params: Params, state: State) -> int:
+    """The largest mean, over all measurements, among the survivors."""
+    return first_largest(state.model.means, state.survivors)
+
+
+@kernel
+def candidates(params: Params, state: State) -> Mask:
+    """The survivors."""
+    return state.survivors
+
+
+def certificate(params: Params, state: State) -> str:
+    """When the bound holds; what `judge_by` drops is part of it."""
+    if params.judges_by_all:
+        return f"{ANYTIME}, but nothing is proven about what judge_by='all' drops"
+    return f"{ANYTIME}, if no sigma depends on values"
+
+
+RULE = Rule(
+    name="rage",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
+    imagine=imagine,
+    recommend=recommend,
+    radius=present_radius,
+    candidates=candidates,
+    certificate=certificate,
+    wants_plan=wants_plan,
+    plan=plan,
+    fixed_set=True,
+    reference="Fiez, Jain, Jamieson and Ratliff, Sequential experimental design for transductive linear "
+    "bandits, Algorithm 1 with the elimination of the authors' code; in precision instead of counts here",
+    year=2019,
+    guarantee="the best survives all phases with probability 1 - delta/2, if sigmas do not depend on values; "
+    "anytime certificate among the survivors; stop='gap' with a tiny eps is its own stopping rule",
+    cost="n·dim, and a design per phase",
+)
+
+
+@constructor
+def rage(
+    actions: ActionSet | ArrayLike,
+    *,
+    judge_by: str = "phase",
+    scale: float = 1.0,
+    **shared: Unpack[SharedOptions],
+) -> Policy:
+    """RAGE: in every phase, measure by the design that best tells the survivors apart, whatever it is on.
+
+    Unlike `phased_elimination` it may measure actions that cannot be the best any more. Phases count
+    precision, which is the same as measurements when all sigmas are equal; each is twice as exact as the one
+    before, and its survivors are judged by its measurements alone, at half of delta.
+
+    Args:
+        judge_by: ``"phase"``, or ``"all"``: survivors are judged by all measurements so far, as in a later
+            rerun by others; it ends sooner, but nothing is proven about it.
+        scale: Multiplies the error allowed for noise, so a phase is scale² as long; 1 is faithful.
+    """
+    options = with_defaults("rage", shared)
+    return Policy(RULE, actions, options | {"judge_by": judge_by, "scale": scale})
