@@ -32,6 +32,26 @@ def test_exceeded_as_often_as_allowed(n, dim, delta):
     assert exceeded >= stats.binom.ppf(1e-6, DRAWS, delta / 1.5)
 
 
+@pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-8])
+def test_rare_events_are_not_underrated(delta):
+    """A hundred orthogonal options, where the probability is a single integral."""
+    n = 100
+    x = np.linspace(-12.0, 12.0, 4001)
+    for quantile in comparison_quantiles(np.eye(n), np.arange(0, n, 9), delta):
+        below = stats.norm.cdf(x - quantile * np.sqrt(2.0))
+        chance = np.trapezoid(stats.norm.pdf(x) * -np.expm1((n - 1) * np.log1p(-below)), x)
+        assert delta / 2 <= chance <= 1.05 * delta
+
+
+def test_one_that_stands_alone_is_not_missed():
+    """A crowd of almost equal differences counts as one, and the one beside it as another."""
+    rng = np.random.default_rng(0)
+    crowd = np.array([1.0, 0.0]) + 1e-6 * rng.standard_normal((200, 2))
+    points = np.vstack([[0.0, 0.0], crowd, [0.0, 1.0]])
+    quantile = comparison_quantiles(points, np.array([0]), 1e-4)[0]
+    assert stats.norm.isf(1e-4 / 2) - 1e-3 <= quantile <= stats.norm.isf(1e-4 / 6)
+
+
 def test_one_comparison_is_a_normal_quantile_and_copies_do_not_count():
     points = np.array([[0.0, 1.0], [2.0, 0.5], [2.0, 0.5]])
     found = comparison_quantiles(points, np.array([0, 1]), 0.01)

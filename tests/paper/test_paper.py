@@ -275,7 +275,7 @@ def test_what_is_told_about_the_second_external_table():
     good = stopped_after(33_000.0)
     for mean, passed in ((33_000.0, True), (60_000.0, False)):
         told = Told()
-        elimination.tell(told, {"elimination/LinGapE": good | {"mean": mean}})
+        elimination.tell(Plan(full=False), told, {"elimination/LinGapE": good | {"mean": mean}})
         assert [check.passed for check in told.checks] == [passed]
         table = next(block for block in told.blocks if getattr(block, "name", "") == "external-elimination")
         assert table.frame["mean"][0] == mean / 1000

@@ -70,9 +70,9 @@ def cells(plan: Plan) -> dict[str, Cell]:
     }
 
 
-def tell(told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
     """The published table, ours beside it."""
-    time = characteristic_time(PROBLEM, {})
+    time = characteristic_time(PROBLEM, {"shape": plan.seed})
     told.say(
         f"""Second, Table 1 of Tirinzoni and Degenne, NeurIPS 2022: 50 actions in 20 features, δ = 0.01, 100
         runs, stop when the likelihood ratio passes log((1 + t)/δ), but RAGE by its own rule, when one action

@@ -113,7 +113,7 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
         f"""The first trap in numbers: with θ = e₁ round robin takes {small["mean"]:,.0f} rounds at δ = 0.1,
         not {PUBLISHED["round robin"][0]:,}, and the lower bound would be {shorter * divergence[0]:,.0f}."""
     )
-    elimination.tell(told, outcomes)
+    elimination.tell(plan, told, outcomes)
     ended = [(found["wrong"], found["unfinished"]) for found in outcomes.values()]
     told.check(
         "every run stopped by itself",

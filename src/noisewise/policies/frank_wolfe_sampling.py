@@ -82,7 +82,7 @@ def step(params: Params, state: State) -> Floats:
     if closest == np.inf:
         return equal
     # In units of the mean precision, where the original has σ = 1.
-    near = np.flatnonzero(costs < closest + told**-SMOOTHING / n * told / total_precision(model))
+    near = np.flatnonzero(costs <= closest + told**-SMOOTHING / n * told / total_precision(model))
     payoffs = np.empty((near.size, n))
     for j in range(near.size):
         shifts = shifts_towards(model.columns, model.means, inverse, leader, near[j])

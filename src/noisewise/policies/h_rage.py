@@ -10,31 +10,35 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_positive
 from noisewise.core.model import Floats
+from noisewise.core.radius import Radius
 from noisewise.policies.information_directed import known_factors
-from noisewise.policies.least_squares import Setting
+from noisewise.policies.least_squares import Setting, make_setting
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.phased_elimination import State, error
 from noisewise.policies.policy import Policy
 from noisewise.policies.rage import RULE as RAGE
-from noisewise.policies.rage import Phase, begin, design_for, halved_setting, phase_estimate
+from noisewise.policies.rage import Phase, begin, design_for, half_radius, phase_estimate
 
 
 class Params(NamedTuple):
     """What does not change during a run."""
 
     setting: Setting
+    anytime: Radius  # at half of delta; the other half is for the phases
     first: Floats  # (n,): the precision that the first phase wants of each action
     phase_delta: float  # what all phases together may err
     scale: float
     precisions: Floats  # (n,): what one measurement of each action is worth, up to a common factor
+    judges_by_all: bool = False  # as RAGE's; it never does
 
 
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
     """Check the options, and plan the first phase."""
     scale = check_positive("scale", options["scale"])
     sigmas = known_factors(actions, options["action_sigma"])
-    setting, nothing = halved_setting(actions, options), np.zeros(actions.n_actions)
-    params = Params(setting, nothing, options["delta"] / 2.0, scale, sigmas**-2.0)
+    setting, anytime = make_setting(actions, options), half_radius(actions, options)
+    nothing = np.zeros(actions.n_actions)
+    params = Params(setting, anytime, nothing, options["delta"] / 2.0, scale, sigmas**-2.0)
     design = design_for(setting, np.ones(actions.n_actions, dtype=np.bool_), params.precisions)
     return params if design is None else params._replace(first=wanted_precision(params, design, 1))
 

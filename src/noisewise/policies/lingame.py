@@ -108,7 +108,7 @@ def play(params: Params, state: State) -> Floats:
         rival = first_largest(-costs, rivals)
         shifts = shifts_towards(model.columns, model.means, inverse, leader, rival)
         gains = information(params, model, shifts)
-        state.doubts[learner] += mixability_gap(shares, -gains, state.doubts[learner])
+        state.doubts[learner] += mixability_gap(shares, losses, gains, state.doubts[learner])
         losses -= gains
     return shares
 
@@ -140,13 +140,23 @@ def hedged(losses: Floats, doubt: float) -> Floats:
 
 
 @kernel
-def mixability_gap(shares: Floats, losses: Floats, doubt: float) -> float:
-    """How much more the shares lose than the best that their rate can hope for; at least 0."""
+def mixability_gap(shares: Floats, losses: Floats, gains: Floats, doubt: float) -> float:
+    """How much less the shares gain than the best that their rate can hope for; at least 0.
+
+    That is by how much the soft minimum of the losses falls. From the losses: a share may be 0 by rounding.
+    """
     if losses.size == 1:
         return 0.0
-    rate, least = math.log(losses.size) / doubt, losses.min()
-    mixed = least - math.log((shares * np.exp(-rate * (losses - least))).sum()) / rate
-    return max(0.0, float((shares * losses).sum() - mixed))
+    rate = math.log(losses.size) / doubt
+    hoped = soft_minimum(losses, rate) - soft_minimum(losses - gains, rate)
+    return max(0.0, float(hoped - (shares * gains).sum()))
+
+
+@kernel
+def soft_minimum(losses: Floats, rate: float) -> float:
+    """``-log(Σ exp(-rate·loss))/rate``."""
+    least = losses.min()
+    return float(least - math.log(np.exp(-rate * (losses - least)).sum()) / rate)
 
 
 RULE = Rule(

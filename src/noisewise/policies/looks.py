@@ -22,7 +22,7 @@ SPREAD = 0.4
 #: What the first phase gets of delta; of the rest the second gets as much, and so on.
 FIRST_PHASE = 0.9
 #: Differences up to which quantiles are exact; beyond, they would take seconds.
-EXACT_UP_TO = 250_000
+EXACT_UP_TO = 20_000_000
 #: Differences held at a time.
 TOGETHER = 4_000_000
 
@@ -90,7 +90,7 @@ def claims_of(
     points, means = whitened(phase, rows), phase.means[rows]
     quantiles = np.full(best.size, multiplier(looks, rows.size, delta))
     possible, bounds = _compare(points, means, best, quantiles)
-    if looks.gaussian and np.count_nonzero(possible) * rows.size <= EXACT_UP_TO:
+    if looks.gaussian and np.count_nonzero(possible) * rows.size**2 <= EXACT_UP_TO:
         # Quantiles of their own never exceed the union bound: whom that rules out, they do, too.
         best = best[possible]
         possible, bounds = _compare(

@@ -43,7 +43,7 @@ class Params(NamedTuple):
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
     """Divide the budget: ``m = (T - min(n, d(d+1)/2) - Σ_r ⌈d/2^r⌉)/⌈log₂ d⌉``, and plan the first phase."""
     setting, dim = make_setting(actions, options), actions.rank
-    n_phases = max(1, math.ceil(math.log2(dim)))
+    n_phases = max(1, math.ceil(math.log2(max(1, dim))))
     rounding = sum(math.ceil(dim / 2**r) for r in range(1, n_phases))
     kept = min(actions.n_actions, dim * (dim + 1) // 2)
     rounds = max(1.0, (check_count("horizon", horizon) - kept - rounding) / n_phases)
@@ -56,9 +56,10 @@ def shares_for(setting: Setting, survivors: Mask) -> Floats:
 
     rows = np.flatnonzero(survivors)
     shares = np.zeros(survivors.size)
-    shares[rows] = 1.0
-    if rows.size > 1:
-        shares[rows] = optimal_design(np.ascontiguousarray(setting.columns[:, rows].T), gap=GAP).dense()
+    vectors = np.ascontiguousarray(setting.columns[:, rows].T)
+    shares[rows] = 1.0 / rows.size
+    if rows.size > 1 and vectors.any():
+        shares[rows] = optimal_design(vectors, gap=GAP).dense()
     return shares
 
 

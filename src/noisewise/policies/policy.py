@@ -175,10 +175,10 @@ class Policy:
         told = self._checked(action, reward, sigma)
         self._plan_if_wanted(self._state)
         self.rule.absorb(self._params, self._state, *self._seen(told))
-        # At once: an estimate should know what the measurement completed.
-        self._plan_if_wanted(self._state)
         self._sigmas.append(told.sigma)
         self._told.append(told.action)
+        # At once: an estimate should know what the measurement completed.
+        self._plan_if_wanted(self._state)
 
     def tell_many(self, actions: Sequence[Any], rewards: ArrayLike, sigmas: ArrayLike) -> None:
         """Learn many measurements in order; if one of them is bad, none is learnt."""

@@ -162,8 +162,13 @@ def widest_difference(state: State) -> float:
 
 @kernel
 def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement counts for the phase, too."""
+    """A pending measurement counts for the phase, too, but makes no look due.
+
+    A look judges by the phase's rewards, and what is measured in a phase must not depend on them.
+    """
+    due = state.ledger[DUE]
     absorb(params, state, action, state.model.means[action], sigma)
+    state.ledger[DUE] = due
 
 
 @kernel
@@ -198,12 +203,15 @@ def _begin_phase_if_worth_it(params: Params, state: State) -> None:
     if rows.size < 2 or claim <= params.looks.eps or not few or not carried:
         return
     shares, anew = design_for(params.setting, rows)
+    points = whitened(state.phase, rows)
+    widest_left = Differences(points).worst(np.eye(points.shape[1]), math.inf).largest
+    if anew == 0.0 or widest_left <= 0.0:
+        return  # copies of each other: nothing is left to tell apart
     # In units of 1/width²: a design of value v gives P/v for precision P.
     aim = max(params.looks.eps, 0.5 * claim)
     factor = multiplier(params.looks, rows.size, delta_at(params.looks, int(state.ledger[PHASE]) + 1, 1))
     wanted = (factor / aim) ** 2
-    points = whitened(state.phase, rows)
-    got = 1.0 / Differences(points).worst(np.eye(points.shape[1]), math.inf).largest
+    got = 1.0 / widest_left
     present = _value_of(params.setting, state.shares, rows)
     if anew * wanted <= WORTH_IT * present * (wanted - got):
         leader = int(rows[np.argmax(state.phase.means[rows])])

@@ -10,9 +10,10 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, contrast_widths, new_model
+from noisewise.core.radius import Radius, confidence_radius
 from noisewise.core.selection import Mask, first_largest
 from noisewise.policies.alternatives import COPY
-from noisewise.policies.least_squares import Setting, make_setting, present_radius
+from noisewise.policies.least_squares import Setting, make_setting
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.phased_elimination import State, absorb, choose, error, imagine, wants_plan
 from noisewise.policies.policy import Policy
@@ -20,6 +21,8 @@ from noisewise.policies.rule import ANYTIME, Rule
 
 #: Phases are so much longer than needed, as published: there it makes up for rounding.
 ROUNDING = 1.1
+#: Directions that a phase's vectors have a smaller share of are rounding.
+SPANNED = 1e-10
 #: A phase may be this much longer than the best design would make it.
 GAP = 0.01
 
@@ -28,6 +31,7 @@ class Params(NamedTuple):
     """What does not change during a run."""
 
     setting: Setting
+    anytime: Radius  # at half of delta; the other half is for the phases
     first: Floats  # (n,): the precision that the first phase wants of each action
     phase_delta: float  # what all phases together may err
     scale: float
@@ -44,18 +48,16 @@ class Phase(NamedTuple):
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
     """Check the options, and plan the first phase."""
     scale = check_positive("scale", options["scale"])
-    setting = halved_setting(actions, options)
+    setting, anytime = make_setting(actions, options), half_radius(actions, options)
     by_all = check_choice("judge_by", options["judge_by"], ("phase", "all")) == "all"
-    params = Params(setting, np.zeros(actions.n_actions), options["delta"] / 2.0, scale, by_all)
+    params = Params(setting, anytime, np.zeros(actions.n_actions), options["delta"] / 2.0, scale, by_all)
     design = design_for(setting, np.ones(actions.n_actions, dtype=np.bool_))
     return params if design is None else params._replace(first=wanted_precision(params, design, 1))
 
 
-def halved_setting(actions: ActionSet, options: dict[str, Any]) -> Setting:
-    """The setting with half of delta for the anytime radius: the other half is for the phases."""
-    setting = make_setting(actions, options)
-    half = make_setting(actions, options | {"delta": options["delta"] / 2.0})
-    return half._replace(radius=half.radius._replace(delta=setting.radius.delta))
+def half_radius(actions: ActionSet, options: dict[str, Any]) -> Radius:
+    """The anytime radius at half of delta: the other half is for the phases."""
+    return make_setting(actions, options | {"delta": options["delta"] / 2.0}).radius
 
 
 def design_for(setting: Setting, survivors: Mask, precisions: Floats | None = None) -> Phase | None:
@@ -115,20 +117,33 @@ def plan(params: Params, state: State) -> None:
 
 def judged_by_phase(setting: Setting, state: State, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """The values of some actions by this phase alone, and the widths of their differences, (m, m)."""
-    estimate, covariance = phase_estimate(setting, state.given, state.sums)
+    from scipy.spatial.distance import cdist
+
+    estimate, root = phase_estimate(setting, state.given, state.sums)
     vectors = np.asarray(setting.columns[:, rows].T, dtype=np.float64)
-    products = vectors @ covariance @ vectors.T
-    own = np.diag(products)
-    return vectors @ estimate, np.sqrt(np.maximum(0.0, own[:, None] + own[None, :] - 2.0 * products))
+    whitened = vectors @ root
+    return vectors @ estimate, np.asarray(cdist(whitened, whitened))
 
 
 def phase_estimate(setting: Setting, given: Floats, sums: Floats) -> tuple[Floats, Floats]:
-    """Least squares on the measurements of one phase alone, and ``V⁻¹`` on what they span."""
+    """Least squares on the measurements of one phase alone, and a root W of ``V⁻¹ = W·Wᵀ`` on their span.
+
+    What is spanned is judged by the vectors alone: beside one measurement of weight 1e16 all others would
+    look like rounding. For the same reason V is never formed, and heavy rows come first.
+    """
+    from scipy.linalg import qr, solve_triangular
+
     used = np.flatnonzero(given)
+    used = used[np.argsort(-given[used], kind="stable")]
     vectors = np.asarray(setting.columns[:, used].T, dtype=np.float64)
-    precision = (vectors * given[used, None]).T @ vectors
-    covariance = np.asarray(np.linalg.pinv(precision, rcond=1e-12, hermitian=True), dtype=np.float64)
-    return covariance @ (sums[used] @ vectors), covariance
+    _, sizes, directions = np.linalg.svd(vectors, full_matrices=False)
+    basis = directions[sizes > SPANNED * sizes.max(initial=0.0)].T
+    if basis.shape[1] == 0:
+        return np.zeros(len(basis)), basis
+    weights = np.sqrt(given[used])
+    rotation, triangle, order = qr(vectors @ basis * weights[:, None], mode="economic", pivoting=True)
+    root = np.asarray(basis[:, order] @ solve_triangular(triangle, np.eye(order.size)))
+    return root @ (rotation.T @ (sums[used] / weights)), root
 
 
 def begin(state: State, wanted: Floats | None) -> None:
@@ -152,10 +167,17 @@ def candidates(params: Params, state: State) -> Mask:
     return state.survivors
 
 
+@kernel
+def radius(params: Params, state: State) -> float:
+    """The anytime radius, at half of delta."""
+    return confidence_radius(params.anytime, state.model)
+
+
 def certificate(params: Params, state: State) -> str:
-    """When the bound holds; what `judge_by` drops is part of it."""
-    if params.judges_by_all:
-        return f"{ANYTIME}, but nothing is proven about what judge_by='all' drops"
+    """When the bound holds; what phases dropped is part of it."""
+    if params.judges_by_all or params.scale < 1.0:
+        doubtful = "judge_by='all'" if params.judges_by_all else f"scale={params.scale:g}"
+        return f"{ANYTIME}, but nothing is proven about what was dropped with {doubtful}"
     return f"{ANYTIME}, if no sigma depends on values"
 
 
@@ -167,7 +189,7 @@ RULE = Rule(
     absorb=absorb,
     imagine=imagine,
     recommend=recommend,
-    radius=present_radius,
+    radius=radius,
     candidates=candidates,
     certificate=certificate,
     wants_plan=wants_plan,

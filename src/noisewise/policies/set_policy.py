@@ -94,8 +94,16 @@ class SetPolicy(Policy):
     ) -> None:
         """Learn many measurements in order; if one of them is bad, none is learnt."""
         columns = self._equally_long(actions, rewards, sigmas)
-        for told in [self._checked(a, r, s, strict) for a, r, s in zip(*columns, strict=True)]:
-            self._learn(told)
+        checked = [self._checked(a, r, s, strict) for a, r, s in zip(*columns, strict=True)]
+        before = None if self.rule.absorb_many is None else self.copy()
+        try:
+            for told in checked:
+                self._learn(told)
+        except ValueError:
+            # Only rules with a limited history refuse what was checked.
+            if before is not None:
+                self._state, self._sigmas = before._state, before._sigmas
+            raise
 
     def recommend(self) -> Floats:
         """The action to take if measuring stops now."""

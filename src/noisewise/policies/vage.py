@@ -248,7 +248,7 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     known = f"{label(action)} is known to ±{width:.2g}{least}"
     leader, challengers, weights = closest_races(params, state)
     if not challengers.size:
-        return f"Only {label(leader)} can still be the best; {known}, if anything is to be measured at all."
+        return f"Nothing can still beat {label(leader)}; {known}, if anything is to be measured at all."
     if is_due(params, state):
         share = share_of_precision(params, state)
         return f"{known}, and {share:.0%} of all precision is kept for such checks."
