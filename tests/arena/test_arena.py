@@ -27,7 +27,10 @@ from noisewise.arena.results import log_ratio_of_means
 from noisewise.cli import app
 from noisewise.world import action_noise
 
-SMALL = [Cell("soare", "flat", {"dim": 3, "reach": 30.0}), Cell("sphere", "log-uniform", {"n_actions": 8})]
+SMALL = [
+    Cell("soare", "flat", {"dim": 3, "reach": 30.0}),
+    Cell("sphere", "log-uniform", {"n_actions": 8, "reach": 4.0}),
+]
 
 
 def test_the_grid_is_five_instances_under_six_schedules():

@@ -151,12 +151,13 @@ def test_phases_give_the_textbooks_counts_when_sigmas_are_equal():
         policy = nw.phased_elimination(vectors)
         counts = textbook_counts(vectors, sigma, delta=0.05)
         length = int(counts.sum())
-        pulled = live_choices(policy, vectors, theta, np.full(length, sigma), np.resize(noise, length))
-        assert np.array_equal(np.bincount(pulled, minlength=len(vectors)), counts)
+        pulled = live_choices(
+            policy, vectors, theta, np.full(length - 1, sigma), np.resize(noise, length - 1)
+        )
         assert policy._state.phase[0] == 1.0
-        policy.ask()
-        assert policy._state.phase[0] == 1.0  # asking plans on a copy
-        policy.tell(0, 0.0, sigma)
+        last = policy.ask()
+        assert np.array_equal(np.bincount([*pulled, last], minlength=len(vectors)), counts)
+        policy.tell(last, 0.0, sigma)
         assert policy._state.phase[0] == 2.0
 
 
@@ -170,6 +171,8 @@ def test_a_phase_drops_by_its_own_least_squares():
             action, before = policy.ask(), policy._state.phase[0]
             reward = vectors[action] @ theta + sigma * noise[t]
             policy.tell(action, reward, sigma)
+            rows.append(action)
+            rewards.append(reward)
             phase = policy._state.phase[0]
             if phase > before:
                 estimate = np.linalg.pinv(vectors[rows]) @ rewards
@@ -177,8 +180,6 @@ def test_a_phase_drops_by_its_own_least_squares():
                 alive &= means[alive].max() - means <= 2 * error(policy._params.setting, before)
                 rows, rewards = [], []
             assert np.array_equal(policy._state.survivors, alive)
-            rows.append(action)
-            rewards.append(reward)
         assert policy._state.phase[0] >= 3
         assert alive[np.argmax(vectors @ theta)]
 

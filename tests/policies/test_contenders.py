@@ -201,7 +201,7 @@ def test_rage_measures_by_the_transductive_design_as_long_as_published():
     wanted = policy._params.first
     assert wanted.sum() == pytest.approx(published, rel=0.02)
     run_until(policy, 2)
-    assert policy.n_told - 1 == np.ceil(wanted - 1e-9).sum()
+    assert policy.n_told == np.ceil(wanted - 1e-9).sum()
     assert policy.is_candidate(0)
 
 

@@ -40,7 +40,7 @@ class Polytope(OracleSet):
 
         Example:
             >>> half = Polytope.from_inequalities([[-1, 0], [0, -1], [1, 1]], [0, 0, 1])
-            >>> half.vertices.tolist()
+            >>> half.vertices.round(9).tolist()
             [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
         """
         return cls(_vertices_of(_points("matrix", matrix), limits))

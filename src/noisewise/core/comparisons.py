@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from noisewise.core.rows import Floats
 
@@ -32,6 +31,8 @@ def sub_gaussian_union(n_others: int, delta: float) -> float:
 
 def gaussian_union(n_others: float, delta: float) -> float:
     """The same for normal errors, however dependent."""
+    from scipy.special import ndtri
+
     return float(-ndtri(min(0.5, delta / max(1.0, n_others))))
 
 
@@ -51,6 +52,8 @@ def comparison_quantiles(points: Floats, best: NDArray[np.intp], delta: float) -
 
 
 def _quantile(points: Floats, lengths: Floats, products: Floats, i: int, delta: float) -> float:
+    from scipy.special import ndtr, ndtri
+
     squared = lengths + lengths[i] - 2.0 * products[i]
     others = np.flatnonzero(squared > COPY * (lengths + lengths[i]))
     if others.size < 2:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
+from noisewise.core import fortran
 from noisewise.core.comparisons import comparison_quantiles, gaussian_union, sub_gaussian_union
 from noisewise.core.model import CANCELLED, Floats, Model
 from noisewise.core.selection import Mask
@@ -71,7 +71,8 @@ def whitened(model: Model, rows: NDArray[np.intp]) -> Floats:
     vectors = model.columns[:, rows].astype(np.float64)
     # Differences of the vectors first: subtracting long whitened ones would cost digits.
     vectors -= vectors[:, :1].copy()
-    halves = solve_triangular(model.factor[:, :dim], vectors, trans=1, unit_diagonal=True)
+    upper = np.asfortranarray(model.factor[:, :dim])
+    halves = fortran.routines().solve_many(1.0, upper, vectors, trans_a=1, diag=1)
     return np.asarray((halves * np.sqrt(model.reciprocals)[:, None]).T)
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
@@ -33,7 +34,9 @@ def suggest(
     suggested: list[dict[str, Any]] = []
     for _ in range(n):
         asked = len(state.jobs) + len(suggested) + 1
-        option = chooser.choose(allowed, sigma, asked)
+        option = chooser.choose(
+            _first_results_first(allowed, reasons.looks, names, state.index), sigma, asked
+        )
         chooser.imagine(option, sigma)
         name = state.ids[option]
         why = reasons.why(option, names.count(name), sigma, state.policy.name)
@@ -61,6 +64,13 @@ def _worth_asking(analysis: Analysis, certificate: Certificate) -> Mask:
     return allowed
 
 
+def _first_results_first(allowed: Mask, looks: NDArray[np.intp], under_way: list[str], index: Any) -> Mask:
+    """Without the options whose very first measurement is still under way, if any others are left."""
+    free = allowed.copy()
+    free[[k for k in (index[name] for name in under_way) if looks[k] == 0]] = False
+    return free if free.any() else allowed
+
+
 class Reasons:
     """Why an option is worth a measurement, in words."""
 
@@ -68,7 +78,7 @@ class Reasons:
         self._analysis, self._certificate = analysis, certificate
         columns = analysis.columns
         n = analysis.n
-        self._looks = np.bincount(columns.plus, minlength=n) + np.bincount(
+        self.looks = np.bincount(columns.plus, minlength=n) + np.bincount(
             columns.minus[columns.minus >= 0], minlength=n
         )
         self._errors = np.sqrt(analysis.estimates.variances()) if columns.value.size else np.full(n, np.inf)
@@ -79,7 +89,7 @@ class Reasons:
 
     def why(self, option: int, under_way: int, sigma: float | None, policy: str) -> str:
         """One line, such as "4th look at C17: known to ±0.3, least known of 6 that may be the best"."""
-        name, looks = self._analysis.state.ids[option], int(self._looks[option])
+        name, looks = self._analysis.state.ids[option], int(self.looks[option])
         parts = [self._standing(option)]
         if looks == 0 and under_way == 0:
             start = f"first look at {name}"

@@ -27,7 +27,7 @@ SURPRISE = 30.0
 #: Arrays of a model that may hold anything between two measurements.
 SCRATCH = ("scratch", "halves", "batch", "half", "step", "row")
 #: Histories tried to find one where an undeclared property fails.
-TRIES = 20
+TRIES = 24
 #: The last of them are long: a rule may first measure every action once.
 LENGTHS = [30] * (TRIES - 4) + [90] * 4
 #: Seeds tried on each of them if the rule makes random choices.
