@@ -270,10 +270,52 @@ def test_h_rage_is_told_the_noise_of_a_simulated_world():
 def test_least_squares_of_one_phase():
     given, sums = np.array([2.0, 0.0, 3.0, 0.5, 0.0]), np.array([2.2, 0.0, 0.3, 0.1, 0.0])
     setting = nw.rage(SOARE)._params.setting
-    theta, covariance = phase_estimate(setting, given, sums)
+    theta, root = phase_estimate(setting, given, sums)
     used = SOARE[[0, 2, 3]]
     assert used @ theta == pytest.approx([1.1, 0.1, 0.2])
-    assert used @ covariance @ used.T == pytest.approx(np.diag([1 / 2, 1 / 3, 2]))
+    assert used @ root @ root.T @ used.T == pytest.approx(np.diag([1 / 2, 1 / 3, 2]))
+    # A quiet round of one action leaves the others known as they were.
+    theta, root = phase_estimate(setting, given * [1e20, 0, 1, 1, 0], sums * [1e20, 0, 1, 1, 0])
+    assert used @ theta == pytest.approx([1.1, 0.1, 0.2])
+    assert used[1:] @ root @ root.T @ used[1:].T == pytest.approx(np.diag([1 / 3, 2]))
+
+
+def test_a_quiet_round_does_not_make_rage_certain_of_the_rest():
+    policy, theta = nw.rage(np.eye(2)), np.array([0.1, 0.9])
+    for t in range(110):
+        action = policy.ask()
+        policy.tell(action, float(theta[action]), 1e-8 if t == 0 else 1.0)
+    assert policy.is_candidate(1)
+
+
+@pytest.mark.parametrize("make", [nw.rage, nw.h_rage])
+def test_half_of_delta_is_for_the_phases_whatever_the_radius(make):
+    for radius in ("mixture", "paper", "self-normalised"):
+        options = {"radius": radius, "sigma_min": 0.1}
+        policy = make(np.eye(3), delta=0.1, **options)
+        assert policy.estimate().radius == nw.vaee(np.eye(3), delta=0.05, **options).estimate().radius
+    assert policy.estimate().delta == 0.1
+    assert "nothing is proven" in make(np.eye(3), scale=0.5).estimate().certificate
+
+
+def test_gaps_of_many_sigmas_and_zero_vectors_do_no_harm():
+    theta = np.array([0.9, 0.1])
+    policy = nw.frank_wolfe_sampling([[1, 0], [0, 1], [0.7, 0.7]])
+    for _ in range(60):
+        action = policy.ask()
+        policy.tell(action, float(policy.actions.vectors[action] @ theta), 1e-8)
+    rng = np.random.default_rng(0)
+    policy = nw.lingame(rng.standard_normal((10, 3)), learners="single", optimistic=False)
+    for t in range(420):
+        action = policy.ask()
+        policy.tell(action, rng.standard_normal(), 1.0 if t < 400 else 1e-5)
+    assert nw.od_linbai(np.zeros((3, 2)), horizon=20).ask() in range(3)
+    vectors = np.vstack([np.zeros((3, 4)), -np.eye(4)])
+    policy = nw.od_linbai(vectors, horizon=60)
+    for _ in range(60):
+        action = policy.ask()
+        policy.tell(action, float(vectors[action].sum()), 1.0)
+    assert policy.recommend() < 3
 
 
 def test_od_linbai_halves_down_to_one_within_its_budget():

@@ -209,3 +209,30 @@ def test_one_action_and_copies_of_one():
 def test_bad_options_are_refused(options, sentence):
     with pytest.raises(ValueError, match=sentence):
         nw.precision_tracking(np.eye(2), **options)
+
+
+def test_copies_of_the_best_are_told_without_harm():
+    policy = nw.precision_tracking([[0, 1], [1, 0], [1, 0]])
+    for _ in range(60):
+        action = policy.ask()
+        policy.tell(action, [0.1, 0.9, 0.9][action], 0.1)
+    assert policy.recommend() in (1, 2)
+    assert policy.n_told == 60
+
+
+def test_what_is_asked_beside_pending_measurements_does_not_depend_on_rewards():
+    vectors = np.random.default_rng(3).standard_normal((8, 3))
+    asked = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        policy, under_way, answers = nw.precision_tracking(vectors), [], []
+        while policy._state.ledger[PHASE] == 1.0 and len(answers) < 80:
+            action = policy.ask(pending=[(a, 0.3) for a in under_way])
+            answers.append(action)
+            under_way.append(action)
+            if len(under_way) == 6:
+                policy.tell(under_way.pop(0), rng.standard_normal(), 0.3)
+        asked.append(answers)
+    both = min(map(len, asked))
+    assert both > 20
+    assert asked[0][:both] == asked[1][:both]

@@ -181,3 +181,12 @@ def test_products_and_large_sets_can_be_saved(tmp_path):
     policy = played(nw.vaee(actions), np.ones(5) / 3, [0.1, 0.2])
     policy.save(tmp_path / "p.npz")
     assert_allclose(nw.load_policy(tmp_path / "p.npz").ask(), policy.ask())
+
+
+def test_a_history_without_room_takes_none_of_many():
+    policy = nw.robust_vaee(nw.Ball(2), horizon=3)
+    with pytest.raises(ValueError, match="`horizon` must be at least"):
+        policy.tell_many([[1.0, 0.0]] * 5, [1.0] * 5, [1.0] * 5)
+    assert policy.n_told == 0
+    policy.tell_many([[1.0, 0.0]] * 3, [1.0] * 3, [1.0] * 3)
+    assert policy.n_told == 3
