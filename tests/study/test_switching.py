@@ -11,6 +11,7 @@ from benchmarks import deviation as simulated
 import noisewise as nw
 from noisewise.policies.registry import rule_named
 from noisewise.study import Event
+from noisewise.study.show import rounded_up
 from noisewise.study.specification import Specification
 from noisewise.study.state import replay
 
@@ -172,6 +173,38 @@ def test_the_certificate_says_when_it_is_approximate():
     study.switch(deviation=0.4)
     study.tell(option="o1", values=[1.0, 1.1])
     assert "of readings only an upper limit of the error is known" in study.certificate().approximate[0]
+
+
+def test_the_certificate_uses_upper_limits_of_estimated_sizes():
+    rows = told(6, 200, deviation=0.4)
+    for sizes in ({}, {"extra_scatter": "estimate"}, {"deviation": 0.4, "extra_scatter": "estimate"}):
+        study = tell_all(make("linear+deviation", **sizes), rows)
+        limits = study._now().sizes
+        certificate = study.certificate()
+        for name, size, largest in (
+            ("deviation", limits.deviation, limits.largest_deviation),
+            ("extra_scatter", limits.extra_scatter, limits.largest_scatter),
+        ):
+            if name in study._state.model.estimates:
+                assert size < largest < 3.0 * max(size, 0.1)
+                assert getattr(study, name) == size  # what is shown is the estimate
+                said = f"(estimated; used is its upper limit, {rounded_up(largest, 3)})"
+                assert any(said in line for line in certificate.assumptions)
+            else:
+                assert largest is None
+        deviation, scatter = limits.certified
+        stated = tell_all(make("linear+deviation", deviation=deviation, extra_scatter=scatter or None), rows)
+        assert stated.certificate().bound == pytest.approx(certificate.bound, rel=1e-6)
+
+
+def test_a_size_that_is_estimated_as_0_is_not_taken_for_0():
+    """Errors above the deviations: the estimate is 0 in some studies, and none of them may stop on it.
+
+    Stopping would need an upper limit below half of the truth, which has probability 0.0025 per study.
+    """
+    outcomes = [simulated.seldom(seed) for seed in range(8)]
+    assert not any(outcome.stopped for outcome in outcomes)
+    assert any(outcome.estimated < 0.05 for outcome in outcomes)
 
 
 def test_a_size_that_cannot_be_estimated_yet_withholds_the_certificate():
