@@ -11,6 +11,7 @@ from benchmarks import deviation as simulated
 import noisewise as nw
 from noisewise.policies.registry import rule_named
 from noisewise.study import Event
+from noisewise.study.advice import advise
 from noisewise.study.show import rounded_up
 from noisewise.study.specification import Specification
 from noisewise.study.state import replay
@@ -262,6 +263,33 @@ def test_a_stated_size_that_is_too_small_is_told():
     assert "the size of the deviations or the error bars are wrong" in check.problems[0]
     study = tell_all(make("linear+deviation", deviation=0.5), told(7, 200, deviation=0.5, scatter=0.6))
     assert study.check().advice == {"extra_scatter": "estimate"}
+
+
+def test_repeats_that_disagree_are_not_taken_for_deviations():
+    """Ten repeats, far apart, of options that deviate by less than stated."""
+    study = make("linear+deviation", deviation=1.0)
+    values = FEATURES @ [1.0, -0.5, 0.3]
+    for at in range(10):
+        for value in (values[at] - 0.5, values[at] + 0.5):
+            study.tell(option=NAMES[at], value=value, se=0.05)
+    check = study.check()
+    assert check.advice == {"extra_scatter": "estimate"}
+    assert "Repeats of one option disagree" in check.problems[0]
+    study.switch(**check.advice)
+    assert study.extra_scatter == pytest.approx(0.7, rel=0.3)
+
+
+def test_advice_reckons_with_the_extra_scatter_that_was_stated():
+    """Scatter that was stated is not taken for deviations."""
+    rows = told(7, 300, deviation=0.3, scatter=1.5)
+    for model in ("linear", "linear+deviation"):
+        sizes = {"deviation": 0.01} if model != "linear" else {}
+        study = tell_all(make(model, extra_scatter=1.5, **sizes), rows)
+        for row in told(8, 900, deviation=0.3, scatter=1.5):
+            study.tell(**row | {"value": row["value"] + 0.4 * (-1) ** int(row["option"][1:])})
+        advised = advise(study._now())
+        assert advised.sizes[1] == 1.5
+        assert advised.sizes[0] == pytest.approx(0.45, abs=0.25)
 
 
 def test_one_option_that_is_not_like_the_others_is_named():
