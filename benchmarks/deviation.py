@@ -8,7 +8,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -61,6 +61,34 @@ def deviating(
     return study, truth, measure
 
 
+class Seldom(NamedTuple):
+    """How a study went that is looked at four times, with errors above its deviations."""
+
+    stopped: bool
+    missed: bool
+    estimated: float  # the size of the deviations, when it ended
+
+
+def seldom(seed: int, *, size: Any = "estimate", true: float = 0.4, n: int = 300) -> Seldom:
+    """One feature that says nothing, every option measured once: the estimated size is often 0."""
+    rng = np.random.default_rng(seed)
+    names, x = [f"o{k}" for k in range(n)], (np.arange(n) % 2) * 1.0
+    truth = true * rng.standard_normal(n)
+    study = nw.create_study(
+        options={"id": names, "x": x}, model="linear+deviation", eps=1.0, span=5.0, deviation=size
+    )
+    order = rng.permutation(n)
+    for first, last in ((0, 100), (100, 130), (130, 160), (160, 200)):
+        k = order[first:last]
+        values = truth[k] + rng.standard_normal(k.size)
+        study.tell_many({"option": [names[i] for i in k], "value": values, "se": [1.0] * k.size})
+        certificate = study.certificate()
+        if certificate.reached:
+            gap = truth.max() - truth[names.index(certificate.option or "")]
+            return Seldom(True, bool(gap > certificate.bound), study.deviation or 0.0)
+    return Seldom(False, False, study.deviation or 0.0)
+
+
 stated: World = deviating
 WORLDS: dict[str, tuple[World, bool]] = {
     "size stated, asked and un-asked": (stated, True),
@@ -101,7 +129,7 @@ def estimated_scatter(model: str, seed: int, measurements: int = 200, true: floa
 
 def rows() -> list[Row]:
     """Everything that was promised about both sizes."""
-    return [*_coverage_rows(), *_scatter_rows(), *_speed_rows()]
+    return [*_coverage_rows(), *_seldom_rows(), *_scatter_rows(), *_speed_rows()]
 
 
 def _coverage_rows() -> Iterator[Row]:
@@ -115,6 +143,19 @@ def _coverage_rows() -> Iterator[Row]:
             at_least=False,
             detail=f"{stopped} stopped after a median of {looks:g}; {ever} were false at any look",
         )
+
+
+def _seldom_rows() -> Iterator[Row]:
+    found = [seldom(seed) for seed in range(SETS)]
+    yield Row(
+        name="certificate, size estimated with errors above it: misses when stopping",
+        figure=sum(one.missed for one in found),
+        unit=f"of {SETS}",
+        target=0.05 * SETS,
+        at_least=False,
+        detail=f"{sum(one.stopped for one in found)} stopped; the size was estimated as 0 in "
+        f"{sum(one.estimated == 0.0 for one in found)}",
+    )
 
 
 def _scatter_rows() -> Iterator[Row]:

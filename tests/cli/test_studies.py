@@ -341,3 +341,51 @@ def test_a_network_disk_is_told_on_standard_error(store, monkeypatch):
     assert json.loads(result.stdout)["study"] == "study"
     assert result.stderr.startswith("Warning: ")
     assert "network file system (nfs4)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "sign", "sentence"),
+    [
+        ("t.csv", ";", "`table` must have commas between its columns; its first line has semicolons"),
+        ("t.csv", "\t", "must have commas between its columns (or the file must end in .tsv)"),
+        ("t.tsv", ",", "must have tabs between its columns; its first line has commas"),
+    ],
+)
+def test_other_separators_are_named(name, sign, sentence, store, tmp_path, monkeypatch, capsys):
+    path = tmp_path / name
+    path.write_text(f"option{sign}value{sign}se\nA{sign}1.0{sign}0.1\n")
+    code, message = fail(monkeypatch, capsys, "import", store, path)
+    assert code != 0
+    assert sentence in " ".join(message.split())
+    code, message = fail(monkeypatch, capsys, "init", tmp_path / "new.db", path, "--eps", 1)
+    assert code != 0
+    assert "between its columns" in " ".join(message.split())
+
+
+def test_names_of_columns_are_kept_for_options_that_are_added(tmp_path):
+    (tmp_path / "first.csv").write_text("alloy,x\nA,1\nB,2\n")
+    (tmp_path / "more.csv").write_text("alloy,x\nC,3\n")
+    path = tmp_path / "a.db"
+    assert run("init", path, tmp_path / "first.csv", "--id", "alloy", "--eps", 1).exit_code == 0
+    assert run("add", path, tmp_path / "more.csv").stdout == "Added C: 3 options.\n"
+
+
+def test_one_of_a_thing_is_called_so(tmp_path):
+    path, sheet = tmp_path / "one.db", tmp_path / "t.csv"
+    said = run("init", path, "a", "a", "--eps", 1).stdout
+    assert "1 option, independent model." in " ".join(said.split())
+    assert "a is the only option: add others." in " ".join(said.split())
+    run("add", path, "b")
+    run("ask", path)
+    sheet.write_text("option,value,se\na,1.0,0.1\nb,,\n")
+    said = " ".join(run("import", path, sheet).stdout.split())
+    assert "1 row still empty" in said
+    assert "1 suggestion under way" in said or "0 suggestions under way" in said
+    assert "1 measurement, " in " ".join(run("status", path).stdout.split())
+
+
+def test_amending_nothing_is_refused(store, monkeypatch, capsys):
+    run("tell", store, "A", 1.0, "--se", 0.1)
+    code, message = fail(monkeypatch, capsys, "amend", store, "m-1", "why")
+    assert code != 0
+    assert "say what to correct about m-1" in message

@@ -38,7 +38,7 @@ def test_a_file_gives_names_features_categories_and_costs(csv):
     assert found.columns == ["Cr", "Ni", "kind=forged", "kind=rolled"]
     assert found.costs == [2.0, 2.0, 5.0, 1.0]
     assert_allclose(found.values[3], [0.35, 0.45, 1.0, 0.0])
-    assert "1 duplicate rows were merged: A-3." in found.notes
+    assert "1 duplicate row was merged: A-3." in found.notes
     assert "kind is a category of 3 levels; 'cast' is the reference level." in found.notes
 
 

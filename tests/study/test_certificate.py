@@ -61,6 +61,17 @@ def test_the_words():
     assert any("do not depend on the realised noise" in line for line in study.certificate().assumptions)
 
 
+def test_why_nobody_is_recommended():
+    study = nw.create_study(options=["A", "B"], eps=1.0)
+    study.tell(option="A", value=1.0, se=0.1)
+    study.exclude("A", "broken")
+    assert study.certificate().sentence == "Nothing was measured yet of the options that are not excluded."
+    study.exclude("B", "broken")
+    sentence = "Every option of this study is excluded: there is nothing to recommend."
+    assert study.certificate().sentence == sentence
+    assert repr(study).startswith(sentence)
+
+
 def test_without_a_link_between_blocks_it_says_what_to_do():
     study = nw.create_study(options=["A", "B", "C"], eps=0.5)
     study.tell(option="A", value=1.0, se=0.1, block="Monday")

@@ -12,9 +12,11 @@ from numpy.testing import assert_allclose
 from noisewise.core.mixed import eliminate, on_a_level
 from noisewise.study.boundary import COMPARING, LINEAR
 from noisewise.study.fit import fit_linear
+from noisewise.study.limits import FRACTIONS, lower_size, upper_size
 from noisewise.study.measurements import Columns
 from noisewise.study.mixed_boundary import FIXED, MixedBoundary
 from noisewise.study.mixed_fit import estimated_weights, fit_mixed, gather_rows
+from noisewise.study.scatter import upper_limit
 from noisewise.study.sizes import Likelihood, estimate_one
 from noisewise.study.sums import pool
 
@@ -197,3 +199,44 @@ def test_the_largest_likelihood_is_found_between_the_sizes_tried_or_is_none():
         math.exp(0.3), rel=1e-5
     )
     assert estimate_one(lambda size: size, tried) == 0.0
+
+
+def test_limits_are_where_the_mean_likelihood_ratio_is_too_large():
+    """Normal readings with known mean: -2·log L = ν·log s² + Q/s², as in the limit of a pooled scatter."""
+    freedom, squares, delta = 30, 24.0, 0.01
+
+    def minus_log(size):
+        return 2.0 * freedom * math.log(size) + squares / size**2 if size else math.inf
+
+    tried = 10.0 ** np.arange(-2.0, 1.0, 0.25)
+    estimate = math.sqrt(squares / freedom)
+    upper = upper_size(minus_log, estimate, tried, delta)
+    lower = lower_size(minus_log, estimate, tried, delta)
+
+    def ratio(size, factors):
+        return np.mean([math.exp(0.5 * (minus_log(size) - minus_log(f * size))) for f in factors])
+
+    parts = [f for f in FRACTIONS if f]
+    assert ratio(upper, parts) * len(parts) / len(FRACTIONS) == pytest.approx(1.0 / delta, rel=0.01)
+    assert ratio(lower, [1.0 / f for f in parts]) == pytest.approx(1.0 / delta, rel=0.01)
+    assert upper == pytest.approx(upper_limit(squares, freedom, delta), rel=0.15)
+    # Too little to say anything: no lower limit, and an upper one beyond all sizes tried.
+    assert lower_size(lambda size: 0.0, 0.5, tried, delta) == 0.0
+    assert upper_size(lambda size: 0.0, 0.0, tried, delta) > 1e3 * tried[-1]
+
+
+def test_limits_hold_at_every_moment():
+    """1000 courses of 60 looks: 5 % may fail at any of them; 86 would be exceeded with probability 1e-6."""
+    rng = np.random.default_rng(0)
+    sums = np.cumsum(np.hypot(1.0, 0.7) ** 2 * rng.standard_normal((1000, 120)) ** 2, axis=1)[:, 20::5]
+    counts = np.arange(1, 121)[20::5]
+
+    def half_log(size):
+        variance = 1.0 + size**2
+        return 0.5 * (counts * math.log(variance) + sums / variance)
+
+    ratios = np.mean([np.exp(half_log(0.7) - half_log(f * 0.7)) for f in FRACTIONS], axis=0)
+    assert (ratios > 1.0 / 0.05).any(axis=1).sum() <= 86
+    at = (3, 5)
+    found = upper_size(lambda size: 2.0 * half_log(size)[at], 0.0, 10.0 ** np.arange(-2.0, 2.0, 0.25), 0.05)
+    assert (ratios[at] > 20.0) == (found < 0.7)

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 import noisewise as nw
 from noisewise.policies.registry import rule_named
 from noisewise.study import Event
+from noisewise.study.catalogue import Catalogue
 
 NAMES = [f"o{k}" for k in range(8)]
 FEATURES = np.random.default_rng(5).normal(size=(8, 3))
@@ -241,6 +242,23 @@ def test_amending_is_as_if_it_had_been_told_right():
     assert study.frame("measurements")["kind"].to_list()[-1] == "readings"
 
 
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ({}, "say what to correct about m-1: value=, option="),
+        ({"value": 9.9}, "nothing would change: m-1 was told with exactly this"),
+        ({"option": "o3", "se": 0.5, "block": "day 1"}, "nothing would change"),
+    ],
+)
+def test_amending_nothing_is_refused(told, sentence):
+    study = make()
+    study.tell(option="o3", value=9.9, se=0.5, key="a", block="day 1")
+    with pytest.raises(ValueError, match=sentence):
+        study.amend("a", "why", **told)
+    assert [event.kind for event in study.events()] == ["tell"]
+    study.amend("a", "why", note="checked")  # a remark is a change
+
+
 def test_telling_a_key_again_is_harmless():
     study = make()
     table = {"option": ["o1", "o2"], "value": [1.0, 2.0], "se": [0.1, 0.1], "key": ["a", "b"]}
@@ -302,6 +320,31 @@ def test_options_come_and_go(model):
         assert study.certificate().option == "new"
     study.include(best)
     assert study.certificate().n_options == 9
+
+
+def test_added_options_have_the_columns_that_the_study_was_made_with():
+    table = {"alloy": ["A", "B", "C"], "x": [0.0, 1.0, 3.0], "price": [1.0, 2.0, 3.0]}
+    study = nw.create_study(
+        options=table, id="alloy", features=["x"], cost="price", model="linear", eps=1, span=9
+    )
+    more = {"alloy": ["D"], "x": [2.0], "price": [4.0]}
+    assert study.add_options(more) == ["D"]
+    assert study._state.costs == [1.0, 2.0, 3.0, 4.0]
+    plain = study.specification.catalogue.to_plain()
+    del plain["id_column"], plain["cost_column"]  # as earlier versions wrote it
+    assert Catalogue.from_plain(plain).id_column == "id"
+
+
+def test_a_study_of_one_option_says_so():
+    study = nw.create_study(options=["a", "a"], eps=1)
+    assert study.notes == ["1 duplicate row was merged: a.", "a is the only option: add others."]
+    study.tell(option="a", value=1.0, se=0.1)
+    assert study.certificate().sentence.startswith(
+        "a is the only option: there is nothing to compare it with."
+    )
+    assert "the largest of 1 option, independent model, 1 measurement, 0 under way" in repr(study)
+    study.add_options(["b"])
+    assert study.notes == ["1 duplicate row was merged: a."]
 
 
 def test_an_option_outside_the_span_cannot_join_a_linear_study():

@@ -11,6 +11,8 @@ from benchmarks import deviation as simulated
 import noisewise as nw
 from noisewise.policies.registry import rule_named
 from noisewise.study import Event
+from noisewise.study.advice import advise
+from noisewise.study.show import rounded_up
 from noisewise.study.specification import Specification
 from noisewise.study.state import replay
 
@@ -174,6 +176,38 @@ def test_the_certificate_says_when_it_is_approximate():
     assert "of readings only an upper limit of the error is known" in study.certificate().approximate[0]
 
 
+def test_the_certificate_uses_upper_limits_of_estimated_sizes():
+    rows = told(6, 200, deviation=0.4)
+    for sizes in ({}, {"extra_scatter": "estimate"}, {"deviation": 0.4, "extra_scatter": "estimate"}):
+        study = tell_all(make("linear+deviation", **sizes), rows)
+        limits = study._now().sizes
+        certificate = study.certificate()
+        for name, size, largest in (
+            ("deviation", limits.deviation, limits.largest_deviation),
+            ("extra_scatter", limits.extra_scatter, limits.largest_scatter),
+        ):
+            if name in study._state.model.estimates:
+                assert size < largest < 3.0 * max(size, 0.1)
+                assert getattr(study, name) == size  # what is shown is the estimate
+                said = f"(estimated; used is its upper limit, {rounded_up(largest, 3)})"
+                assert any(said in line for line in certificate.assumptions)
+            else:
+                assert largest is None
+        deviation, scatter = limits.certified
+        stated = tell_all(make("linear+deviation", deviation=deviation, extra_scatter=scatter or None), rows)
+        assert stated.certificate().bound == pytest.approx(certificate.bound, rel=1e-6)
+
+
+def test_a_size_that_is_estimated_as_0_is_not_taken_for_0():
+    """Errors above the deviations: the estimate is 0 in some studies, and none of them may stop on it.
+
+    Stopping would need an upper limit below half of the truth, which has probability 0.0025 per study.
+    """
+    outcomes = [simulated.seldom(seed) for seed in range(8)]
+    assert not any(outcome.stopped for outcome in outcomes)
+    assert any(outcome.estimated < 0.05 for outcome in outcomes)
+
+
 def test_a_size_that_cannot_be_estimated_yet_withholds_the_certificate():
     study = tell_all(make("linear+deviation"), [{"option": n, "value": 1.0, "se": 0.1} for n in NAMES[:8]])
     (reason,) = study.certificate().withheld
@@ -229,6 +263,33 @@ def test_a_stated_size_that_is_too_small_is_told():
     assert "the size of the deviations or the error bars are wrong" in check.problems[0]
     study = tell_all(make("linear+deviation", deviation=0.5), told(7, 200, deviation=0.5, scatter=0.6))
     assert study.check().advice == {"extra_scatter": "estimate"}
+
+
+def test_repeats_that_disagree_are_not_taken_for_deviations():
+    """Ten repeats, far apart, of options that deviate by less than stated."""
+    study = make("linear+deviation", deviation=1.0)
+    values = FEATURES @ [1.0, -0.5, 0.3]
+    for at in range(10):
+        for value in (values[at] - 0.5, values[at] + 0.5):
+            study.tell(option=NAMES[at], value=value, se=0.05)
+    check = study.check()
+    assert check.advice == {"extra_scatter": "estimate"}
+    assert "Repeats of one option disagree" in check.problems[0]
+    study.switch(**check.advice)
+    assert study.extra_scatter == pytest.approx(0.7, rel=0.3)
+
+
+def test_advice_reckons_with_the_extra_scatter_that_was_stated():
+    """Scatter that was stated is not taken for deviations."""
+    rows = told(7, 300, deviation=0.3, scatter=1.5)
+    for model in ("linear", "linear+deviation"):
+        sizes = {"deviation": 0.01} if model != "linear" else {}
+        study = tell_all(make(model, extra_scatter=1.5, **sizes), rows)
+        for row in told(8, 900, deviation=0.3, scatter=1.5):
+            study.tell(**row | {"value": row["value"] + 0.4 * (-1) ** int(row["option"][1:])})
+        advised = advise(study._now())
+        assert advised.sizes[1] == 1.5
+        assert advised.sizes[0] == pytest.approx(0.45, abs=0.25)
 
 
 def test_one_option_that_is_not_like_the_others_is_named():

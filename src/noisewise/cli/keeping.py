@@ -16,6 +16,10 @@ Options = Annotated[
     typer.Argument(help="A table (csv, tsv, parquet, arrow; - for CSV on standard input), or names."),
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the names.")]
+AddedIdColumn = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="The column with the names; default: as in init."),
+]
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
@@ -43,6 +47,7 @@ def init(
 ) -> None:
     """Begin a study: which of these options is the best?"""
     import noisewise as nw
+    from noisewise.study.show import counted
     from noisewise.study.specification import DEFAULT_POLICY
 
     chosen, policy_options = parse_named(policy, "policy") if policy else (DEFAULT_POLICY, {})
@@ -55,7 +60,8 @@ def init(
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes
-    words = [f"Study {study.name!r} in {store}: {len(study.options)} options, {model} model.", *notes]
+    how_many = counted(len(study.options), "option")
+    words = [f"Study {study.name!r} in {store}: {how_many}, {model} model.", *notes]
     report("init", study, json, {"options": len(study.options), "model": model, "notes": notes}, words)
 
 
@@ -72,11 +78,15 @@ def read_stdin(what: str) -> Any:
     """A table of comma-separated values from standard input."""
     import polars as pl
 
+    from noisewise.study.tables import check_separated
+
     try:
-        return pl.read_csv(sys.stdin.buffer.read(), infer_schema_length=None)
+        table = pl.read_csv(sys.stdin.buffer.read(), infer_schema_length=None)
     except pl.exceptions.PolarsError as problem:
         reason = str(problem).splitlines()[0]
         raise ValueError(f"`{what}` must be a table of comma-separated values; {reason}.") from None
+    check_separated(what, table, ",")
+    return table
 
 
 def list_studies(store: Store, json: Json = False) -> None:
@@ -91,11 +101,16 @@ def list_studies(store: Store, json: Json = False) -> None:
     say(names or ["There are no studies yet."])
 
 
-def add(store: Store, options: Options, id: IdColumn = None, study: Name = None, json: Json = False) -> None:
+def add(
+    store: Store, options: Options, id: AddedIdColumn = None, study: Name = None, json: Json = False
+) -> None:
     """Add options, with the same columns as the first ones."""
+    from noisewise.study.show import counted
+
     opened = open_study(store, study, write=True)
     added = opened.add_options(read_options(options), id=id)
-    report("add", opened, json, {"added": added}, f"Added {', '.join(added)}: {len(opened.options)} options.")
+    words = f"Added {', '.join(added)}: {counted(len(opened.options), 'option')}."
+    report("add", opened, json, {"added": added}, words)
 
 
 def exclude(store: Store, option: str, reason: Reason, study: Name = None, json: Json = False) -> None:
@@ -185,12 +200,14 @@ def rebuild(
 ) -> None:
     """Make a study again from an exported log: same events, same certificate, same next suggestion."""
     import noisewise as nw
+    from noisewise.study.show import counted
 
     with told_warnings():
         name = nw.rebuild_study(sys.stdin.read().splitlines() if log == "-" else Path(log), store, study)
         opened = nw.load_study(store, name, read_only=True)
     count = len(opened.events())
-    report("rebuild", opened, json, {"events": count}, f"Study {name!r} is there again, with {count} events.")
+    words = f"Study {name!r} is there again, with {counted(count, 'event')}."
+    report("rebuild", opened, json, {"events": count}, words)
 
 
 def backup(store: Store, path: Path, json: Json = False) -> None:

@@ -229,14 +229,16 @@ def _unasked(study: Any, fresh: list[Any]) -> int:
 
 
 def _import_in_words(content: dict[str, Any]) -> list[str]:
+    from noisewise.study.show import counted
+
     parts = [f"told {content['told']}"]
     if content["known"]:
         parts.append(f"{content['known']} known already")
     if content["empty"]:
-        parts.append(f"{content['empty']} rows still empty")
+        parts.append(f"{counted(content['empty'], 'row')} still empty")
     if content["unasked"]:
         parts.append(f"{content['unasked']} never asked for (fine)")
-    lines = [f"{', '.join(parts)}; {content['pending']} suggestions under way."]
+    lines = [f"{', '.join(parts)}; {counted(content['pending'], 'suggestion')} under way."]
     if content["unused_columns"]:
         lines.append(f"Columns not used: {', '.join(content['unused_columns'])}.")
     return [*lines, *content["notes"]]

@@ -12,7 +12,6 @@ import numpy as np
 from noisewise.study.analysis import Analysis
 from noisewise.study.mixed_fit import estimated_weights
 from noisewise.study.modelling import DEVIATION, ESTIMATE, INDEPENDENT, ModelChoice
-from noisewise.study.scatter import LEAST_FREEDOM
 from noisewise.study.show import number
 from noisewise.study.sizes import Likelihood, estimate_both, estimate_one
 
@@ -45,13 +44,14 @@ def _advise(analysis: Analysis, likelihood: Likelihood) -> Advice | None:
     model = analysis.state.model
     if not model.uses_features:
         return _scatter(likelihood, _DISAGREE) if model.extra_scatter != ESTIMATE else None
+    present = analysis.sizes.extra_scatter  # what was stated, or is estimated already
     if model.model == DEVIATION:
-        return _larger(model, likelihood)
-    deviation = estimate_one(lambda size: likelihood(size, 0.0), likelihood.tried)
+        return _larger(model, likelihood, present)
+    deviation = estimate_one(lambda size: likelihood(size, present), likelihood.tried)
     if likelihood.repeats == 0:
-        return _deviation(analysis, deviation, _NO_REPEATS)
+        return _deviation(analysis, (deviation, present), _NO_REPEATS)
     scatter = _scatter(likelihood, _DISAGREE)
-    by_deviation, by_scatter = likelihood(deviation, 0.0), likelihood(*scatter.sizes)
+    by_deviation, by_scatter = likelihood(deviation, present), likelihood(*scatter.sizes)
     both = estimate_both(likelihood)
     if min(by_deviation, by_scatter) - likelihood(*both) > TELLING:
         return Advice(
@@ -62,8 +62,8 @@ def _advise(analysis: Analysis, likelihood: Likelihood) -> Advice | None:
             both,
         )
     if by_deviation - by_scatter > TELLING:
-        return scatter
-    return _deviation(analysis, deviation, _AGREE)
+        return scatter if model.extra_scatter != ESTIMATE else None
+    return _deviation(analysis, (deviation, present), _AGREE)
 
 
 _DISAGREE = "repeats of one option disagree by more than their error bars"
@@ -80,22 +80,36 @@ def _scatter(likelihood: Likelihood, why: str) -> Advice:
     return Advice(words, {"extra_scatter": ESTIMATE}, (0.0, size))
 
 
-def _larger(model: ModelChoice, likelihood: Likelihood) -> Advice | None:
-    """With deviations there already, one of the sizes was stated too small."""
-    if model.extra_scatter != ESTIMATE and likelihood.repeats >= LEAST_FREEDOM:
+def _larger(model: ModelChoice, likelihood: Likelihood, present: float) -> Advice | None:
+    """With deviations there already, one of the sizes was stated too small.
+
+    Args:
+        model: The present model.
+        likelihood: Of both sizes.
+        present: The extra scatter that it reckons with.
+    """
+    stated = float(model.deviation) if model.deviation not in (None, ESTIMATE) else None
+    size = estimate_one(lambda size: likelihood(size, present), likelihood.tried)
+    too_small = stated is not None and size > stated
+    if model.extra_scatter != ESTIMATE and likelihood.repeats > 0:
         both = estimate_both(likelihood)
-        if likelihood(both[0], 0.0) - likelihood(*both) > TELLING:
-            words = f'{_DISAGREE}: switch to extra_scatter="{ESTIMATE}" (size {number(both[1])})'
-            return Advice(words, {"extra_scatter": ESTIMATE}, both)
-    if model.deviation == ESTIMATE or model.deviation is None:
+        told_apart = likelihood(size, present) - likelihood(*both) > TELLING
+        if told_apart or (stated is not None and not too_small):
+            kept = both[0] if stated is None else stated
+            extra = estimate_one(lambda extra: likelihood(kept, extra), likelihood.tried)
+            if extra <= present:
+                return None
+            words = f'{_DISAGREE}: switch to extra_scatter="{ESTIMATE}" (size {number(extra)})'
+            return Advice(words, {"extra_scatter": ESTIMATE}, (kept, extra))
+    if not too_small:
         return None
-    size = estimate_one(lambda size: likelihood(size, 0.0), likelihood.tried)
     words = f'options deviate by more than stated: switch to deviation="{ESTIMATE}" (size {number(size)})'
-    return Advice(words, {"deviation": ESTIMATE}, (size, 0.0))
+    return Advice(words, {"deviation": ESTIMATE}, (size, present))
 
 
-def _deviation(analysis: Analysis, size: float, why: str) -> Advice:
+def _deviation(analysis: Analysis, sizes: tuple[float, float], why: str) -> Advice:
     """Deviations, or options on their own if features explain little and every option was measured."""
+    size = sizes[0]
     features, columns = analysis.state.features, analysis.columns
     assert features is not None
     ridge = (2.0 / (analysis.state.model.span or np.inf)) ** 2
@@ -105,6 +119,6 @@ def _deviation(analysis: Analysis, size: float, why: str) -> Advice:
     measured = np.unique(np.concatenate([columns.plus, columns.minus[columns.minus >= 0]])).size
     if share < WORTH and measured == analysis.n:
         words = f'{told}, and all were measured: switch to model="{INDEPENDENT}"'
-        return Advice(words, {"model": INDEPENDENT}, (size, 0.0))
+        return Advice(words, {"model": INDEPENDENT}, sizes)
     words = f'{told}: switch to model="{DEVIATION}" (size {number(size)})'
-    return Advice(words, {"model": DEVIATION}, (size, 0.0))
+    return Advice(words, {"model": DEVIATION}, sizes)

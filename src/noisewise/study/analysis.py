@@ -31,22 +31,29 @@ class Analysis:
         """How the error probability is divided."""
         return Shares(self.specification.delta, self.state.n_first, self.n, self.state.changed)
 
+    @property
+    def _limits_delta(self) -> float:
+        """Of all upper limits of pooled scatter together, and of all of estimated sizes."""
+        return SCATTER * self.shares.delta / (2.0 if self.state.model.estimates else 1.0)
+
     @functools.cached_property
     def stated(self) -> Sigmas:
         """The standard error of every measurement without extra scatter."""
-        delta = SCATTER * self.shares.delta
-        return settle(self.columns, delta, self.specification.noise_floor, self._residual_scatter)
+        return settle(
+            self.columns, self._limits_delta, self.specification.noise_floor, self._residual_scatter
+        )
 
     @functools.cached_property
     def sizes(self) -> Sizes:
         """The sizes of deviations and extra scatter, stated or estimated."""
-        return settle_sizes(self.state.model, self.likelihood)
+        return settle_sizes(self.state.model, self.likelihood, self._limits_delta)
 
     @functools.cached_property
     def sigmas(self) -> Sigmas:
         """The standard error of every measurement, and every reason to withhold the certificate."""
         stated, sizes = self.stated, self.sizes
-        return widened(self.columns, stated, sizes.extra_scatter)._replace(
+        _, largest = sizes.certified
+        return widened(self.columns, stated, sizes.extra_scatter, largest)._replace(
             waiting=[*stated.waiting, *sizes.waiting]
         )
 
@@ -62,10 +69,11 @@ class Analysis:
 
     @functools.cached_property
     def certified(self) -> Fit:
-        """The fit with the standard errors that the certificate uses."""
-        if self.sigmas.certified is self.sigmas.estimated:
+        """The fit with the standard errors and the size of deviations that the certificate uses."""
+        deviation, _ = self.sizes.certified
+        if self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation:
             return self.estimates
-        return self.fit(self.pooled(self.columns, self.sigmas.certified))
+        return self.fit(self.pooled(self.columns, self.sigmas.certified), deviation)
 
     @functools.cached_property
     def boundary(self) -> Boundary | MixedBoundary:
@@ -84,13 +92,14 @@ class Analysis:
         """Sums of some measurements, large values being good."""
         return pool(columns, sigma, self.specification.sign)
 
-    def fit(self, sums: Sums) -> Fit:
-        """The model of this study, fitted."""
+    def fit(self, sums: Sums, deviation: float | None = None) -> Fit:
+        """The model of this study, fitted; with the estimated size of deviations unless one is given."""
         if self.state.features is None:
             return fit_independent(self.n, sums)
         ridge = (2.0 / (self.state.model.span or np.inf)) ** 2
         if self.state.model.model == DEVIATION:
-            return fit_mixed(self.state.features, sums, self.sizes.deviation, ridge)
+            size = self.sizes.deviation if deviation is None else deviation
+            return fit_mixed(self.state.features, sums, size, ridge)
         return fit_linear(self.state.features, sums, ridge)
 
     def likelihood(self) -> Likelihood:

@@ -40,6 +40,8 @@ class Catalogue:
     values: Floats  # (n, columns)
     costs: list[float] | None
     notes: list[str] = field(default_factory=list)
+    id_column: str = "id"  # what the table called its names and costs: options that are added have the same
+    cost_column: str = "cost"
 
     @property
     def columns(self) -> list[str]:
@@ -61,6 +63,8 @@ class Catalogue:
             "values": self.values.tolist(),
             "costs": self.costs,
             "notes": self.notes,
+            "id_column": self.id_column,
+            "cost_column": self.cost_column,
             "sha256": self.fingerprint,
         }
 
@@ -70,7 +74,9 @@ class Catalogue:
         features = [Feature(item["name"], tuple(item["levels"])) for item in plain["features"]]
         n_columns = sum(len(feature.columns) for feature in features)
         values = np.array(plain["values"], dtype=float).reshape(len(plain["ids"]), n_columns)
-        found = Catalogue(list(plain["ids"]), features, values, plain["costs"], list(plain["notes"]))
+        # Earlier versions did not keep what columns were called.
+        called = plain.get("id_column", "id"), plain.get("cost_column", "cost")
+        found = Catalogue(list(plain["ids"]), features, values, plain["costs"], list(plain["notes"]), *called)
         if found.fingerprint != plain["sha256"]:
             raise ValueError("the catalogue of this study was changed after the study was made.")
         return found
@@ -112,7 +118,8 @@ def read_catalogue(
     columns = [column for _, block in encoded for column in block]
     values = np.column_stack(columns) if columns else np.zeros((len(ids), 0))
     costs = None if cost is None else _costs(table, ids, cost)
-    return Catalogue(ids, [feature for feature, _ in encoded], values, costs, notes)
+    kept = [feature for feature, _ in encoded]
+    return Catalogue(ids, kept, values, costs, notes, id, cost or "cost")
 
 
 def _id_column(table: pl.DataFrame, id: str | None) -> str:
@@ -180,7 +187,8 @@ def _merge(table: pl.DataFrame, id: str, used: list[str], notes: list[str]) -> p
         )
     if gone := table.height - merged.height:
         doubles = table.filter(pl.col(id).is_duplicated())[id].unique(maintain_order=True).to_list()
-        notes.append(f"{gone} duplicate rows were merged: {some_of(doubles)}.")
+        were = "row was" if gone == 1 else "rows were"
+        notes.append(f"{gone} duplicate {were} merged: {some_of(doubles)}.")
     return merged
 
 

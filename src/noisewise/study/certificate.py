@@ -41,7 +41,7 @@ class Certificate:
     def sentence(self) -> str:
         """The certificate in one sentence."""
         if self.option is None:
-            return "Nothing was measured yet."
+            return self._why_nobody()
         if self.withheld:
             return f"Certificate withheld: {'; '.join(self.withheld)}."
         side = "below" if self.goal == "max" else "above"
@@ -52,7 +52,9 @@ class Certificate:
                 else f"{self.option} leads."
             )
         sure = f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
-        if self.bound == 0.0:
+        if self.n_options == 1:
+            text = f"{self.option} is the only option: there is nothing to compare it with."
+        elif self.bound == 0.0:
             text = f"{self.option} is the best of {self.n_options}, {sure}."
         else:
             far = f"at most {rounded_up(self.bound)} {side}"
@@ -60,6 +62,13 @@ class Certificate:
         if self.eps is not None:
             text += f" Stopping is {'' if self.reached else 'not yet '}allowed (eps {self.eps:g})."
         return text
+
+    def _why_nobody(self) -> str:
+        if not self.n_measurements:
+            return "Nothing was measured yet."
+        if not self.n_options:
+            return "Every option of this study is excluded: there is nothing to recommend."
+        return "Nothing was measured yet of the options that are not excluded."
 
     def __str__(self) -> str:
         lines = [self.sentence]

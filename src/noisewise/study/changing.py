@@ -1,5 +1,6 @@
 """Changes to a study after it was made: corrections, options, policy, model. Each is an event."""
 
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -9,6 +10,7 @@ from noisewise.study.choosing import complete_options
 from noisewise.study.modelling import switched
 from noisewise.study.specification import PolicyChoice
 from noisewise.study.state import State
+from noisewise.study.storage import to_json
 from noisewise.study.tables import is_plain_list, read_table
 from noisewise.study.telling import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
 
@@ -29,6 +31,11 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         )
     old = state.told[number - 1]
     merged = {name: value for name, value in given.items() if value is not None}
+    if not merged:
+        raise ValueError(
+            f"say what to correct about m-{number}: value=, option=, an error bar, block=, instrument= or "
+            "note=; got none of them."
+        )
     if not any(name in merged for name in ("option", "plus", "minus")):
         merged |= (
             {"plus": old["option"], "minus": old["minus"]} if "minus" in old else {"option": old["option"]}
@@ -42,7 +49,15 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         kept = ("kind", "sigma", "shown", "readings", "scatter")
         content = {name: value for name, value in content.items() if name not in kept}
         content |= {name: old[name] for name in kept if name in old}
-    return content | ({"job": old["job"]} if "job" in old else {})
+    content |= {"job": old["job"]} if "job" in old else {}
+    # Through JSON, as what was told went; notes are remarks on how it was told.
+    said, before = (
+        {name: value for name, value in body.items() if name != "notes"}
+        for body in (json.loads(to_json(content)), old)
+    )
+    if said == before:
+        raise ValueError(f"nothing would change: m-{number} was told with exactly this.")
+    return content
 
 
 def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
@@ -51,7 +66,9 @@ def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
     catalogue = specification.catalogue
     source = options if is_plain_list(options) else read_table("options", options)
     names = [feature.name for feature in catalogue.features]
-    cost = None if catalogue.costs is None else "cost"
+    if id is None and not is_plain_list(source) and catalogue.id_column in source.columns:
+        id = catalogue.id_column
+    cost = None if catalogue.costs is None else catalogue.cost_column
     model = "linear" if names else "independent"
     found = read_catalogue(
         source, id=id, features=names or None, cost=cost, model=model, known=catalogue.features

@@ -23,6 +23,7 @@ from noisewise.study.check import Check
 from noisewise.study.intervals import draw
 from noisewise.study.plan import Plan
 from noisewise.study.plots import course_of, draw_bound, draw_plan, draw_residuals, draw_worth
+from noisewise.study.show import counted
 from noisewise.study.worth import Worth
 
 #: Rows of the tables of options, measurements and events.
@@ -132,9 +133,11 @@ def _about(findings: Findings) -> str:
     specification = findings.analysis.specification
     word = "largest" if specification.goal == "max" else "smallest"
     at = datetime.fromtimestamp(findings.at, UTC)
+    options = counted(findings.certificate.n_options, "option")
+    measurements = counted(findings.certificate.n_measurements, "measurement")
     return (
-        f"The {word} of {findings.certificate.n_options:,} options, {findings.analysis.state.model}, "
-        f"{findings.certificate.n_measurements:,} measurements, {findings.under_way} under way. "
+        f"The {word} of {options}, {findings.analysis.state.model}, {measurements}, "
+        f"{findings.under_way} under way. "
         f"Written {at:%Y-%m-%d %H:%M} UTC by noisewise {__version__}."
     )
 

@@ -6,7 +6,7 @@ from noisewise.study.analysis import Analysis
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.measurements import KINDS
 from noisewise.study.modelling import DEVIATION, ESTIMATE
-from noisewise.study.show import counted, number
+from noisewise.study.show import counted, number, rounded_up
 
 
 def about_model(analysis: Analysis) -> list[str]:
@@ -15,7 +15,8 @@ def about_model(analysis: Analysis) -> list[str]:
     if model.uses_features:
         what = "is a weighted sum of its features"
         if model.model == DEVIATION:
-            what += f" plus a deviation, drawn from a normal law of size {number(sizes.deviation)}"
+            size = _limited(sizes.deviation, sizes.largest_deviation)
+            what += f" plus a deviation, drawn from a normal law of size {size}"
         said.append(f"an option's value {what}; no two differ by more than {model.span:g}")
     if model.model == DEVIATION:
         said += [
@@ -23,12 +24,19 @@ def about_model(analysis: Analysis) -> list[str]:
             "the confidence is that of the moment you stop, averaged over deviations of this size",
         ]
     if sizes.extra_scatter or model.extra_scatter is not None:
-        scatter = number(sizes.extra_scatter)
+        scatter = _limited(sizes.extra_scatter, sizes.largest_scatter)
         said.append(f"every error bar lacks the same extra scatter, {scatter}, which is added in squares")
     if analysis.state.switched:
         told = counted(analysis.state.switched, "measurement")
         said.append(f"the model was chosen after {told} had been seen")
     return said
+
+
+def _limited(size: float, largest: float | None) -> str:
+    """A size, and the upper limit that the certificate uses if it was estimated."""
+    if largest is None:
+        return number(size)
+    return f"{number(size)} (estimated; used is its upper limit, {rounded_up(largest, 3)})"
 
 
 def approximations(analysis: Analysis) -> tuple[str, ...]:

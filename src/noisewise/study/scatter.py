@@ -90,18 +90,24 @@ def settle(
     return Sigmas(estimated, certified, pools, waiting)
 
 
-def widened(columns: Columns, sigmas: Sigmas, extra: float) -> Sigmas:
+def widened(columns: Columns, sigmas: Sigmas, extra: float, largest: float) -> Sigmas:
     """Standard errors with extra scatter, for all measurements that came with an error bar.
 
     The scatter of those without was estimated from what it is, extra or not.
+
+    Args:
+        columns: The measurements.
+        sigmas: Their standard errors without extra scatter.
+        extra: Its size.
+        largest: Its upper limit, for the certificate.
     """
-    if extra == 0.0:
+    if extra == largest == 0.0:
         return sigmas
-    added = np.where(columns.kind == KINDS.index(NONE), 0.0, extra)
-    estimated = np.hypot(sigmas.estimated, added)
-    same = sigmas.certified is sigmas.estimated
+    barred = columns.kind != KINDS.index(NONE)
+    estimated = np.hypot(sigmas.estimated, extra * barred)
+    same = sigmas.certified is sigmas.estimated and extra == largest
     return sigmas._replace(
-        estimated=estimated, certified=estimated if same else np.hypot(sigmas.certified, added)
+        estimated=estimated, certified=estimated if same else np.hypot(sigmas.certified, largest * barred)
     )
 
 

@@ -27,9 +27,10 @@ def percent(share: float) -> str:
 
 
 def counted(count: float, thing: str) -> str:
-    """1 option, 2 options."""
+    """1 option, 2 options, 1,234,567 options."""
     first, *rest = thing.split(" ", 1)
-    return " ".join([f"{count:g}", first if count == 1 else f"{first}s", *rest])
+    shown = f"{count:,.0f}" if float(count).is_integer() else f"{count:g}"
+    return " ".join([shown, first if count == 1 else f"{first}s", *rest])
 
 
 def ordinal(count: int) -> str:

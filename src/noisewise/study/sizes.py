@@ -19,6 +19,7 @@ from noisewise.core.mixed import eliminate
 from noisewise.core.model import Floats
 from noisewise.study.error_bars import COUNTS, NONE
 from noisewise.study.fit import fit_independent, least_squares
+from noisewise.study.limits import lower_size, upper_size
 from noisewise.study.measurements import KINDS, Columns
 from noisewise.study.mixed_fit import gather_rows, leave
 from noisewise.study.modelling import ESTIMATE, ModelChoice
@@ -36,6 +37,18 @@ class Sizes(NamedTuple):
     deviation: float = 0.0
     extra_scatter: float = 0.0
     waiting: tuple[str, ...] = ()  # reasons to withhold the certificate
+    #: Upper limits, which the certificate uses; None where the size was stated.
+    largest_deviation: float | None = None
+    largest_scatter: float | None = None
+
+    @property
+    def certified(self) -> tuple[float, float]:
+        """The sizes of deviation and extra scatter that the certificate reckons with."""
+        deviation, scatter = self.largest_deviation, self.largest_scatter
+        return (
+            self.deviation if deviation is None else deviation,
+            self.extra_scatter if scatter is None else scatter,
+        )
 
 
 def usual_errors(columns: Columns, sigma: Floats, n: int) -> Floats:
@@ -97,6 +110,10 @@ class Likelihood:
         squares = sums.within + float(np.sum(sums.weight * residuals**2)) + penalty
         return logs + squares + gone.log_det + self._log_det(gone.precision, present.size)
 
+    def within_options(self) -> "Likelihood":
+        """What the same measurements say about extra scatter whatever the options' values are."""
+        return Likelihood(self._columns, self._sigma, self._n, None, self._sign)
+
     def _sums(self, extra_scatter: float) -> Sums:
         if self._pooled is None or self._pooled[0] != extra_scatter:
             sigma = np.sqrt(self._sigma**2 + extra_scatter**2)
@@ -132,12 +149,13 @@ def _null_space(precision: Floats) -> Floats:
     return np.asarray(scale[:, None] * directions[:, sizes <= 1e-10 * max(1e-300, float(sizes[-1]))])
 
 
-def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood]) -> Sizes:
+def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood], delta: float) -> Sizes:
     """Stated sizes as they are; the others estimated, as far as the measurements can tell.
 
     Args:
         choice: The model.
         likelihood: Makes the likelihood, if it is needed.
+        delta: Error probability of the upper limits.
     """
     stated = Sizes(_number(choice.deviation), _number(choice.extra_scatter))
     if not choice.estimates:
@@ -148,13 +166,46 @@ def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood]) -> S
         return stated._replace(waiting=waiting)
     both = len(choice.estimates) == 2
     if both and given.repeats >= LEAST_FREEDOM:
-        return Sizes(*estimate_both(given), waiting)
-    if "deviation" in choice.estimates:
+        sizes = Sizes(*estimate_both(given), waiting)
+    elif "deviation" in choice.estimates:
         # Without repeats the two are one: the deviation, which stays in the values, is the cautious reading.
         deviation = estimate_one(lambda size: given(size, stated.extra_scatter), given.tried)
-        return Sizes(deviation, stated.extra_scatter, waiting)
-    scatter = estimate_one(lambda size: given(stated.deviation, size), given.tried)
-    return Sizes(stated.deviation, scatter, waiting)
+        sizes = Sizes(deviation, stated.extra_scatter, waiting)
+    else:
+        scatter = estimate_one(lambda size: given(stated.deviation, size), given.tried)
+        sizes = Sizes(stated.deviation, scatter, waiting)
+    return sizes if waiting else _limited(choice, given, sizes, delta)
+
+
+def _limited(choice: ModelChoice, given: Likelihood, sizes: Sizes, delta: float) -> Sizes:
+    """With upper limits of what was estimated."""
+    if len(choice.estimates) == 1:
+        if "deviation" in choice.estimates:
+            largest = upper_size(
+                lambda size: given(size, sizes.extra_scatter), sizes.deviation, given.tried, delta
+            )
+            return sizes._replace(largest_deviation=largest)
+        largest = upper_size(
+            lambda size: given(sizes.deviation, size), sizes.extra_scatter, given.tried, delta
+        )
+        return sizes._replace(largest_scatter=largest)
+    # Repeats alone limit the scatter, whatever the deviations are; the less of it, the larger they may be.
+    within = given.within_options()
+
+    def repeated(size: float) -> float:
+        return within(0.0, size)
+
+    alone = estimate_one(repeated, given.tried)
+    most = upper_size(repeated, alone, given.tried, delta / 3.0)
+    least = lower_size(repeated, alone, given.tried, delta / 3.0)
+
+    def deviating(size: float) -> float:
+        return given(size, least)
+
+    largest = upper_size(deviating, estimate_one(deviating, given.tried), given.tried, delta / 3.0)
+    return sizes._replace(
+        largest_deviation=max(largest, sizes.deviation), largest_scatter=max(most, sizes.extra_scatter)
+    )
 
 
 def _number(size: float | str | None) -> float:

@@ -22,7 +22,7 @@ from noisewise.study.logs import write_log
 from noisewise.study.menus import Noise, Priced
 from noisewise.study.plan import MOST_PATHS, Plan, make_plan
 from noisewise.study.plots import Plots
-from noisewise.study.show import as_html, number
+from noisewise.study.show import as_html, counted, number
 from noisewise.study.slot import Slot, fill_slots
 from noisewise.study.specification import Specification
 from noisewise.study.state import OPEN, Job, State, replay
@@ -77,9 +77,11 @@ class Study:
 
     @property
     def notes(self) -> list[str]:
-        """What was noticed when the catalogue was read."""
+        """What was noticed when the catalogue was read, and whether there is anything to choose from."""
+        self._catch_up()
         features = self._state.whitening.notes if self._state.whitening else ()
-        return [*self.specification.catalogue.notes, *features]
+        alone = [] if len(self._state.ids) > 1 else [f"{self._state.ids[0]} is the only option: add others."]
+        return [*self.specification.catalogue.notes, *features, *alone]
 
     @property
     def policy(self) -> str:
@@ -536,8 +538,8 @@ class Study:
         word = "largest" if specification.goal == "max" else "smallest"
         lines = [
             certificate.sentence,
-            f"Study {self.name!r}: the {word} of {len(self._state.ids)} options, "
-            f"{self._state.model}, {self.n_measurements} measurements, "
+            f"Study {self.name!r}: the {word} of {counted(len(self._state.ids), 'option')}, "
+            f"{self._state.model}, {counted(self.n_measurements, 'measurement')}, "
             f"{len(self.pending)} under way, policy {self._state.policy.name}.",
         ]
         if certificate.estimate is not None:

@@ -100,7 +100,8 @@ class Reasons:
         sigmas = self._analysis.sigmas.estimated
         if sigma is not None and sigmas.size:
             worth = (float(np.median(sigmas)) / sigma) ** 2
-            parts.append(f"this slot is worth {number(worth, 2)} usual measurements")
+            usual = number(worth, 2)
+            parts.append(f"this slot is worth {usual} usual measurement{'' if usual == '1' else 's'}")
         return f"{start}: {', '.join(part for part in parts if part)} ({policy})"
 
     def _standing(self, option: int) -> str:

@@ -15,6 +15,10 @@ READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
     ".feather": pl.read_ipc,
 }
 
+#: What stands between the columns of a text.
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+CALLED = {";": "semicolons", "\t": "tabs", ",": "commas"}
+
 
 def read_table(what: str, source: Any) -> pl.DataFrame:
     """A polars frame of a file, a frame (polars, pandas, pyarrow) or a mapping of columns."""
@@ -50,7 +54,24 @@ def _read_file(what: str, path: Path) -> pl.DataFrame:
     if not path.exists():
         raise FileNotFoundError(f"`{what}` must be a file that exists; there is no {str(path)!r}.")
     try:
-        return READERS[path.suffix.lower()](path)
+        table = READERS[path.suffix.lower()](path)
     except pl.exceptions.PolarsError as problem:
         first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise ValueError(f"`{what}` must be a readable table; {str(path)!r} is not: {first_line}") from None
+    if (separator := SEPARATORS.get(path.suffix.lower())) is not None:
+        check_separated(what, table, separator)
+    return table
+
+
+def check_separated(what: str, table: pl.DataFrame, separator: str) -> None:
+    """Refuse a text whose only column is a whole row, because other characters stand between its columns."""
+    if table.width != 1:
+        return
+    (header,) = table.columns
+    between = next((sign for sign in CALLED if sign != separator and sign in header), None)
+    if between is not None:
+        way_out = " (or the file must end in .tsv)" if between == "\t" else ""
+        raise ValueError(
+            f"`{what}` must have {CALLED[separator]} between its columns{way_out}; its first line has "
+            f"{CALLED[between]}: {header!r}. Save it with {CALLED[separator]}."
+        )
