@@ -212,3 +212,52 @@ def test_unmeasured_options_are_like_the_measured_ones():
 def test_other_policies_are_followed(policy):
     study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=3.0, policy=policy)
     assert study.plan(noise=0.5, paths=3).median >= 3
+
+
+def wide_study(model, **question):
+    features = np.random.default_rng(3).normal(size=(40, 3))
+    table = {"id": [f"A{k:02d}" for k in range(40)], **{name: features[:, j] for j, name in enumerate("abc")}}
+    return nw.create_study(options=table, id="id", model=model, **{"eps": 0.3, "span": 8.0, **question})
+
+
+def test_with_deviations_worlds_are_as_wide_as_the_span_says():
+    def ranges(study, span):
+        return np.ptp(draw_worlds(study._now(), 400, np.random.default_rng(0), span), axis=1)
+
+    linear = ranges(wide_study("linear"), 8.0)
+    nearly = ranges(wide_study("linear+deviation", deviation=1e-3), 8.0)
+    # Medians of 400 ranges spread over a decade scatter by some 5 %.
+    assert np.median(nearly) == pytest.approx(np.median(linear), rel=0.2)
+    assert np.median(ranges(wide_study("linear+deviation", deviation=1e-3), 4.0)) < 0.7 * np.median(nearly)
+    # 40 normal numbers range over 4.3 standard deviations.
+    assert np.median(ranges(wide_study("linear+deviation", deviation=2.0), 8.0)) > 8.0
+
+
+@pytest.mark.parametrize("block", [None, "Monday"])
+@pytest.mark.parametrize("model", ["linear", "linear+deviation"])
+def test_worlds_scatter_around_the_estimates_as_the_fit_does(model, block):
+    question = {"deviation": 0.4} if model != "linear" else {}
+    study, rng = wide_study(model, **question), np.random.default_rng(5)
+    features = study._now().state.features
+    for k in range(30):
+        value = float(7.0 + features[k] @ [0.9, -0.4, 0.3] + 0.5 * rng.normal())
+        study.tell(option=f"A{k:02d}", value=value, se=0.3, block=block)
+    fit = study._now().estimates
+    worlds = draw_worlds(study._now(), 4000, np.random.default_rng(1), 8.0)
+    apart = worlds - worlds[:, [0]]
+    # The spread that the weights have draws them a little closer together than the ridge of the span does.
+    assert np.abs(apart.mean(axis=0) - (fit.means - fit.means[0])).max() < 0.15
+    k = fit.loads.shape[1]
+    contrast = fit.loads - fit.loads[0]
+    variances = fit.own + fit.own[0] + np.einsum("ij,jk,ik->i", contrast, fit.covariance[:k, :k], contrast)
+    assert np.allclose(apart.std(axis=0)[1:], np.sqrt(variances)[1:], rtol=0.12)
+
+
+def test_worlds_agree_with_the_zero_of_the_measurements():
+    """One option measured exactly: in every world it has the value it had."""
+    study = wide_study("linear")
+    study.tell(option="A00", value=5.0, se=1e-4)
+    analysis = study._now()
+    worlds = draw_worlds(analysis, 50, np.random.default_rng(1), 8.0)
+    zero = ahead.reference_of(analysis).zero + analysis.sums.centre
+    assert np.allclose(worlds[:, 0] + zero, 5.0, atol=1e-3)
