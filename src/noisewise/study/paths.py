@@ -42,6 +42,7 @@ class Menu(NamedTuple):
     sigma: Floats  # (levels,)
     share: Floats | None  # (levels,); None: chosen by what it is worth per cost
     cost: Floats  # (levels,)
+    scatters: Mask | None = None  # (levels,): whether extra scatter comes on top; None: on top of all
 
 
 class Question(NamedTuple):
@@ -57,6 +58,7 @@ class Question(NamedTuple):
     menu: Menu
     eps: float
     most: int
+    least: int  # before so many there is no certificate, whatever the bound
     costs: Floats  # (n,): of options
 
 
@@ -69,23 +71,26 @@ class Outcome(NamedTuple):
     steps: int  # how much work it was
 
 
-def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int) -> Question:
+def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int, least: int = 0) -> Question:
     """Everything that is known now, ready for paths."""
     costs, columns = analysis.state.costs, condensed(analysis)
     levels = np.flatnonzero(analysis.columns.minus < 0)
     some = levels[:: 1 + levels.size // MANY]
+    scatters = np.ones(menu.sigma.size) if menu.scatters is None else menu.scatters
+    extra = np.where(scatters, analysis.sizes.extra_scatter, 0.0)
     return Question(
         state=analysis.state,
         columns=columns,
-        # Extra scatter is in the condensed error bars already, and in the menu's.
+        # Extra scatter is in the condensed error bars already, and put into the menu's.
         sizes=Sizes(deviation=analysis.sizes.deviation),
         reference=reference_of(analysis),
         centre=analysis.sums.centre,
         chooser=Chooser(analysis, analysis.state.policy),
         told=(analysis.columns.plus[some], analysis.sigmas.estimated[some]),
-        menu=menu._replace(sigma=np.hypot(menu.sigma, analysis.sizes.extra_scatter)),
+        menu=menu._replace(sigma=np.hypot(menu.sigma, extra)),
         eps=eps,
         most=most,
+        least=least,
         costs=np.ones(analysis.n) if costs is None else np.array(costs),
     )
 
@@ -108,7 +113,7 @@ class Path:
 
     def go(self) -> Outcome:
         """Measure until the bound is small enough."""
-        eps, most = self._question.eps, self._question.most
+        eps, most, least = self._question.eps, self._question.most, self._question.least
         self._look()
         if self._bound > eps:
             self._first_looks()
@@ -124,7 +129,19 @@ class Path:
             return Outcome(math.inf, math.inf, self._used, self._steps)
         share = _crossing(before[1], self._bound, eps)
         count = math.ceil(before[0] + share * (self._count - before[0]))
-        return Outcome(count, before[2] + share * (self._cost - before[2]), self._used, self._steps)
+        cost = before[2] + share * (self._cost - before[2])
+        if count < least:
+            cost += (least - count) * self._usual_cost()
+            count = least
+        return Outcome(count, cost, self._used, self._steps)
+
+    def _usual_cost(self) -> float:
+        """Of a measurement, on the average of this path; of any, if there were none."""
+        if self._count:
+            return self._cost / self._count
+        menu = self._question.menu
+        level = float(menu.cost.min() if menu.share is None else menu.share @ menu.cost)
+        return level * float(self._question.costs[self._allowed].mean())
 
     def _first_looks(self) -> None:
         """Without features, nothing can be said before every option was looked at once."""

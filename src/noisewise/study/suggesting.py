@@ -9,6 +9,7 @@ from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.choosing import Chooser
 from noisewise.study.show import number, ordinal
+from noisewise.study.state import State
 
 
 def suggest(
@@ -45,15 +46,21 @@ def suggest(
     return suggested
 
 
+def some_allowed(state: State) -> Mask:
+    """Options that are not excluded, of which there must be one."""
+    allowed = state.allowed()
+    if not allowed.any():
+        raise ValueError("every option of this study is excluded: there is nothing to ask for.")
+    return allowed
+
+
 def _worth_asking(analysis: Analysis, certificate: Certificate) -> Mask:
     """Options that are not excluded; in the independent model, only those that may still be the best.
 
     An independent option teaches about itself, and in a block about the offset, which the others do as well.
     """
     state = analysis.state
-    allowed = state.allowed()
-    if not allowed.any():
-        raise ValueError("every option of this study is excluded: there is nothing to ask for.")
+    allowed = some_allowed(state)
     if state.features is None and certificate.candidates:
         worth = np.zeros(analysis.n, dtype=bool)
         worth[[state.index[name] for name in certificate.candidates]] = True
