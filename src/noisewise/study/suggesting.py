@@ -1,5 +1,6 @@
 """Suggestions: what to measure next, for how long it is reserved, and why."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.choosing import Chooser
-from noisewise.study.show import number, ordinal
+from noisewise.study.show import number, ordinal, usual_measurements
 from noisewise.study.state import State
 
 
@@ -26,24 +27,30 @@ def suggest(
     state = analysis.state
     chooser = Chooser(analysis, state.policy)
     under_way = state.open_jobs(now)
+    noise = _with_scatter(analysis, sigma)
     for job in under_way:
-        chooser.imagine(state.index[job.option], job.sigma)
+        chooser.imagine(state.index[job.option], _with_scatter(analysis, job.sigma))
     allowed = _worth_asking(analysis, certificate)
     reasons = Reasons(analysis, certificate)
     names = [job.option for job in under_way]
     suggested: list[dict[str, Any]] = []
     for _ in range(n):
         asked = len(state.jobs) + len(suggested) + 1
-        option = chooser.choose(allowed, sigma, asked)
-        chooser.imagine(option, sigma)
+        option = chooser.choose(allowed, noise, asked)
+        chooser.imagine(option, noise)
         name = state.ids[option]
-        why = reasons.why(option, names.count(name), sigma, state.policy.name)
+        why = reasons.why(option, names.count(name), noise, state.policy.name)
         names.append(name)
         body = {"id": f"ask-{asked}", "option": name, "why": why, "expires": now + lease}
         suggested.append(
             body | {key: given for key, given in (("sigma", sigma), ("by", by)) if given is not None}
         )
     return suggested
+
+
+def _with_scatter(analysis: Analysis, sigma: float | None) -> float | None:
+    """The noise of a measurement with this error bar."""
+    return None if sigma is None else math.hypot(sigma, analysis.sizes.extra_scatter)
 
 
 def some_allowed(state: State) -> Mask:
@@ -97,7 +104,7 @@ class Reasons:
         sigmas = self._analysis.sigmas.estimated
         if sigma is not None and sigmas.size:
             worth = (float(np.median(sigmas)) / sigma) ** 2
-            parts.append(f"this slot is worth {number(worth, 2)} usual measurements")
+            parts.append(f"this slot is worth {usual_measurements(worth, 2)}")
         return f"{start}: {', '.join(part for part in parts if part)} ({policy})"
 
     def _standing(self, option: int) -> str:
