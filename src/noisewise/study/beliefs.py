@@ -26,6 +26,8 @@ from noisewise.study.modelling import DEVIATION
 #: How much too large a span is thought to be at most, before and after there are measurements.
 GENEROUS, AT_MOST = 10.0, 300.0
 SIZES = 41
+#: Worlds in which options differ by more than the span are drawn again so often; then the span must be wrong.
+REDRAWN = 8
 
 
 class Spreads(NamedTuple):
@@ -48,6 +50,18 @@ def draw_worlds(analysis: Analysis, count: int, rng: np.random.Generator, span: 
         rng: Where chance comes from.
         span: By how much options differ at most; None if nobody said so.
     """
+    worlds = _draw(analysis, count, rng, span)
+    if span is None:
+        return worlds
+    for _ in range(REDRAWN):
+        beyond = np.flatnonzero(np.ptp(worlds, axis=1) > span)
+        if not beyond.size:
+            break
+        worlds[beyond] = _draw(analysis, beyond.size, rng, span)
+    return worlds
+
+
+def _draw(analysis: Analysis, count: int, rng: np.random.Generator, span: float | None) -> Floats:
     certified = not analysis.sigmas.waiting
     fit = analysis.certified if certified else analysis.estimates
     if fit.ridge:

@@ -28,12 +28,16 @@ STRIDE = 0.08
 #: while more than `CROWD` options may still be the best, each of which is then a small part of the whole.
 FINE, FINE_IN_A_CROWD = (0.1, 1.0), (0.25, 2.0)
 CROWD = 30
+#: The certificate is looked at when measurements grew by this part, too: the first ones take the bound down
+#: at a stroke, when the last direction is measured, and not with the precision.
+LOOKED = 0.15
 #: A policy is asked afresh, as at every question of the study, when the number of measurements grew by this.
 RENEWED = 1.1
 #: Its books are filled with at most so many of the measurements that there are already.
 MANY = 5000
-#: A chooser whose unit is off by more is made afresh.
-UNIT_OFF = 1.2
+#: A chooser whose unit is off by more, or whose zero (around which the level of all options is thought to be)
+#: by this part of the unit, is made afresh.
+UNIT_OFF, ZERO_OFF = 1.2, 0.03
 
 
 class Menu(NamedTuple):
@@ -69,6 +73,7 @@ class Outcome(NamedTuple):
     cost: float
     used: Floats  # (levels,): measurements of each level
     steps: int  # how much work it was
+    looks: int
 
 
 def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int, least: int = 0) -> Question:
@@ -107,7 +112,7 @@ class Path:
         self._often: list[int] = []
         self._renewed = 0
         self._used = np.zeros(question.menu.sigma.size)
-        self._cost, self._count, self._precision, self._steps = 0.0, 0, 0.0, 0
+        self._cost, self._count, self._precision, self._steps, self._looks = 0.0, 0, 0.0, 0, 0
         self._bound, self._crowded = math.inf, False
         self._allowed: Mask = question.state.allowed()
 
@@ -121,19 +126,20 @@ class Path:
         while self._bound > eps and self._count < most:
             self._stride()
             distance = 0.5 * (self._bound / eps - 1.0) if math.isfinite(self._bound) else math.inf
-            if self._precision < precision_then * (1.0 + min(0.5, max(0.03, distance))):
+            grown = 1.0 + min(0.5, max(0.03, distance))
+            if self._precision < precision_then * grown and self._count < before[0] + LOOKED * self._count:
                 continue
             before, precision_then = (self._count, self._bound, self._cost), self._precision
             self._look()
         if self._bound > eps:
-            return Outcome(math.inf, math.inf, self._used, self._steps)
+            return Outcome(math.inf, math.inf, self._used, self._steps, self._looks)
         share = _crossing(before[1], self._bound, eps)
         count = math.ceil(before[0] + share * (self._count - before[0]))
         cost = before[2] + share * (self._cost - before[2])
         if count < least:
             cost += (least - count) * self._usual_cost()
             count = least
-        return Outcome(count, cost, self._used, self._steps)
+        return Outcome(count, cost, self._used, self._steps, self._looks)
 
     def _usual_cost(self) -> float:
         """Of a measurement, on the average of this path; of any, if there were none."""
@@ -224,6 +230,7 @@ class Path:
 
     def _look(self) -> None:
         """What the certificate would say now, and whom the study would ask for."""
+        self._looks += 1
         foreseen = self._foreseen()
         found = recommend(foreseen)
         self._bound = math.inf if found is None else found.bound
@@ -231,10 +238,12 @@ class Path:
         if found is not None and state.features is None:
             self._allowed = state.allowed() & found.candidates
             self._crowded = bool(self._allowed.sum() > CROWD)
-        if state.model.span is None and self._plus:
-            off = unit_of(foreseen) / self._chooser.unit
-            if not 1.0 / UNIT_OFF < off < UNIT_OFF:
-                self._begin_afresh(foreseen)
+        if not self._plus:
+            return
+        off = unit_of(foreseen) / self._chooser.unit
+        away = abs(foreseen.sums.centre - self._centre) / self._chooser.unit
+        if not 1.0 / UNIT_OFF < off < UNIT_OFF or (state.features is not None and away > ZERO_OFF):
+            self._begin_afresh(foreseen)
 
     def _begin_afresh(self, foreseen: Foreseen) -> None:
         """As the study does at every question."""

@@ -202,16 +202,16 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
 def _forecast(question: Question, name: str, menu: Menu, worlds: Floats, seed: int, work: float) -> Forecast:
     features = question.state.features
     numbers = question.costs.size * (1 if features is None else features.shape[1] + 1)
-    # A step of the rule takes a tenth of a millisecond and time for every number that it reads; a path looks
-    # at its certificate some twenty times.
-    step, looks = 0.2 + 8e-5 * numbers, 20 * (0.5 + 2e-4 * numbers)
+    # A step of the rule takes a tenth of a millisecond and time for every number that it reads, as does a look
+    # at the certificate.
+    step, look = 0.2 + 8e-5 * numbers, 0.5 + 2e-4 * numbers
     outcomes: list[Outcome] = []
     spent = 0.0
     for place, world in enumerate(worlds):
         if place >= LEAST_PATHS and spent > work:
             break
         outcomes.append(Path(question, world, generator(seed, "plan", place + 1)).go())
-        spent += step * outcomes[-1].steps + looks
+        spent += step * outcomes[-1].steps + look * outcomes[-1].looks
     counts = np.sort([outcome.needed for outcome in outcomes])
     costs = np.sort([outcome.cost for outcome in outcomes])
     used = np.sum([outcome.used for outcome in outcomes], axis=0)
