@@ -202,7 +202,7 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
 def _forecast(question: Question, name: str, menu: Menu, worlds: Floats, seed: int, work: float) -> Forecast:
     features = question.state.features
     numbers = question.costs.size * (1 if features is None else features.shape[1] + 1)
-    # A step of the rule takes a tenth of a millisecond and time for every number that it reads, as does a look
+    # A step of the rule takes a tenth of a millisecond and time for every number it reads, as does a look
     # at the certificate.
     step, look = 0.2 + 8e-5 * numbers, 0.5 + 2e-4 * numbers
     outcomes: list[Outcome] = []
