@@ -1,17 +1,20 @@
 """The documentation is true: its code runs, and it mentions every public name."""
 
 import re
+import shlex
 import sys
 import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import noisewise as nw
 import noisewise.arena
 import noisewise.charts
 import noisewise.testing
+from noisewise.cli import app
 from noisewise.policies import registry
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +57,16 @@ def nothing_is_left_behind(tmp_path, monkeypatch):
     for name in set(sys.modules) - modules:
         if name.startswith("page_"):
             del sys.modules[name]
+
+
+def test_the_commands_of_the_readme_run_in_order():
+    (block,) = re.findall(
+        r"^```text\n(noisewise init.*?)^```$", PAGES[0].read_text(), re.MULTILINE | re.DOTALL
+    )
+    for line in block.splitlines():
+        _, *arguments = shlex.split(line, comments=True)
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code in (0, 3), f"{line}: {done.output}"  # 3: not certified yet
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -9,6 +9,7 @@ import noisewise as nw
 from noisewise.core.randomness import generator
 from noisewise.study import paths as ahead
 from noisewise.study.beliefs import draw_worlds
+from noisewise.study.menus import by_share
 from noisewise.study.paths import Menu, Path, ask_ahead
 
 
@@ -109,8 +110,8 @@ def test_deviations_and_extra_scatter_take_longer():
 
 def test_what_is_certified_already_takes_nothing():
     study = told_study()
-    for option in study.options:
-        study.tell(option=option, value=float(study.options.index(option)), se=1e-3)
+    for option, estimate in study.frame("options").select("option", "estimate").rows():
+        study.tell(option=option, value=estimate, se=1e-3)
     plan = study.plan(noise=0.5, eps=4.0, paths=4)
     assert plan.high == 0.0
     assert plan.sentence == "Until the bound is at most 4: nothing, it is there already."
@@ -212,3 +213,141 @@ def test_unmeasured_options_are_like_the_measured_ones():
 def test_other_policies_are_followed(policy):
     study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=3.0, policy=policy)
     assert study.plan(noise=0.5, paths=3).median >= 3
+
+
+def wide_study(model, **question):
+    features = np.random.default_rng(3).normal(size=(40, 3))
+    table = {"id": [f"A{k:02d}" for k in range(40)], **{name: features[:, j] for j, name in enumerate("abc")}}
+    return nw.create_study(options=table, id="id", model=model, **{"eps": 0.3, "span": 8.0, **question})
+
+
+def test_with_deviations_worlds_are_as_wide_as_the_span_says():
+    def ranges(study, span):
+        return np.ptp(draw_worlds(study._now(), 400, np.random.default_rng(0), span), axis=1)
+
+    linear = ranges(wide_study("linear"), 8.0)
+    nearly = ranges(wide_study("linear+deviation", deviation=1e-3), 8.0)
+    # Medians of 400 ranges spread over a decade scatter by some 5 %.
+    assert np.median(nearly) == pytest.approx(np.median(linear), rel=0.2)
+    assert np.median(ranges(wide_study("linear+deviation", deviation=1e-3), 4.0)) < 0.7 * np.median(nearly)
+    # 40 normal numbers range over 4.3 standard deviations; worlds beyond the span are drawn again.
+    assert np.median(ranges(wide_study("linear+deviation", deviation=1.2), 8.0)) > 5.0
+    assert max(linear.max(), nearly.max()) <= 8.0
+
+
+@pytest.mark.parametrize("block", [None, "Monday"])
+@pytest.mark.parametrize("model", ["linear", "linear+deviation"])
+def test_worlds_scatter_around_the_estimates_as_the_fit_does(model, block):
+    question = {"deviation": 0.4} if model != "linear" else {}
+    study, rng = wide_study(model, **question), np.random.default_rng(5)
+    features = study._now().state.features
+    for k in range(30):
+        value = float(7.0 + features[k] @ [0.9, -0.4, 0.3] + 0.5 * rng.normal())
+        study.tell(option=f"A{k:02d}", value=value, se=0.3, block=block)
+    fit = study._now().estimates
+    worlds = draw_worlds(study._now(), 4000, np.random.default_rng(1), 8.0)
+    apart = worlds - worlds[:, [0]]
+    # The spread that the weights have draws them a little closer together than the ridge of the span does.
+    assert np.abs(apart.mean(axis=0) - (fit.means - fit.means[0])).max() < 0.15
+    k = fit.loads.shape[1]
+    contrast = fit.loads - fit.loads[0]
+    variances = fit.own + fit.own[0] + np.einsum("ij,jk,ik->i", contrast, fit.covariance[:k, :k], contrast)
+    assert np.allclose(apart.std(axis=0)[1:], np.sqrt(variances)[1:], rtol=0.12)
+
+
+def test_worlds_agree_with_the_zero_of_the_measurements():
+    """One option measured exactly: in every world it has the value it had."""
+    study = wide_study("linear")
+    study.tell(option="A00", value=5.0, se=1e-4)
+    analysis = study._now()
+    worlds = draw_worlds(analysis, 50, np.random.default_rng(1), 8.0)
+    zero = ahead.reference_of(analysis).zero + analysis.sums.centre
+    assert np.allclose(worlds[:, 0] + zero, 5.0, atol=1e-3)
+
+
+def test_an_estimated_size_of_deviations_is_not_taken_for_none():
+    study = wide_study("linear+deviation")
+    with pytest.raises(ValueError, match="state deviation= to look ahead"):
+        study.plan(noise=0.6, paths=3)
+    rng = np.random.default_rng(0)
+    for k in range(8):
+        study.tell(option=f"A{k:02d}", value=float(rng.normal()), se=0.1)
+    # Three weights, a level and 20 degrees of freedom take 24 options, of which 8 were measured.
+    plan = study.plan(noise=0.05, eps=7.9, paths=3)
+    assert plan.low == plan.high == 16
+    assert any("the size of the deviations would be estimated from" in note for note in plan.notes)
+    assert plan.forecasts[0].cost == pytest.approx(16.0)
+    few = told_study("linear+deviation")
+    with pytest.raises(ValueError, match="from the 6 options that there are, which takes 23"):
+        few.plan(noise=0.3)
+
+
+def test_extra_scatter_that_cannot_be_estimated_yet_is_said():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=3.0, extra_scatter="estimate")
+    plan = study.plan(noise=0.01, paths=3)
+    assert plan.low == 23  # 20 degrees of freedom beside three unknowns
+    assert any("the plan assumes there is none" in note for note in plan.notes)
+
+
+def test_extra_scatter_counts_once():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, extra_scatter=1.0)
+    for option in "ABC":
+        study.tell_many({"option": [option] * 2, "value": [1.0, 2.0], "se": [0.1, 0.1]})
+    so_far, said = study.plan(paths=5), study.plan(noise=0.1, paths=5)
+    assert (so_far.low, so_far.median, so_far.high) == (said.low, said.median, said.high)
+    assert so_far.forecasts[0].levels == said.forecasts[0].levels
+
+
+def test_what_had_no_error_bars_has_its_scatter_already():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, extra_scatter=1.0)
+    rng = np.random.default_rng(0)
+    for option in "ABC" * 8:
+        study.tell(option=option, value=float(rng.normal()))
+    for option in "ABC":
+        study.tell(option=option, value=0.0, se=0.2)
+    analysis = study._now()
+    ((_, menu),) = by_share(analysis, None, True)
+    question = ask_ahead(analysis, menu, 0.5, 100)
+    assert np.allclose(np.sort(question.menu.sigma), np.unique(analysis.sigmas.estimated))
+    assert np.allclose(np.sort(menu.sigma), np.unique(analysis.stated.estimated))
+    assert menu.share == pytest.approx([1 / 9, 8 / 9])
+
+
+def test_many_levels_keep_their_precision():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, extra_scatter=1.0)
+    errors = np.geomspace(0.01, 5.0, 60)
+    for place, se in enumerate(errors):
+        study.tell(option="ABC"[place % 3], value=1.0, se=float(se))
+    analysis = study._now()
+    ((_, menu),) = by_share(analysis, None, True)
+    assert menu.sigma.size == 8
+    precision = ask_ahead(analysis, menu, 0.5, 100).menu.sigma ** -2.0
+    assert menu.share @ precision == pytest.approx(np.mean(analysis.sigmas.estimated**-2.0))
+
+
+def test_small_enough_is_not_there_while_the_certificate_is_withheld():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5)
+    for option, value in zip("ABC", (1.0, 5.0, 2.0), strict=True):
+        for off in (-2.0, 2.0):
+            study.tell(option=option, value=value + off, se=0.05)
+    plan = study.plan(noise=0.05, paths=3)
+    assert plan.high == 0.0
+    assert "it is small enough already, but the certificate is withheld: reduced chi-square" in plan.sentence
+    assert plan.withheld == study.certificate().withheld
+    readings = nw.create_study(options=["A", "B", "C"], eps=0.5)
+    for option, value in zip("ABC", (1.0, 5.0, 2.0), strict=True):
+        readings.tell(option=option, values=[value - 0.1, value, value + 0.1])
+    plan = readings.plan(noise=0.1, paths=3)
+    assert "it is small enough already, but the certificate is withheld: the scatter of" in plan.sentence
+    assert "lacks 14 degrees of freedom" in str(plan)
+    assert str(plan).count("certificate is withheld") == 1
+
+
+def test_without_any_option_there_is_nothing_to_plan(tmp_path):
+    study = told_study()
+    for option in study.options:
+        study.exclude(option, "sold out")
+    with pytest.raises(ValueError, match="every option of this study is excluded"):
+        study.plan(noise=0.1)
+    page = study.report(tmp_path / "report.html").read_text()
+    assert "There is no plan: every option of this study is excluded" in page

@@ -119,3 +119,75 @@ def test_refusals():
         study.slot(-1.0)
     with pytest.raises(ValueError, match="at least one slot"):
         study.slot([])
+
+
+def line_study(model="linear", n=10, every=9, **question):
+    """Options along a line, of which some were measured."""
+    x, rng = np.linspace(0.0, 1.0, n), np.random.default_rng(0)
+    table = {"id": [f"o{k}" for k in range(n)], "x": x}
+    study = nw.create_study(options=table, model=model, eps=0.2, span=5.0, **question)
+    for k in range(0, n, every):
+        study.tell(option=f"o{k}", value=2.0 * x[k] + 0.2 * rng.normal(), se=0.4)
+    return study
+
+
+def scattered_study():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, extra_scatter=1.0)
+    for option in "ABC":
+        for value in (1.0, 2.0):
+            study.tell(option=option, value=value, se=0.1)
+    return study
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        scattered_study,
+        line_study,
+        lambda: line_study(n=30, every=2, model="linear+deviation", deviation=0.3),
+        lambda: line_study(n=30, every=2, model="linear+deviation", deviation=0.3, extra_scatter=0.5),
+    ],
+    ids=["scatter", "linear", "deviation", "both"],
+)
+def test_standard_errors_are_those_that_the_study_has_before_and_then(make):
+    study = make()
+    errors = dict(study.frame("options").select("option", "se").rows())
+    values = dict(study.frame("options").select("option", "estimate").rows())
+    (slot,) = study.slot(0.01)
+    assert slot.se_before == pytest.approx(errors[slot.option])
+    study.tell(option=slot.option, value=values[slot.option], se=0.01)
+    then = dict(study.frame("options").select("option", "se").rows())
+    assert slot.se_after == pytest.approx(then[slot.option])
+    assert study.certificate().bound == pytest.approx(slot.bound_after)
+    # What it taught is what the ledger says of it afterwards.
+    if study._now().state.model.span is not None:  # else the ledger's unit changes with the estimates
+        assert study.worth().ledger["information"][-1] == pytest.approx(slot.information, rel=1e-6)
+
+
+def test_extra_scatter_makes_a_quiet_slot_a_usual_one():
+    study = scattered_study()
+    (slot,) = study.slot(0.01)
+    assert slot.usual == pytest.approx(1.01 / 1.0001)
+    assert slot.se_after == pytest.approx(0.579, abs=1e-3)
+    assert "worth 1.01 usual measurements" in str(slot)
+    (slot,) = study.slot(0.1)
+    assert "worth 1 usual measurement." in str(slot)
+    (job,) = study.ask(sigma=0.1)
+    assert "this slot is worth 1 usual measurement " in job.why
+
+
+def test_a_job_without_sigma_is_expected_with_the_usual_noise():
+    study = scattered_study()
+    (job,) = study.ask()
+    (slot,) = study.slot(0.1)
+    study.tell(job, 1.5, se=0.1)
+    assert study.slot(0.1)[0].bound_before == pytest.approx(slot.bound_before)
+
+
+def test_what_is_not_known_is_not_given_an_error():
+    empty = nw.create_study(options=["A", "B"], eps=0.5)
+    (slot,) = empty.slot(0.1)
+    assert slot.se_before is None
+    assert slot.se_after == pytest.approx(0.1)
+    assert "A would be known to ±0.1, not known yet." in str(slot)
+    assert slot.to_plain()["se_before"] is None

@@ -8,7 +8,7 @@ log scale are equally likely at first, and the measurements say which they rathe
     p(τ | data)  ∝  ∫ p(data | values)·p(values | τ).
 
 Before the first measurement τ comes from `span` alone: options that are spread normally have a range of
-about ``span``, or up to `GENEROUS` times less.
+about ``span``, or up to `GENEROUS` times less. Deviations come on top, with the size that the model has.
 """
 
 import math
@@ -19,11 +19,15 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.study.analysis import Analysis
 from noisewise.study.fit import Fit
+from noisewise.study.foresight import reference_place
+from noisewise.study.mixed_fit import estimated_weights
 from noisewise.study.modelling import DEVIATION
 
 #: How much too large a span is thought to be at most, before and after there are measurements.
 GENEROUS, AT_MOST = 10.0, 300.0
 SIZES = 41
+#: Worlds in which options differ by more than the span are drawn again so often; then the span must be wrong.
+REDRAWN = 8
 
 
 class Spreads(NamedTuple):
@@ -46,37 +50,77 @@ def draw_worlds(analysis: Analysis, count: int, rng: np.random.Generator, span: 
         rng: Where chance comes from.
         span: By how much options differ at most; None if nobody said so.
     """
-    fit = analysis.certified if not analysis.sigmas.waiting else analysis.estimates
-    if analysis.state.model.model == DEVIATION:
-        return _as_fitted(fit, count, rng)
+    worlds = _draw(analysis, count, rng, span)
+    if span is None:
+        return worlds
+    for _ in range(REDRAWN):
+        beyond = np.flatnonzero(np.ptp(worlds, axis=1) > span)
+        if not beyond.size:
+            break
+        worlds[beyond] = _draw(analysis, beyond.size, rng, span)
+    return worlds
+
+
+def _draw(analysis: Analysis, count: int, rng: np.random.Generator, span: float | None) -> Floats:
+    certified = not analysis.sigmas.waiting
+    fit = analysis.certified if certified else analysis.estimates
     if fit.ridge:
-        return _linear(analysis, fit, count, rng, span)
+        sigma = analysis.sigmas.certified if certified else analysis.sigmas.estimated
+        return _weighted(analysis, fit, sigma, count, rng, span)
     return _independent(analysis, fit, count, rng, span)
 
 
-def _as_fitted(fit: Fit, count: int, rng: np.random.Generator) -> Floats:
-    """The model with deviations, whose size says how far options are apart."""
-    k = fit.loads.shape[1]
-    root = np.linalg.cholesky(fit.covariance[:k, :k])
-    worlds = fit.means + np.sqrt(fit.own) * rng.standard_normal((count, fit.own.size))
-    worlds[:, fit.touched] += rng.standard_normal((count, k)) @ (fit.loads @ root).T
+def _weighted(
+    analysis: Analysis, fit: Fit, sigma: Floats, count: int, rng: np.random.Generator, span: float | None
+) -> Floats:
+    """Weights with a spread, and whatever else the model has given these weights.
+
+    The border's offsets and the deviations follow the weights by regression. Values are in the zero of the
+    block that coming measurements are in, so that these agree with those that there are.
+    """
+    dim = _features_of(analysis).shape[1]
+    moved = _draw_weights(analysis, fit, sigma, count, rng, span)
+    follow = np.linalg.solve(fit.covariance[:dim, :dim], fit.covariance[:dim, dim:])  # (dim, rest)
+    rest = fit.covariance[dim:, dim:] - fit.covariance[dim:, :dim] @ follow
+    sizes, directions = np.linalg.eigh(rest)
+    normals = rng.standard_normal((count, sizes.size)) * np.sqrt(np.maximum(sizes, 0.0))
+    border = np.column_stack([moved, moved @ follow + normals @ directions.T])
+    worlds = fit.means + border[:, : fit.loads.shape[1]] @ fit.loads.T
+    if fit.own.any():
+        worlds += np.sqrt(fit.own) * rng.standard_normal(worlds.shape)
+    present = np.flatnonzero(fit.offset_precision > 0.0)
+    if present.size:
+        worlds += border[:, [dim + int(np.searchsorted(present, reference_place(fit)))]]
     return np.asarray(worlds)
 
 
-def _linear(analysis: Analysis, fit: Fit, count: int, rng: np.random.Generator, span: float | None) -> Floats:
-    k = fit.loads.shape[1]
-    theta, *_ = np.linalg.lstsq(fit.loads, fit.means, rcond=None)
-    precision = np.linalg.inv(fit.covariance[:k, :k])
-    sizes, directions = np.linalg.eigh(precision - fit.ridge * np.eye(k))
+def _draw_weights(
+    analysis: Analysis, fit: Fit, sigma: Floats, count: int, rng: np.random.Generator, span: float | None
+) -> Floats:
+    """How far the weights of the features are from their estimates, (count, dim).
+
+    The fit's ridge is taken out of what is known of them, and a spread τ drawn for each world put in.
+    """
+    features = _features_of(analysis)
+    dim = features.shape[1]
+    sums = analysis.pooled(analysis.columns, sigma)
+    deviation = analysis.sizes.deviation if analysis.state.model.model == DEVIATION else 0.0
+    theta = estimated_weights(features, sums, deviation, fit.ridge)
+    precision = np.linalg.inv(fit.covariance[:dim, :dim])
+    sizes, directions = np.linalg.eigh(precision - fit.ridge * np.eye(dim))
     sizes = np.maximum(sizes, 0.0)  # what the data say about each direction
     pull = directions.T @ (precision @ theta)
-    # Features are whitened: with weights of size τ the options' standard deviation is τ·√k.
-    tau = _sizes(analysis, span, math.inf) / math.sqrt(k)
+    # Features are whitened: with weights of size τ the options' standard deviation is τ·√dim.
+    tau = _sizes(analysis, span, math.inf) / math.sqrt(dim)
     prior = tau[:, None] ** -2.0
     evidence = 0.5 * (pull**2 / (sizes + prior)).sum(axis=1) - 0.5 * np.log1p(sizes / prior).sum(axis=1)
     precise = sizes + _posterior(tau, evidence).draw(rng, count)[:, None] ** -2.0
-    along = pull / precise + rng.standard_normal((count, k)) / np.sqrt(precise)
-    return np.asarray(along @ (fit.loads @ directions).T)
+    along = pull / precise + rng.standard_normal((count, dim)) / np.sqrt(precise)
+    return np.asarray(along @ directions.T - theta)
+
+
+def _features_of(analysis: Analysis) -> Floats:
+    return np.asarray(analysis.state.features)
 
 
 def _independent(

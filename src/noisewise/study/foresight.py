@@ -7,6 +7,7 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.study.analysis import Analysis
 from noisewise.study.error_bars import KNOWN
+from noisewise.study.fit import Fit
 from noisewise.study.measurements import KINDS, NOBODY, Codes, Columns
 from noisewise.study.sizes import Sizes
 from noisewise.study.state import State
@@ -79,5 +80,10 @@ class Reference(NamedTuple):
 def reference_of(analysis: Analysis) -> Reference:
     """Nobody's block, if anything was measured there; else the one with the most precision."""
     fit, sums = analysis.estimates, analysis.sums
-    at = 0 if fit.offset_precision[0] > 0.0 else int(np.argmax(fit.offset_precision))
+    at = reference_place(fit)
     return Reference(sums.blocks[at], float(fit.offsets[at]))
+
+
+def reference_place(fit: Fit) -> int:
+    """Where this block stands among the fit's blocks."""
+    return 0 if fit.offset_precision[0] > 0.0 else int(np.argmax(fit.offset_precision))

@@ -8,6 +8,8 @@ import numpy as np
 from noisewise.core.checks import as_float, check_number, check_positive, check_sigma
 from noisewise.core.model import Floats
 from noisewise.study.analysis import Analysis
+from noisewise.study.error_bars import NONE
+from noisewise.study.measurements import KINDS
 from noisewise.study.paths import Menu
 
 #: Levels that are told apart when the noise so far is taken for the noise to come.
@@ -19,10 +21,10 @@ Priced = Sequence[tuple[float, float]] | Mapping[float, float]
 
 def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, Menu]]:
     """The levels with their shares; and without the quietest, if there are several."""
-    sigma, share = _usual(analysis) if noise is None else _read_noise(noise)
-    whole = Menu(sigma, share / share.sum(), np.ones(sigma.size))
     if noise is None:
-        return [("as it was so far", whole)]
+        return [("as it was so far", _usual(analysis))]
+    sigma, share = _read_noise(noise)
+    whole = Menu(sigma, share / share.sum(), np.ones(sigma.size))
     if sigma.size == 1 or not compare:
         return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
     rest = np.arange(sigma.size) != np.argmin(sigma)
@@ -72,19 +74,27 @@ def _sigmas(levels: Sequence[Any]) -> Floats:
     return sigma
 
 
-def _usual(analysis: Analysis) -> tuple[Floats, Floats]:
-    """The noise so far, in a few levels of equally many measurements each, with the precision they had."""
-    sigma = np.sort(analysis.sigmas.estimated)
-    if not sigma.size:
+def _usual(analysis: Analysis) -> Menu:
+    """The noise so far. Extra scatter comes on top of error bars, but is in what had none already."""
+    barred = analysis.columns.kind != KINDS.index(NONE)
+    if not barred.size:
         raise ValueError(
             "`noise` must say how noisy measurements will be, such as noise=0.3 or "
             "noise=[(0.3, 0.9), (0.03, 0.1)] with shares: nothing was measured yet."
         )
+    stated, extra = analysis.stated.estimated, analysis.sizes.extra_scatter
+    with_bars, without = _levels(stated[barred], extra), _levels(stated[~barred], 0.0)
+    sigma, share = (np.concatenate(both) for both in zip(with_bars, without, strict=True))
+    scatters = np.arange(sigma.size) < with_bars[0].size
+    return Menu(sigma, share / share.sum(), np.ones(sigma.size), scatters)
+
+
+def _levels(sigma: Floats, extra: float) -> tuple[Floats, Floats]:
+    """A few levels of equally many measurements each, which have their precision with extra scatter."""
     distinct, counts = np.unique(sigma, return_counts=True)
     if distinct.size <= USUAL_LEVELS:
         return distinct, counts.astype(np.float64)
-    parts = np.array_split(sigma, USUAL_LEVELS)
-    return (
-        np.array([np.mean(part**-2.0) ** -0.5 for part in parts]),
-        np.array([float(part.size) for part in parts]),
-    )
+    parts = np.array_split(np.sort(sigma), USUAL_LEVELS)
+    squares = np.array([1.0 / np.mean(1.0 / (part**2 + extra**2)) - extra**2 for part in parts])
+    least = np.array([part[0] for part in parts])  # for rounding, where extra scatter is much larger
+    return np.sqrt(np.maximum(squares, least**2)), np.array([float(part.size) for part in parts])

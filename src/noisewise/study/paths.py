@@ -28,12 +28,16 @@ STRIDE = 0.08
 #: while more than `CROWD` options may still be the best, each of which is then a small part of the whole.
 FINE, FINE_IN_A_CROWD = (0.1, 1.0), (0.25, 2.0)
 CROWD = 30
+#: The certificate is looked at when measurements grew by this part, too: the first ones take the bound down
+#: at a stroke, when the last direction is measured, and not with the precision.
+LOOKED = 0.15
 #: A policy is asked afresh, as at every question of the study, when the number of measurements grew by this.
 RENEWED = 1.1
 #: Its books are filled with at most so many of the measurements that there are already.
 MANY = 5000
-#: A chooser whose unit is off by more is made afresh.
-UNIT_OFF = 1.2
+#: A chooser whose unit is off by more, or whose zero (around which the level of all options is thought to be)
+#: by this part of the unit, is made afresh.
+UNIT_OFF, ZERO_OFF = 1.2, 0.03
 
 
 class Menu(NamedTuple):
@@ -42,6 +46,7 @@ class Menu(NamedTuple):
     sigma: Floats  # (levels,)
     share: Floats | None  # (levels,); None: chosen by what it is worth per cost
     cost: Floats  # (levels,)
+    scatters: Mask | None = None  # (levels,): whether extra scatter comes on top; None: on top of all
 
 
 class Question(NamedTuple):
@@ -57,6 +62,7 @@ class Question(NamedTuple):
     menu: Menu
     eps: float
     most: int
+    least: int  # before so many there is no certificate, whatever the bound
     costs: Floats  # (n,): of options
 
 
@@ -67,25 +73,29 @@ class Outcome(NamedTuple):
     cost: float
     used: Floats  # (levels,): measurements of each level
     steps: int  # how much work it was
+    looks: int
 
 
-def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int) -> Question:
+def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int, least: int = 0) -> Question:
     """Everything that is known now, ready for paths."""
     costs, columns = analysis.state.costs, condensed(analysis)
     levels = np.flatnonzero(analysis.columns.minus < 0)
     some = levels[:: 1 + levels.size // MANY]
+    scatters = np.ones(menu.sigma.size) if menu.scatters is None else menu.scatters
+    extra = np.where(scatters, analysis.sizes.extra_scatter, 0.0)
     return Question(
         state=analysis.state,
         columns=columns,
-        # Extra scatter is in the condensed error bars already, and in the menu's.
-        sizes=Sizes(deviation=analysis.sizes.deviation),
+        # Extra scatter is in the condensed error bars already, and put into the menu's.
+        sizes=Sizes(deviation=analysis.sizes.certified[0]),
         reference=reference_of(analysis),
         centre=analysis.sums.centre,
         chooser=Chooser(analysis, analysis.state.policy),
         told=(analysis.columns.plus[some], analysis.sigmas.estimated[some]),
-        menu=menu._replace(sigma=np.hypot(menu.sigma, analysis.sizes.extra_scatter)),
+        menu=menu._replace(sigma=np.hypot(menu.sigma, extra)),
         eps=eps,
         most=most,
+        least=least,
         costs=np.ones(analysis.n) if costs is None else np.array(costs),
     )
 
@@ -102,13 +112,13 @@ class Path:
         self._often: list[int] = []
         self._renewed = 0
         self._used = np.zeros(question.menu.sigma.size)
-        self._cost, self._count, self._precision, self._steps = 0.0, 0, 0.0, 0
+        self._cost, self._count, self._precision, self._steps, self._looks = 0.0, 0, 0.0, 0, 0
         self._bound, self._crowded = math.inf, False
         self._allowed: Mask = question.state.allowed()
 
     def go(self) -> Outcome:
         """Measure until the bound is small enough."""
-        eps, most = self._question.eps, self._question.most
+        eps, most, least = self._question.eps, self._question.most, self._question.least
         self._look()
         if self._bound > eps:
             self._first_looks()
@@ -116,15 +126,28 @@ class Path:
         while self._bound > eps and self._count < most:
             self._stride()
             distance = 0.5 * (self._bound / eps - 1.0) if math.isfinite(self._bound) else math.inf
-            if self._precision < precision_then * (1.0 + min(0.5, max(0.03, distance))):
+            grown = 1.0 + min(0.5, max(0.03, distance))
+            if self._precision < precision_then * grown and self._count < before[0] + LOOKED * self._count:
                 continue
             before, precision_then = (self._count, self._bound, self._cost), self._precision
             self._look()
         if self._bound > eps:
-            return Outcome(math.inf, math.inf, self._used, self._steps)
+            return Outcome(math.inf, math.inf, self._used, self._steps, self._looks)
         share = _crossing(before[1], self._bound, eps)
         count = math.ceil(before[0] + share * (self._count - before[0]))
-        return Outcome(count, before[2] + share * (self._cost - before[2]), self._used, self._steps)
+        cost = before[2] + share * (self._cost - before[2])
+        if count < least:
+            cost += (least - count) * self._usual_cost()
+            count = least
+        return Outcome(count, cost, self._used, self._steps, self._looks)
+
+    def _usual_cost(self) -> float:
+        """Of a measurement, on the average of this path; of any, if there were none."""
+        if self._count:
+            return self._cost / self._count
+        menu = self._question.menu
+        level = float(menu.cost.min() if menu.share is None else menu.share @ menu.cost)
+        return level * float(self._question.costs[self._allowed].mean())
 
     def _first_looks(self) -> None:
         """Without features, nothing can be said before every option was looked at once."""
@@ -207,6 +230,7 @@ class Path:
 
     def _look(self) -> None:
         """What the certificate would say now, and whom the study would ask for."""
+        self._looks += 1
         foreseen = self._foreseen()
         found = recommend(foreseen)
         self._bound = math.inf if found is None else found.bound
@@ -214,10 +238,12 @@ class Path:
         if found is not None and state.features is None:
             self._allowed = state.allowed() & found.candidates
             self._crowded = bool(self._allowed.sum() > CROWD)
-        if state.model.span is None and self._plus:
-            off = unit_of(foreseen) / self._chooser.unit
-            if not 1.0 / UNIT_OFF < off < UNIT_OFF:
-                self._begin_afresh(foreseen)
+        if not self._plus:
+            return
+        off = unit_of(foreseen) / self._chooser.unit
+        away = abs(foreseen.sums.centre - self._centre) / self._chooser.unit
+        if not 1.0 / UNIT_OFF < off < UNIT_OFF or (state.features is not None and away > ZERO_OFF):
+            self._begin_afresh(foreseen)
 
     def _begin_afresh(self, foreseen: Foreseen) -> None:
         """As the study does at every question."""

@@ -13,8 +13,11 @@ from noisewise.core.randomness import check_seed, generator
 from noisewise.study.analysis import Analysis
 from noisewise.study.beliefs import draw_worlds
 from noisewise.study.menus import Noise, Priced, by_cost, by_share
-from noisewise.study.paths import Menu, Outcome, Path, ask_ahead
-from noisewise.study.show import as_html, number
+from noisewise.study.needs import least_more
+from noisewise.study.paths import Menu, Outcome, Path, Question, ask_ahead
+from noisewise.study.scatter import LEAST_FREEDOM
+from noisewise.study.show import as_html, counted, number
+from noisewise.study.suggesting import some_allowed
 
 #: Worlds that are drawn, and how few will do when each takes long: all of nine lie in a band of 80 %.
 MOST_PATHS, LEAST_PATHS = 60, 9
@@ -23,6 +26,7 @@ MOST_PATHS, LEAST_PATHS = 60, 9
 WORK = 5000.0
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
+WITHHELD = "The certificate is withheld now"
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class Plan:
     forecasts: tuple[Forecast, ...]  # the first is the one asked for; of a menu the cheapest
     by_cost: bool
     notes: tuple[str, ...] = field(default=())
+    withheld: tuple[str, ...] = field(default=())  # why there is no certificate now, whatever the bound
 
     @property
     def median(self) -> float:
@@ -100,6 +105,9 @@ class Plan:
         """The plan in one sentence."""
         first = self.forecasts[0]
         until = f"Until the bound is at most {self.eps:g}"
+        if first.high == 0.0 and self.withheld:
+            reasons = "; ".join(self.withheld)
+            return f"{until}: it is small enough already, but the certificate is withheld: {reasons}."
         if first.high == 0.0:
             return f"{until}: nothing, it is there already."
         if self.by_cost:
@@ -117,7 +125,10 @@ class Plan:
                     f"{level.share:.0%} at {level.sigma:g}" for level in self.forecasts[0].levels
                 )
                 lines.append(f"Of the measurements: {used}.")
-        return "\n".join([*lines, *self.notes])
+        notes = self.notes
+        if self.high == 0.0:  # then the sentence says it
+            notes = tuple(note for note in notes if not note.startswith(WITHHELD))
+        return "\n".join([*lines, *notes])
 
     __repr__ = __str__
 
@@ -149,54 +160,58 @@ def make_plan(
     eps = _read_eps(analysis, eps)
     span = analysis.state.model.span if span is None else check_positive("span", span)
     count, most = check_count("paths", paths, least=2), check_count("most", most)
+    some_allowed(analysis.state)
     if noise is not None and menu is not None:
         raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")
     ways = by_cost(menu) if menu is not None else by_share(analysis, noise, compare)
+    least = least_more(analysis)
     rng = generator(check_seed(seed), "plan", 0)
     worlds = draw_worlds(analysis, count, rng, span)
     made = [
-        _forecast(analysis, name, levels, worlds, eps=eps, most=most, seed=seed, work=WORK / len(ways))
+        _forecast(ask_ahead(analysis, levels, eps, most, least), name, levels, worlds, seed, WORK / len(ways))
         for name, levels in ways
     ]
     if menu is not None:
         made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
-    notes = [
-        f"The certificate is withheld now ({reason}); the plan assumes that it fits." for reason in withheld
-    ]
+    reasons = tuple(dict.fromkeys([*withheld, *analysis.sigmas.waiting]))
     return Plan(
         eps=eps,
         confidence=analysis.specification.confidence,
         bound=bound,
         forecasts=tuple(made),
         by_cost=menu is not None,
-        notes=tuple(notes),
+        notes=tuple(_notes(analysis, reasons)),
+        withheld=reasons,
     )
 
 
-def _forecast(
-    analysis: Analysis,
-    name: str,
-    menu: Menu,
-    worlds: Floats,
-    *,
-    eps: float,
-    most: int,
-    seed: int,
-    work: float,
-) -> Forecast:
-    question = ask_ahead(analysis, menu, eps, most)
-    features = analysis.state.features
-    numbers = analysis.n * (1 if features is None else features.shape[1] + 1)
-    # A step of the rule takes a tenth of a millisecond and time for every number that it reads; a path looks
-    # at its certificate some twenty times.
-    step, looks = 0.2 + 8e-5 * numbers, 20 * (0.5 + 2e-4 * numbers)
+def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
+    """What stands between the bound and the certificate."""
+    seen = "what was measured so far shows" if analysis.columns.value.size else "there is none"
+    notes = []
+    for reason in withheld:
+        hope = seen if reason in analysis.sigmas.waiting else "that it fits"
+        notes.append(f"{WITHHELD} ({reason}); the plan assumes {hope}.")
+    for pool in analysis.sigmas.pools:
+        if (missing := LEAST_FREEDOM - pool.freedom) > 0:
+            more = counted(missing, "degree of freedom")
+            notes.append(f"The scatter of {pool.name} lacks {more}, which no measurement with se= brings.")
+    return notes
+
+
+def _forecast(question: Question, name: str, menu: Menu, worlds: Floats, seed: int, work: float) -> Forecast:
+    features = question.state.features
+    numbers = question.costs.size * (1 if features is None else features.shape[1] + 1)
+    # A step of the rule takes a tenth of a millisecond and time for every number it reads, as does a look
+    # at the certificate.
+    step, look = 0.2 + 8e-5 * numbers, 0.5 + 2e-4 * numbers
     outcomes: list[Outcome] = []
     spent = 0.0
     for place, world in enumerate(worlds):
         if place >= LEAST_PATHS and spent > work:
             break
         outcomes.append(Path(question, world, generator(seed, "plan", place + 1)).go())
-        spent += step * outcomes[-1].steps + looks
+        spent += step * outcomes[-1].steps + look * outcomes[-1].looks
     counts = np.sort([outcome.needed for outcome in outcomes])
     costs = np.sort([outcome.cost for outcome in outcomes])
     used = np.sum([outcome.used for outcome in outcomes], axis=0)

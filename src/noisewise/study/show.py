@@ -33,6 +33,12 @@ def counted(count: float, thing: str) -> str:
     return " ".join([shown, first if count == 1 else f"{first}s", *rest])
 
 
+def usual_measurements(count: float, digits: int = 3) -> str:
+    """1 usual measurement, 2.5 usual measurements."""
+    said = number(count, digits)
+    return f"{said} usual measurement{'' if said == '1' else 's'}"
+
+
 def ordinal(count: int) -> str:
     """1st, 2nd, 3rd, 4th, ..."""
     ending = "th" if count % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")

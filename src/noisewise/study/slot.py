@@ -7,6 +7,8 @@ measurement most reduces the variance of their difference, per cost:
 
 or, of the `TRIED` best by this, to the one that is expected to lower the bound most per cost, if one does.
 While there is no bound, it goes to the option that it teaches most about, ``log(1 + aᵀV⁻¹a/σ²)/cost``.
+Here σ is the slot's error bar with the study's extra scatter; standard errors are those of the fit, before
+and with a measurement that comes out as expected.
 """
 
 import math
@@ -23,7 +25,7 @@ from noisewise.study.analysis import Analysis
 from noisewise.study.certifying import Recommended, recommend
 from noisewise.study.choosing import Chooser
 from noisewise.study.foresight import Foreseen, reference_of, with_more
-from noisewise.study.show import number
+from noisewise.study.show import number, usual_measurements
 
 #: So many options are tried out.
 TRIED = 12
@@ -38,8 +40,8 @@ class Slot:
     cost: float | None
     usual: float | None  # as many measurements of the median noise so far carry the same precision
     information: float  # nats
-    se_before: float  # of the option's value; half the span if nothing is known
-    se_after: float
+    se_before: float | None  # of the option's estimate; None if there is none yet
+    se_after: float | None
     bound_before: float | None
     bound_after: float | None
     rival: str | None  # from whom it helps to tell the recommended option apart
@@ -57,10 +59,10 @@ class Slot:
                 f"It helps most to tell {self.recommended} from {self.rival}: the bound falls from "
                 f"{number(self.bound_before)} to {number(self.bound_after or 0.0)} if all comes as expected."
             )
-        worth = "" if self.usual is None else f"; worth {number(self.usual)} usual measurements"
-        lines.append(
-            f"{self.option} would be known to ±{number(self.se_after)}, now ±{number(self.se_before)}{worth}."
-        )
+        worth = "" if self.usual is None else f"; worth {usual_measurements(self.usual)}"
+        now = "not known yet" if self.se_before is None else f"now ±{number(self.se_before)}"
+        known = "" if self.se_after is None else f"would be known to ±{number(self.se_after)}, "
+        lines.append(f"{self.option} {known}{now if known else f'is {now}'}{worth}.")
         return "\n  ".join(lines)
 
     __repr__ = __str__
@@ -106,25 +108,26 @@ class _Filler:
     ) -> None:
         self._analysis, self._budget = analysis, budget
         self._chooser = Chooser(analysis, analysis.state.policy)
+        self._extra = analysis.sizes.extra_scatter
         self._usual = float(np.median(analysis.sigmas.estimated)) if analysis.columns.value.size else None
         costs = analysis.state.costs
         self._costs = None if costs is None else np.array(costs)
         self._now = analysis
         self._found = recommend(analysis)
         for option, sigma in under_way:
-            assumed = sigma if sigma is not None else self._usual
+            assumed = sigma if sigma is not None else self._usual_error_bar()
             if assumed is not None:
                 self._expect(option, assumed)
 
     def fill(self, sigma: float) -> Slot:
         state, chooser = self._analysis.state, self._chooser
-        unit = chooser.unit
+        noise = math.hypot(sigma, self._extra)
         allowed = self._affordable()
-        scores, rival = self._scores(sigma / unit, allowed)
+        scores, rival = self._scores(noise / chooser.unit, allowed)
         prices = np.ones(allowed.size) if self._costs is None else self._costs
         option = self._best(np.where(allowed, scores / prices, -np.inf), prices, sigma)
-        error = self._error(option)
-        before = self._found
+        error, before = self._error(option), self._found
+        width = float(chooser.model.squared_widths[option]) * chooser.unit**2
         if self._budget is not None and self._costs is not None:
             self._budget -= float(self._costs[option])
         self._expect(option, sigma)
@@ -132,24 +135,29 @@ class _Filler:
             sigma=sigma,
             option=state.ids[option],
             cost=None if self._costs is None else float(self._costs[option]),
-            usual=None if self._usual is None else (self._usual / sigma) ** 2,
-            information=math.log1p((error / sigma) ** 2),
+            usual=None if self._usual is None else (self._usual / noise) ** 2,
+            information=math.log1p(width / noise**2),
             se_before=error,
-            se_after=(error**-2.0 + sigma**-2.0) ** -0.5,
+            se_after=self._error(option),
             bound_before=_finite(before),
             bound_after=_finite(self._found),
             rival=None if rival is None else state.ids[rival],
             recommended=None if before is None else state.ids[before.option],
         )
 
-    def _error(self, option: int) -> float:
-        """The standard error of an option's value; before anything is known, that of the policy's prior."""
-        analysis, chooser = self._now, self._chooser
-        if analysis.columns.value.size and analysis.estimates.group[option] >= 0:
-            error = math.sqrt(float(analysis.estimates.variances()[option]))
-            if 0.0 < error < math.inf:
-                return error
-        return math.sqrt(float(chooser.model.squared_widths[option])) * chooser.unit
+    def _usual_error_bar(self) -> float | None:
+        """The one that has the usual noise, extra scatter added."""
+        if self._usual is None:
+            return None
+        return math.sqrt(max(self._usual**2 - self._extra**2, 1e-12 * self._usual**2))
+
+    def _error(self, option: int) -> float | None:
+        """The standard error of an option's estimate; None while there is none, but for a convention."""
+        fit = self._now.estimates
+        if not self._now.columns.value.size or fit.group[option] < 0:
+            return None
+        error = math.sqrt(float(fit.variances()[option]))
+        return error if 0.0 < error < math.inf else None
 
     def _best(self, scores: Floats, prices: Floats, sigma: float) -> int:
         """Of those with the best scores, the one that is expected to lower the bound most per cost."""
@@ -192,7 +200,7 @@ class _Filler:
 
     def _expect(self, option: int, sigma: float) -> None:
         """Take a measurement as if it had come out as expected."""
-        self._chooser.imagine(option, sigma)
+        self._chooser.imagine(option, math.hypot(sigma, self._extra))
         self._now = self._as_expected(option, sigma)
         self._found = recommend(self._now)
 

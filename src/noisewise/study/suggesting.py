@@ -1,5 +1,6 @@
 """Suggestions: what to measure next, for how long it is reserved, and why."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.choosing import Chooser
-from noisewise.study.show import number, ordinal
+from noisewise.study.show import number, ordinal, usual_measurements
+from noisewise.study.state import State
 
 
 def suggest(
@@ -26,8 +28,9 @@ def suggest(
     state = analysis.state
     chooser = Chooser(analysis, state.policy)
     under_way = state.open_jobs(now)
+    noise = _with_scatter(analysis, sigma)
     for job in under_way:
-        chooser.imagine(state.index[job.option], job.sigma)
+        chooser.imagine(state.index[job.option], _with_scatter(analysis, job.sigma))
     allowed = _worth_asking(analysis, certificate)
     reasons = Reasons(analysis, certificate)
     names = [job.option for job in under_way]
@@ -35,11 +38,11 @@ def suggest(
     for _ in range(n):
         asked = len(state.jobs) + len(suggested) + 1
         option = chooser.choose(
-            _first_results_first(allowed, reasons.looks, names, state.index), sigma, asked
+            _first_results_first(allowed, reasons.looks, names, state.index), noise, asked
         )
-        chooser.imagine(option, sigma)
+        chooser.imagine(option, noise)
         name = state.ids[option]
-        why = reasons.why(option, names.count(name), sigma, state.policy.name)
+        why = reasons.why(option, names.count(name), noise, state.policy.name)
         names.append(name)
         body = {"id": f"ask-{asked}", "option": name, "why": why, "expires": now + lease}
         suggested.append(
@@ -48,15 +51,26 @@ def suggest(
     return suggested
 
 
+def _with_scatter(analysis: Analysis, sigma: float | None) -> float | None:
+    """The noise of a measurement with this error bar."""
+    return None if sigma is None else math.hypot(sigma, analysis.sizes.extra_scatter)
+
+
+def some_allowed(state: State) -> Mask:
+    """Options that are not excluded, of which there must be one."""
+    allowed = state.allowed()
+    if not allowed.any():
+        raise ValueError("every option of this study is excluded: there is nothing to ask for.")
+    return allowed
+
+
 def _worth_asking(analysis: Analysis, certificate: Certificate) -> Mask:
     """Options that are not excluded; in the independent model, only those that may still be the best.
 
     An independent option teaches about itself, and in a block about the offset, which the others do as well.
     """
     state = analysis.state
-    allowed = state.allowed()
-    if not allowed.any():
-        raise ValueError("every option of this study is excluded: there is nothing to ask for.")
+    allowed = some_allowed(state)
     if state.features is None and certificate.candidates:
         worth = np.zeros(analysis.n, dtype=bool)
         worth[[state.index[name] for name in certificate.candidates]] = True
@@ -100,8 +114,7 @@ class Reasons:
         sigmas = self._analysis.sigmas.estimated
         if sigma is not None and sigmas.size:
             worth = (float(np.median(sigmas)) / sigma) ** 2
-            usual = number(worth, 2)
-            parts.append(f"this slot is worth {usual} usual measurement{'' if usual == '1' else 's'}")
+            parts.append(f"this slot is worth {usual_measurements(worth, 2)}")
         return f"{start}: {', '.join(part for part in parts if part)} ({policy})"
 
     def _standing(self, option: int) -> str:
