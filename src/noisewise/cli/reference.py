@@ -53,7 +53,8 @@ in use, or `null`) |
 | `noisewise.switch/1` | `study`, `model`, `deviation`, `extra_scatter` (the sizes in use), `was` (the model \
 before), `certificate` |
 | `noisewise.plan/1` | `study`, `sentence`, `eps`, `confidence`, `bound` (now), `by_cost`, \
-`forecasts` (see below; the first is the one asked for, of a menu the cheapest), `withheld` (why no certificate would be given now), `notes` |
+`forecasts` (see below; the first is the one asked for, of a menu the cheapest), \
+`withheld` (why no certificate would be given now), `notes` |
 | `noisewise.worth/1` | `study`, `sentence`, `information`, `precision`, `equivalent`, `looks`, \
 `measurements` (the ledger: see below), `groups` (with `--by`), `written` |
 | `noisewise.slot/1` | `study`, `slots`: see below |
@@ -93,7 +94,8 @@ is [JSON lines](storage.md) |
   `precision`, `precision_share`, `information` (nats), `share`, `bound_before`, `bound_after` (`null`: none,
   or not looked at); a group the sums, and `measurements`.
 - A slot has `sigma`, `option`, `cost`, `usual` (measurements of the median noise that are worth the same),
-  `information`, `se_before` and `se_after` (null while nothing is known), `bound_before`, `bound_after`, `rival`, `recommended`.
+  `information`, `se_before` and `se_after` (null while nothing is known),
+  `bound_before`, `bound_after`, `rival`, `recommended`.
 - A run has `policy`, `options`, `replications`, `simple_regret`, `standard_error`, `best_found`,
   `cumulative_regret`, `total_precision`, `regret_bound`, `covered`, `rounds`, `stopped_early`: means over the
   replications at the end; `best_found`, `covered` and `stopped_early` are shares. A run of `simulate`
