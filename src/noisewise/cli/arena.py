@@ -9,22 +9,27 @@ import typer
 from noisewise.cli.options import parse_named, split_list
 from noisewise.cli.output import console, number, print_json, progress
 
-#: Who plays if nobody is named; those that are not installed are left out.
-DEFAULT = [
+#: Who plays in a quick arena if nobody is named: the closest rivals, and few to compile.
+QUICK = [
     "vaee",
     "vage",
     "vagd",
-    "weighted_oful",
     "weighted_oful:noise=sub-gaussian",
     "linear_thompson",
     "lingape",
+    "top_two_thompson",
+]
+#: Who plays otherwise.
+DEFAULT = [
+    *QUICK,
+    "weighted_oful",
+    "precision_tracking",
     "lingame",
     "frank_wolfe_sampling",
     "rage",
     "h_rage",
     "peace",
     "od_linbai",
-    "top_two_thompson",
     "bayes_gap",
 ]
 QUICK_REPLICATIONS = 100
@@ -45,7 +50,9 @@ def arena(
         typer.Option(metavar="CELLS", help="Sets of cells: grid (default), special, all, soare-6, …"),
     ] = None,
     against: Annotated[str, typer.Option(help="The rule that all are compared with.")] = "vaee",
-    quick: Annotated[bool, typer.Option("--quick", help="100 runs a match, instead of 1000.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer rules, and 100 runs a match instead of 1000.")
+    ] = False,
     horizon: Annotated[int, typer.Option(help="Rounds per run.")] = 400,
     replications: Annotated[int | None, typer.Option(help="Runs per match; default: 1000.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
@@ -57,7 +64,7 @@ def arena(
     from noisewise.arena import cells_named, load_arena, run_arena, write_page
     from noisewise.core.checks import check_choice
 
-    entries = [_entry(text) for text in _chosen(policies)]
+    entries = [_entry(text) for text in _chosen(policies, QUICK if quick else DEFAULT)]
     check_choice("against", against, [entry.name for entry in entries])
     chosen = cells_named(split_list(cells or ["grid"]))
     runs = replications or (QUICK_REPLICATIONS if quick else 1000)
@@ -144,12 +151,8 @@ def _table(standings: Any, title: str) -> Any:
     return table
 
 
-def _chosen(policies: list[str] | None) -> list[str]:
-    from noisewise.policies import POLICIES
-
-    if policies is not None:
-        return split_list(policies)
-    return [text for text in DEFAULT if text.partition(":")[0] in POLICIES]
+def _chosen(policies: list[str] | None, usual: list[str]) -> list[str]:
+    return usual if policies is None else split_list(policies)
 
 
 def _entry(text: str) -> Any:
