@@ -120,7 +120,7 @@ def test_one_candidate_left_means_the_widest_action():
         policy.tell(action, value, 1e-3)
     assert policy.estimate().candidates.tolist() == [True, False]
     assert policy.ask() == 1
-    assert "Only 0 can still be the best" in policy.why(1)
+    assert "Nothing can still beat 0" in policy.why(1)
 
 
 def test_copies_of_the_leader_are_no_challengers():
