@@ -323,14 +323,14 @@ def squared_covariances(model: Model, rivals: NDArray[np.int64], action: int, we
     if isinstance(model, IndependentModel):
         return independent.squared_covariances(model, rivals, action, weights)
     own = model.columns[:, action].astype(np.float64)
-    steps = np.empty((own.size, rivals.size))
+    steps = np.empty((rivals.size, own.size))
     for j, rival in enumerate(rivals):
         half = solve_lower(model, model.columns[:, rival] - own)
-        steps[:, j] = np.sqrt(weights[j]) * solve_upper(model, half * model.reciprocals)
+        steps[j] = np.sqrt(weights[j]) * solve_upper(model, half * model.reciprocals)
     values = np.empty(model.means.size)
     for rows in row_blocks(values.size):
-        covariances = model.columns[:, rows].T @ steps
-        np.einsum("kj,kj->k", covariances, covariances, out=values[rows])
+        covariances = steps @ model.columns[:, rows]
+        np.einsum("jk,jk->k", covariances, covariances, out=values[rows])
     return values
 
 
