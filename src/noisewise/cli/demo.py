@@ -12,6 +12,7 @@ import typer
 
 from noisewise.cli.output import console, print_json
 from noisewise.cli.studies import WIDTH
+from noisewise.study.show import rounded_up
 
 EPS, CONFIDENCE = 3.0, 0.95
 #: The reference model's standard error is 0 by definition: nobody measures that well.
@@ -140,8 +141,9 @@ class Look(NamedTuple):
         """The live line."""
         if math.isinf(self.bound):
             return f"{self.measurements:>5} measurements: every model needs a first look ..."
+        bound = rounded_up(self.bound)
         return (
-            f"{self.measurements:>5} measurements: {option} is at most {self.bound:.1f} below the best; "
+            f"{self.measurements:>5} measurements: {option} is at most {bound} below the best; "
             f"{self.candidates} may be it  {sparkline([look.bound for look in course])}"
         )
 
@@ -203,9 +205,10 @@ def _story(
     lines = ["The bound, as measurements came in:"]
     for look in shown:
         bar = "█" * max(1, round(30 * look.bound / falling[0].bound))
-        lines.append(f"{look.measurements:>6}  {look.bound:>5.1f}  {bar}")
+        lines.append(f"{look.measurements:>6}  {rounded_up(look.bound):>5}  {bar}")
     lines += ["", *str(certificate).splitlines(), ""]
-    lines.append(f"In the published table it is {behind:.1f} below the best. {NULL_MODEL}")
+    really = f"it is {behind:.1f} below the best" if behind > 0.0 else "it is the best"
+    lines.append(f"In the published table {really}. {NULL_MODEL}")
     if uniform is not None:
         lines.append(
             f"It took {count} measurements. Measuring all {len(study.options)} models equally often until "
