@@ -213,6 +213,14 @@ def test_importing_loads_neither_numba_nor_scipy_nor_charts():
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
 
 
+def test_the_help_page_loads_no_data_frames_and_no_studies():
+    script = (
+        "import sys, noisewise.cli; "
+        "print([m for m in ('numba', 'scipy', 'altair', 'polars', 'noisewise.study') if m in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
 def test_a_live_policy_never_loads_the_compiler():
     script = (
         "import sys, numpy, noisewise as nw; p = nw.vaee(numpy.eye(3)); p.tell(p.ask(), 1.0, 0.1); "

@@ -12,7 +12,6 @@ import typer
 
 from noisewise.cli.output import console, print_json
 from noisewise.cli.studies import WIDTH
-from noisewise.study.show import rounded_up
 
 EPS, CONFIDENCE = 3.0, 0.95
 #: The reference model's standard error is 0 by definition: nobody measures that well.
@@ -141,6 +140,8 @@ class Look(NamedTuple):
         """The live line."""
         if math.isinf(self.bound):
             return f"{self.measurements:>5} measurements: every model needs a first look ..."
+        from noisewise.study.show import rounded_up
+
         bound = rounded_up(self.bound)
         return (
             f"{self.measurements:>5} measurements: {option} is at most {bound} below the best; "
@@ -198,6 +199,8 @@ def _story(
     name: str,
     chart: str | None,
 ) -> list[str]:
+    from noisewise.study.show import rounded_up
+
     count = study.n_measurements
     falling = [look for look in course if math.isfinite(look.bound)]
     shown = falling[:: max(1, len(falling) // 6)]
