@@ -84,10 +84,17 @@ def test_a_second_run_computes_nothing_and_writes_the_same(only_small, tmp_path)
     assert first.passed
     assert again.checks == first.checks
     assert files(tmp_path) == written
-    check_paper(out=tmp_path, full=True)
+    check_paper(out=tmp_path, full=True, jobs=1)
     assert sorted(CALLS) == [0, 1, 2, 3]
-    check_paper(out=tmp_path, seed=3)
+    check_paper(out=tmp_path, seed=3, jobs=1)
     assert sorted(CALLS) == [0, 1, 2, 3, 4]  # 3 was there
+
+
+def test_any_number_of_processes_writes_the_same(only_small, tmp_path):
+    for jobs in (1, 2):
+        check_paper(out=tmp_path / str(jobs), jobs=jobs)
+    assert CALLS == [0, 1]  # here; the other two elsewhere
+    assert files(tmp_path / "1") == files(tmp_path / "2")
 
 
 def test_what_was_stopped_is_resumed(only_small, tmp_path, monkeypatch):

@@ -1,13 +1,10 @@
 """Playing all matches over processes; what is finished stays, and is not played again."""
 
 import json
-import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from noisewise.arena.cells import Cell
 from noisewise.arena.match import Entry, Fixture, play, read_match, save_match
@@ -15,6 +12,7 @@ from noisewise.arena.results import INDEX, Arena, load_arena
 from noisewise.core.checks import check_count
 from noisewise.core.files import written_whole
 from noisewise.core.randomness import check_seed
+from noisewise.simulation.spreading import spread
 
 #: Called with the number of finished matches, of all matches, and the match that was finished last.
 Progress = Callable[[int, int, str], None]
@@ -65,53 +63,16 @@ def run_arena(
         for fixture, key in zip(fixtures, keys, strict=True)
         if read_match(target / f"{key}.npz") is None
     ]
-    _play_all(waiting, at_once, len(fixtures), progress)
+    done = len(fixtures) - len(waiting)
+    for fixture, _ in spread(_play_and_save, waiting, at_once, lambda match: match[0].entry.rule):
+        done += 1
+        if progress is not None:
+            progress(done, len(fixtures), f"{fixture.entry.name} in {fixture.cell.name}")
     return load_arena(target)
 
 
-def _play_all(
-    waiting: list[tuple[Fixture, Path]], at_once: int, total: int, progress: Progress | None
-) -> None:
-    done = total - len(waiting)
-    for batch in _first_of_each_rule(waiting):
-        for fixture in _played(batch, at_once):
-            done += 1
-            if progress is not None:
-                progress(done, total, f"{fixture.entry.name} in {fixture.cell.name}")
-
-
-def _first_of_each_rule(waiting: list[tuple[Fixture, Path]]) -> list[list[tuple[Fixture, Path]]]:
-    """One match per rule first: it compiles the rule, and all others find it on the disk."""
-    first: dict[str, tuple[Fixture, Path]] = {}
-    for item in waiting:
-        first.setdefault(item[0].entry.rule, item)
-    begun = {id(item) for item in first.values()}
-    return [list(first.values()), [item for item in waiting if id(item) not in begun]]
-
-
-def _played(batch: list[tuple[Fixture, Path]], at_once: int) -> Any:
-    """Play a batch; each match is written as soon as it is over."""
-    if at_once == 1 or len(batch) <= 1:
-        for fixture, path in batch:
-            _play_and_save(fixture, path)
-            yield fixture
-        return
-    # A fresh interpreter each: threads of BLAS do not survive a fork.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(at_once, len(batch)), mp_context=context) as pool:
-        running = {pool.submit(_play_and_save, *item): item[0] for item in batch}
-        try:
-            while running:
-                finished, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    future.result()
-                    yield running.pop(future)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _play_and_save(fixture: Fixture, path: Path) -> None:
+def _play_and_save(match: tuple[Fixture, Path]) -> None:
+    fixture, path = match
     save_match(play(fixture), path)
 
 

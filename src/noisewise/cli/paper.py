@@ -19,7 +19,7 @@ def paper(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="Most replications, or a few minutes' worth.")
     ] = False,
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: one per processor.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; default: one per processor.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the report; what is there is used again.")] = Path(
         "paper"
     ),

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.kernels import compiled_body, kernel
+from noisewise.core.kernels import kernel
 from noisewise.core.model import NOBODY, SAFEST, Floats, Model, contrast_widths, covariance_with
 from noisewise.core.rows import row_blocks, workspace
 
@@ -141,7 +141,6 @@ def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> 
     return max(0.0, float(np.max(upper, where=candidates, initial=-np.inf)))
 
 
-@compiled_body(inline=False)
 def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -> int:
     """The candidate with the smallest regret bound; ``action`` unless another's is smaller.
 

@@ -43,7 +43,7 @@ def check_paper(
         names: Sections by name, or ``"all"``.
         full: The long run: more replications, and larger horizons.
         out: The folder for report, figures and numbers. What is computed is kept there, too, and used again.
-        jobs: Threads; default: one per processor. The report does not depend on it.
+        jobs: Processes; default: one per processor. The report does not depend on it.
         seed: Of everything random.
         progress: Called with (finished, all) pieces of work.
     """

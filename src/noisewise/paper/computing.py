@@ -1,4 +1,4 @@
-"""Computing cells over threads; each is kept in a file when it is done, and never computed again."""
+"""Computing cells over processes; each is kept in a file when it is done, and never computed again."""
 
 import functools
 import hashlib
@@ -6,12 +6,12 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from noisewise.core.files import written_whole
 from noisewise.paper.measuring import runs
 from noisewise.paper.parts import Cell, Outcome
+from noisewise.simulation.spreading import spread
 
 #: The rooms that a result depends on; the words and charts around it may change without computing it again.
 ROOMS = ("core", "actions", "design", "world", "policies", "simulation", "theory")
@@ -35,34 +35,32 @@ def compute(
         if name not in outcomes:
             waiting.setdefault(file, []).append(name)
 
-    def work(file: Path, names: list[str]) -> None:
-        outcome = _computed(cells[names[0]], file)
-        outcomes.update(dict.fromkeys(names, outcome))
+    done = len(outcomes)
 
     def report() -> None:
         if progress is not None:
-            progress(len(outcomes), len(cells))
+            progress(done, len(cells))
 
     report()
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        running: set[Future[None]] = {pool.submit(work, *piece) for piece in waiting.items()}
-        while running:
-            # A time limit lets Ctrl-C through to this thread.
-            done, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
-            for future in done:
-                future.result()
-            report()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    pieces = [(cells[names[0]], file) for file, names in waiting.items()]
+    for _, file in spread(_compute_and_keep, pieces, jobs, _code_of):
+        done += len(waiting[file])
+        report()
+    for file, names in waiting.items():
+        outcomes.update(dict.fromkeys(names, json.loads(file.read_text())))
     return {name: outcomes[name] for name in cells}
 
 
-def _computed(cell: Cell, file: Path) -> Outcome:
-    outcome = cell.function(**cell.arguments)
+def _code_of(piece: tuple[Cell, Path]) -> str:
+    """Cells with the same rule run the same machine code."""
+    cell, _ = piece
+    return str(cell.rule or cell.arguments.get("rule", cell.function.__name__))
+
+
+def _compute_and_keep(piece: tuple[Cell, Path]) -> None:
+    cell, file = piece
     with written_whole(file) as draft:
-        draft.write_text(json.dumps(outcome, allow_nan=False))
-    return outcome
+        draft.write_text(json.dumps(cell.function(**cell.arguments), allow_nan=False))
 
 
 def _read(file: Path) -> Outcome | None:

@@ -29,6 +29,8 @@ class Cell:
 
     function: Callable[..., Outcome]
     arguments: dict[str, Any]
+    rule: str | None = None
+    """The rule that it simulates, where the arguments do not say it."""
 
 
 class Prose(NamedTuple):

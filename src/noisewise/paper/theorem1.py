@@ -64,6 +64,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
                         "replications": plan.pick(60, 700),
                         "seed": plan.seed,
                     },
+                    rule="vaee",
                 )
     for horizon in CURVE_HORIZONS:
         made[f"curve/{horizon}"] = Cell(
@@ -78,6 +79,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
                 "replications": plan.pick(20, 100),
                 "seed": plan.seed,
             },
+            rule="vaee",
         )
     for label, (rule, options) in SOARE_RULES.items():
         made[f"soare/{label}"] = Cell(

@@ -47,6 +47,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
                     "replications": plan.pick(60, 500),
                     "seed": plan.seed,
                 },
+                rule="vagd",
             )
     for horizon in CURVE_HORIZONS:
         made[f"curve/{horizon}"] = Cell(
@@ -60,6 +61,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
                 "replications": plan.pick(60, 400),
                 "seed": plan.seed,
             },
+            rule="vagd",
         )
     for bias in BIASES:
         made[f"ridge/{bias:g}"] = Cell(ridge_bias, {"bias": bias, "runs": 20_000, "seed": plan.seed})

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from noisewise.core.checks import check_choice
 from noisewise.core.kernels import compiled_body
 from noisewise.core.model import Model
-from noisewise.core.selection import Mask, first_largest, smallest_bound
+from noisewise.core.selection import Mask, smallest_bound
 
 #: By name; each works for every rule.
 RECOMMENDATIONS = ("best", "smallest-bound", "last", "most-played", "uniform-played")
@@ -52,10 +52,16 @@ def recommended(
     if advice.kind == LAST:
         action = int(pulled[-1])
         return action if candidates[action] else best
+    # Loops, because `np.bincount` and its like take seconds to compile.
     played = advice.played
-    played += np.bincount(pulled[advice.counted[0] :], minlength=played.size)
+    for t in range(advice.counted[0], pulled.size):
+        played[pulled[t]] += 1
     advice.counted[0] = pulled.size
     if advice.kind == MOST_PLAYED:
-        action = first_largest(played.astype(np.float64), np.ones(played.size, np.bool_))
+        action = int(np.argmax(played))
         return action if candidates[action] else best
-    return int(np.searchsorted(np.cumsum(played), advice.chance * pulled.size, side="right"))
+    action, reached = 0, played[0]
+    while reached <= advice.chance * pulled.size:
+        action += 1
+        reached += played[action]
+    return action

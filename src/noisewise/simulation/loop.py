@@ -12,7 +12,7 @@ from noisewise.core.model import Floats, distance_to
 from noisewise.core.selection import Mask
 from noisewise.policies.recommendation import BEST, Advice, recommended
 from noisewise.policies.rule import Rule
-from noisewise.simulation.stopping import GAP, NEVER, Stop, should_stop
+from noisewise.simulation.stopping import GAP, NEVER, Stop, has_won
 
 
 class Truth(NamedTuple):
@@ -83,7 +83,9 @@ def make_loop(rule: Rule) -> Loop:
             if not measured and not wants_plan(params, state):
                 if opening.size > 0 and opening[t] != turn:
                     turn = opening[t]
-                    allowed[:] = truth.masks[turn]
+                    # One by one: Numba takes seconds to compile the message of a copy that does not fit.
+                    for k in range(allowed.size):
+                        allowed[k] = truth.masks[turn, k]
                     top = truth.tops[turn]
                 before = sigmas[t] if truth.announced else math.nan
                 action = choose(params, state, allowed, before, draws[t])
@@ -109,21 +111,27 @@ def make_loop(rule: Rule) -> Loop:
                 advised = recommended(
                     record.advice, pulled[: t + 1], advised, state.model, candidates, radius
                 )
-            certified = due or stop.kind == GAP
-            bound = bound_now(params, state, candidates, advised, radius) if certified else trivial
-            stopped = stop.kind != NEVER and should_stop(stop, state.model, advised, radius, precision, bound)
-            if stopped and not certified:
-                bound = bound_now(params, state, candidates, advised, radius)
+            stopped = (
+                stop.kind != NEVER
+                and stop.kind != GAP
+                and has_won(stop, state.model, advised, radius, precision)
+            )
+            if not due and not stopped and stop.kind != GAP:
+                continue
+            bound = min(bound_now(params, state, candidates, advised, radius), trivial)
+            stopped = stopped or (stop.kind == GAP and bound <= stop.eps)
             if due or stopped:
                 # After a stop nothing changes any more: the later checkpoints see the same.
-                last = record.checkpoints.size if stopped else checkpoint + 1
-                record.advised[checkpoint:last] = advised
-                record.simple_regret[checkpoint:last] = best - truth.means[advised]
-                record.cumulative_regret[checkpoint:last] = cumulative
-                record.total_precision[checkpoint:last] = precision
-                record.radius[checkpoint:last] = radius
-                record.distance[checkpoint:last] = distance_to(state.model, truth.theta)
-                record.bound[checkpoint:last] = min(bound, trivial)
+                last = checkpoints.size if stopped else checkpoint + 1
+                distance = distance_to(state.model, truth.theta)
+                for c in range(checkpoint, last):
+                    record.advised[c] = advised
+                    record.simple_regret[c] = best - means[advised]
+                    record.cumulative_regret[c] = cumulative
+                    record.total_precision[c] = precision
+                    record.radius[c] = radius
+                    record.distance[c] = distance
+                    record.bound[c] = bound
                 checkpoint = last
             if stopped:
                 record.pulled[t + 1 :] = -1

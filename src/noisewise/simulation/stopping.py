@@ -51,10 +51,8 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
 
 
 @kernel
-def should_stop(stop: Stop, model: Model, action: int, radius: float, precision: float, bound: float) -> bool:
-    """Whether to stop now and recommend ``action``, whose certified regret is at most ``bound``."""
-    if stop.kind == GAP:
-        return bound <= stop.eps
+def has_won(stop: Stop, model: Model, action: int, radius: float, precision: float) -> bool:
+    """Whether the likelihood ratio says to stop now and recommend ``action``."""
     if stop.kind == GLR:
         threshold = radius * radius / 2.0
     elif stop.kind == LOG_LOG:

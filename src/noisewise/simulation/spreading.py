@@ -1,0 +1,56 @@
+"""Spreading pieces of work over processes, such that every rule is compiled once, and rules side by side."""
+
+import multiprocessing
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import TypeVar
+
+Piece = TypeVar("Piece")
+
+
+def spread(
+    work: Callable[[Piece], None],
+    pieces: Iterable[Piece],
+    at_once: int,
+    code_of: Callable[[Piece], Hashable],
+) -> Iterator[Piece]:
+    """Do every piece and yield it when it is done.
+
+    Threads would not do: Numba compiles one function at a time in each process.
+
+    Args:
+        work: A function that another process can import; it keeps what it found in a file.
+        pieces: Things that can be pickled.
+        at_once: How many processes.
+        code_of: What a piece compiles, if that is not on the disk yet: the first piece with each such code
+            goes first, and the others wait for it.
+    """
+    waiting: defaultdict[Hashable, list[Piece]] = defaultdict(list)
+    for piece in pieces:
+        waiting[code_of(piece)].append(piece)
+    count = sum(map(len, waiting.values()))
+    if at_once == 1 or count <= 1:
+        for same in waiting.values():
+            for piece in same:
+                work(piece)
+                yield piece
+        return
+    # A fresh interpreter each: threads of BLAS do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(at_once, count), mp_context=context) as pool:
+        first = [same.pop(0) for same in waiting.values()]
+        running: dict[Future[None], Piece] = {pool.submit(work, piece): piece for piece in first}
+        try:
+            while running:
+                # A time limit lets Ctrl-C through to this thread.
+                finished, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+                    piece = running.pop(future)
+                    for follower in waiting.pop(code_of(piece), []):
+                        running[pool.submit(work, follower)] = follower
+                    yield piece
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
