@@ -182,3 +182,16 @@ def test_arm_driven_noise_multiplies_the_rounds_sigma():
 def test_bad_worlds_are_refused_in_one_sentence(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("schedule", [nw.schedules.flat, "flat", nw.schedules.named("flat", dim=4)])
+def test_the_flat_schedule_is_told_the_dimension(schedule):
+    env = nw.instances.soare(4).environment(schedule)
+    np.testing.assert_array_equal(env.world(3, 0, 0).sigma, [0.5, 0.5, 0.5])
+
+
+def test_a_schedule_may_be_named():
+    env, same = (nw.instances.soare(4).environment(s) for s in ("rare-quiet", nw.schedules.rare_quiet))
+    np.testing.assert_array_equal(env.world(50, 0, 0).sigma, same.world(50, 0, 0).sigma)
+    with pytest.raises(ValueError, match=r"`schedule` must be one of .*; got 'loud'"):
+        nw.instances.soare(4).environment("loud")

@@ -76,7 +76,8 @@ class ActionSet:
 
     def label(self, action: int) -> str:
         """The name of an action."""
-        return str(action) if self.labels is None else self.labels[action]
+        row = self.index(action)
+        return str(row) if self.labels is None else self.labels[row]
 
     def index(self, action: Any) -> int:
         """The row of an action given by its row number or its label."""

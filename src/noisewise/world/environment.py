@@ -15,7 +15,8 @@ from noisewise.world.action_noise import ActionNoise, NamedActionNoise
 from noisewise.world.instances import Instance, on_set, shuffled
 from noisewise.world.noise import NamedLaw
 from noisewise.world.noise import named as named_law
-from noisewise.world.schedules import NAMES, NamedSchedule, Schedule
+from noisewise.world.schedules import NAMES, NamedSchedule, Schedule, flat
+from noisewise.world.schedules import named as named_schedule
 
 NO_MASKS = np.empty((0, 0), dtype=np.bool_)
 NO_TURNS = np.empty(0, dtype=np.int64)
@@ -50,7 +51,8 @@ class Environment:
     Args:
         actions: The action set (or an array of vectors, or a set such as `noisewise.Ball`).
         theta: The true parameter, ``(dim,)``.
-        schedule: The sigmas of the rounds: an array, or a function (horizon, rng) -> array.
+        schedule: The sigmas of the rounds: an array, a function (horizon, rng) -> array, or the name of one
+            of `noisewise.schedules`.
         noise: A law of unit variance, by name or as ``nw.noise.named(name, **options)``: "gaussian",
             "rademacher", "uniform", "laplace", "student-t", "pareto", "lognormal", "contaminated".
         announced: Whether a policy is told a round's sigma before it chooses.
@@ -63,7 +65,7 @@ class Environment:
         self,
         actions: ActionSet | OracleSet | ArrayLike,
         theta: ArrayLike,
-        schedule: ArrayLike | Schedule,
+        schedule: ArrayLike | Schedule | str,
         noise: str | NamedLaw = "gaussian",
         announced: bool = False,
         *,
@@ -92,7 +94,7 @@ class Environment:
     def of(
         cls,
         instance: Instance,
-        schedule: ArrayLike | Schedule | None,
+        schedule: ArrayLike | Schedule | str | None,
         noise: str | NamedLaw = "gaussian",
         announced: bool = False,
         *,
@@ -109,14 +111,14 @@ class Environment:
     def _prepare(
         self,
         instance: Instance,
-        schedule: ArrayLike | Schedule,
+        schedule: ArrayLike | Schedule | str,
         noise: str | NamedLaw,
         announced: bool,
         action_sigma: ArrayLike | ActionNoise | None,
     ) -> None:
         self.instance = instance
         self.actions: Any = instance.actions if self._fixed is None else self._fixed
-        self.schedule = schedule if callable(schedule) else _checked_sigmas("schedule", schedule)
+        self.schedule = _known_schedule(schedule, self.actions.dim)
         self._law = noise if isinstance(noise, NamedLaw) else named_law(noise)
         self.noise = str(self._law)
         self.announced = bool(announced)
@@ -242,6 +244,15 @@ class Environment:
 
     def __repr__(self) -> str:
         return f"Environment({self.instance.name}, {self.actions!r}, noise={self.noise!r})"
+
+
+def _known_schedule(schedule: ArrayLike | Schedule | str, dim: int) -> Floats | Schedule:
+    """A schedule by name, as a function, or as its sigmas; the flat one is told the dimension."""
+    given: Any = schedule
+    name = "flat" if given is flat else given
+    if isinstance(name, str):
+        return named_schedule(name, **({"dim": dim} if name == "flat" else {}))
+    return schedule if callable(schedule) else _checked_sigmas("schedule", schedule)
 
 
 def describe_schedule(schedule: Floats | Schedule) -> dict[str, Any]:
