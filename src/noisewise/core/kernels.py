@@ -15,7 +15,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Reordering sums and fusing multiply-adds is safe for us; assuming the absence of NaN is not.
 REORDERED = frozenset({"reassoc", "contract"})
 #: Where the compiled bodies live: apart, because a live policy never loads them.
-KERNEL_BODIES = ("noisewise.core.loops", "noisewise.core.robust_loops", "noisewise.actions.gray_loops")
+KERNEL_BODIES = (
+    "noisewise.core.loops",
+    "noisewise.core.race_loops",
+    "noisewise.core.robust_loops",
+    "noisewise.actions.gray_loops",
+)
 
 
 class _Kernel(NamedTuple):
