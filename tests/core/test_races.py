@@ -86,20 +86,15 @@ def test_the_closest_rivals_are_the_textbooks(seed, reach, bounding):
         rivals, found = closest_rivals(model, what, candidates, leader, reach, 4)
         assert rivals.tolist() == wanted
         assert_allclose(found, slacks, rtol=1e-9)
-    register_kernels()
-    if model.columns.dtype == float:
-        rivals, found = COMPILED["rivals"](model, known, candidates, leader, reach, 4)
-        assert rivals.tolist() == wanted
-        assert_allclose(found, slacks, rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_most_settling_is_the_textbooks(seed, bounding):
+def settling_problem(seed):
+    """What `most_settling` is asked, and what it has to answer."""
     model, known, candidates, leader, rng = problem(seed)
     n = model.means.size
     rivals, _ = closest_rivals(model, known, candidates, leader, 2.0, int(rng.integers(1, 5)))
     if not rivals.size:
-        return
+        rivals = np.array([(leader + 1) % n])
     weights = np.sort(rng.uniform(0.05, 1.0, rivals.size))[::-1].copy()
     allowed = rng.random(n) < rng.choice([1.0, 0.5])
     allowed[rng.integers(n)] = True
@@ -108,11 +103,29 @@ def test_the_most_settling_is_the_textbooks(seed, bounding):
     noise = foreseen.variance * (relative if relative.size else 1.0)
     gains = squared_covariances(model, rivals, leader, weights) / (noise + model.squared_widths)
     wanted = first_of(gains, np.flatnonzero(allowed))
-    arguments = model, rivals, leader, weights, foreseen, allowed, float(np.abs(model.columns).max() * 8)
-    assert most_settling(*arguments) == wanted
+    longest = float(np.linalg.norm(model.columns, axis=0).max())
+    answer = wanted if gains[wanted] > 0.0 else -1
+    return (model, rivals, leader, weights, foreseen, allowed, longest), answer
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_most_settling_is_the_textbooks(seed, bounding):
+    question, answer = settling_problem(seed)
+    assert most_settling(*question) == answer
+
+
+def test_loops_and_arrays_find_the_same(bounding):
     register_kernels()
-    if model.columns.dtype == float:
-        assert COMPILED["settling"](*arguments) == wanted
+    for seed in SEEDS:
+        question, answer = settling_problem(seed)
+        if question[0].columns.dtype == float:
+            assert COMPILED["settling"](*question) == answer
+            model, known, candidates, leader, _ = problem(seed)
+            for reach in (3.0, 0.01):
+                wanted = textbook_rivals(model, candidates, leader, reach, 4)
+                found = COMPILED["rivals"](model, known, candidates, leader, reach, 4)
+                assert found[0].tolist() == wanted[0]
+                assert_allclose(found[1], wanted[1], rtol=1e-9)
 
 
 def test_nobody_settles_what_nobody_touches(bounding):
