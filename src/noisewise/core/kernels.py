@@ -18,6 +18,7 @@ REORDERED = frozenset({"reassoc", "contract"})
 KERNEL_BODIES = (
     "noisewise.core.loops",
     "noisewise.core.selection_loops",
+    "noisewise.core.race_loops",
     "noisewise.core.robust_loops",
     "noisewise.actions.gray_loops",
 )

@@ -17,6 +17,7 @@ option; the verbs below hand over to its own, and rules do not notice.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -129,10 +130,20 @@ def copy_model(model: Model) -> Model:
     return Model(model.columns, *copies)
 
 
+#: Is told what a measurement does: ``s = V⁻¹a/√(σ² + ‖a‖²)``, and for a block of rows the ``<s, a_k>`` and an
+#: array to work in. V⁻¹ falls by s·sᵀ.
+Watch = Callable[[Floats, slice, Floats, Floats], None]
+
+
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
     if isinstance(model, IndependentModel):
         return independent.fold(model, action, reward, sigma)
+    return fold_watched(model, action, reward, sigma, None)
+
+
+def fold_watched(model: Model, action: int, reward: float, sigma: float, watch: Watch | None) -> None:
+    """The same for who keeps something that V⁻¹ changes."""
     dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(model, vector)
@@ -158,6 +169,8 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
         squared_widths = model.squared_widths[rows]
         np.multiply(products, products, out=lost)
         squared_widths -= lost
+        if watch is not None:
+            watch(step, rows, products, lost)
         products *= gain
         model.means[rows] += products
         worn = squared_widths < model.floors[rows]
@@ -185,6 +198,11 @@ def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
         np.dot(direction, block, out=out)
     else:
         np.dot(direction, block.astype(np.float64), out=out)
+
+
+def rows_of(model: Model, rows: NDArray[np.int64]) -> Floats:
+    """The vectors of some actions, a row for each, in float64."""
+    return model.columns.T[rows].astype(np.float64, copy=False)
 
 
 def solve_lower(model: Factored, vector: Floats) -> Floats:
@@ -236,7 +254,7 @@ def refresh(model: Model, stale: NDArray[np.intp], *, means_too: bool = False) -
     def recompute(rows: slice) -> None:
         for start in range(rows.start, rows.stop, SOLVED_TOGETHER):
             batch = stale[start : min(start + SOLVED_TOGETHER, rows.stop)]
-            vectors = model.columns.T[batch].astype(np.float64, copy=False)
+            vectors = rows_of(model, batch)
             if means_too:
                 model.means[batch] = vectors @ model.centre
             halves = solve_many(1.0, upper, vectors.T, trans_a=1, diag=1, overwrite_b=1).T
@@ -277,7 +295,7 @@ def _predict(model: Model, done: NDArray[np.intp]) -> None:
             project(model, model.centre, rows, model.means[rows])
         elif last - first < rows.stop - rows.start:
             others = np.delete(np.arange(rows.start, rows.stop), done[first:last] - rows.start)
-            model.means[others] = model.columns.T[others].astype(np.float64, copy=False) @ model.centre
+            model.means[others] = rows_of(model, others) @ model.centre
 
     map_rows(predict, model.means.size)
 
@@ -308,10 +326,18 @@ def squared_norm(model: Model) -> float:
 
 def covariance_with(model: Model, action: int) -> Floats:
     """The covariances ``aᵀV⁻¹a_k`` of one action with all actions, (n,)."""
+    covariances = np.empty(model.means.size)
+    covariances_into(covariances, model, action)
+    return covariances
+
+
+def covariances_into(out: Floats, model: Model, action: int) -> None:
+    """The same into an array that is there already: a new one may cost as much as half the arithmetic."""
     if isinstance(model, IndependentModel):
-        return independent.covariance_with(model, action)
+        out[:] = independent.covariance_with(model, action)
+        return
     half = solve_lower(model, model.columns[:, action].astype(np.float64))
-    return projections(model, solve_upper(model, half * model.reciprocals))
+    _project_all(model, solve_upper(model, half * model.reciprocals), out)
 
 
 def squared_covariances(model: Model, rivals: NDArray[np.int64], action: int, weights: Floats) -> Floats:
@@ -345,9 +371,12 @@ def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
 def projections(model: Model, direction: Floats) -> Floats:
     """``<direction, a_k>`` for all actions, (n,)."""
     values = np.empty(model.means.size)
-    for rows in row_blocks(values.size):
-        project(model, direction, rows, values[rows])
+    _project_all(model, direction, values)
     return values
+
+
+def _project_all(model: Model, direction: Floats, out: Floats) -> None:
+    map_rows(lambda rows: project(model, direction, rows, out[rows]), out.size)
 
 
 #: Differences of near-duplicates cancel to rounding error: this share of the terms bounds it from above.
@@ -356,10 +385,18 @@ CANCELLED = 1e-12
 
 def contrast_widths(model: Model, action: int) -> Floats:
     """The widths ``‖a_k - a‖`` of the differences between all actions and one, (n,)."""
-    terms = model.squared_widths + model.squared_widths[action]
-    squared = np.maximum(terms - 2.0 * covariance_with(model, action), CANCELLED * terms)
-    squared[action] = 0.0
-    return np.asarray(np.sqrt(squared))
+    widths, own = covariance_with(model, action), float(model.squared_widths[action])
+    for rows in row_blocks(widths.size):
+        terms, _ = workspace(rows)
+        squared = widths[rows]
+        np.add(model.squared_widths[rows], own, out=terms)
+        squared *= -2.0
+        squared += terms
+        terms *= CANCELLED
+        np.maximum(squared, terms, out=squared)
+        np.sqrt(squared, out=squared)
+    widths[action] = 0.0
+    return widths
 
 
 def distance_to(model: Model, parameter: Floats) -> float:

@@ -12,7 +12,7 @@ from noisewise.actions import ActionSet, OracleSet, set_from
 from noisewise.core.files import written_whole
 
 #: Raised whenever the layout of the file or of any state changes.
-FORMAT = 2
+FORMAT = 3
 #: Arrays that never change and need no copy.
 SHARED = "columns"
 

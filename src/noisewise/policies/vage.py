@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.checks import check_positive, check_probability
-from noisewise.core.kernels import compiled_body, kernel
+from noisewise.core.kernels import kernel
 from noisewise.core.model import (
-    CANCELLED,
     Floats,
     Model,
     contrast_widths,
@@ -26,9 +25,24 @@ from noisewise.core.model import (
     new_model,
     squared_covariances,
 )
+from noisewise.core.races import (
+    KnownWidths,
+    closest_rivals,
+    fold_in_races,
+    follow,
+    nothing_known,
+)
 from noisewise.core.selection import TIE, Mask, drop_ruled_out, first_largest, widest
+from noisewise.core.settling import Foreseen, most_settling
 from noisewise.policies.least_squares import Setting, make_setting, present_radius
-from noisewise.policies.noise_history import NoiseHistory, average_variance, new_history, observe, observe_all
+from noisewise.policies.noise_history import (
+    DIFFER,
+    NoiseHistory,
+    average_variance,
+    new_history,
+    observe,
+    observe_all,
+)
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
 from noisewise.policies.rule import Rule
@@ -62,6 +76,7 @@ class State(NamedTuple):
     candidates: Mask  # (n,)
     ledgers: Floats  # (5,): what the names above say
     noise: NoiseHistory
+    known: KnownWidths  # so that most rounds need not look at all actions to find the races
 
 
 def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
@@ -75,7 +90,7 @@ def init(params: Params) -> State:
     """Nothing measured: all actions are candidates, the ledgers are empty."""
     model = new_model(params.setting.columns, params.setting.ridge)
     n = model.means.size
-    return State(model, np.ones(n, np.bool_), np.zeros(5), new_history(n))
+    return State(model, np.ones(n, np.bool_), np.zeros(5), new_history(n), nothing_known(model))
 
 
 @kernel
@@ -84,9 +99,9 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     if not is_due(params, state):
         leader, challengers, weights = closest_races(params, state)
         if challengers.size > 0:
-            gains = variance_reductions(state, leader, challengers, weights, sigma)
-            action = first_largest(gains, allowed)
-            if gains[action] > 0.0:
+            noise, longest = foresee(state, sigma), params.setting.radius.max_norm
+            action = most_settling(state.model, challengers, leader, weights, noise, allowed, longest)
+            if action >= 0:
                 return action
     return widest(state.model, allowed)
 
@@ -112,42 +127,28 @@ def share_of_precision(params: Params, state: State) -> float:
     return max(params.share, min(ROUGH_SHARE, rough))
 
 
-@compiled_body(inline=False)
+@kernel
 def closest_races(params: Params, state: State) -> tuple[int, NDArray[np.int64], Floats]:
     """The best mean among the candidates, who may be furthest above it, and what each race counts.
 
-    Weights fall with what a race is behind the closest, ``e^(-behind/(BEHIND·reach·width))``.
+    Weights fall with what a race is behind the closest, ``e^(-behind/(BEHIND·slack))``.
     """
-    model = state.model
-    leader = first_largest(model.means, state.candidates)
-    widths = contrast_widths(model, leader)
-    # A copy of the leader is as good as it: their difference is rounding, and no race.
-    terms = model.squared_widths + model.squared_widths[leader]
-    rivals = state.candidates & (widths * widths > 2.0 * CANCELLED * terms)
-    rivals[leader] = False
-    leads = model.means[leader] - model.means
-    # At least as many widths as the closest is away: once all are beaten by the usual reach, who is beaten
-    # least surely is next, or small leads would be settled for ever.
-    closest = (np.where(rivals, leads, np.inf) / np.where(rivals, widths, 1.0)).min()
-    n_reaches = max(reach(params, state), closest) if rivals.any() else 1.0
-    upper = n_reaches * widths - leads
-    challengers, weights = np.empty(RACES, np.int64), np.empty(RACES)
-    found = 0
-    while found < RACES and rivals.any():
-        challenger = first_largest(upper, rivals)
-        rivals[challenger] = False
-        first = challengers[0] if found > 0 else challenger
-        behind = upper[first] - upper[challenger]
-        weight = math.exp(-behind / (BEHIND * n_reaches * widths[first]))
-        if weight < NEGLIGIBLE:
+    means = state.model.means
+    leader = first_largest(means, state.candidates)
+    reach = usual_reach(params, state)
+    challengers, slacks = closest_rivals(state.model, state.known, state.candidates, leader, reach, RACES)
+    weights, found = np.empty(challengers.size), 0
+    for challenger, slack in zip(challengers, slacks):  # noqa: B905 - Numba knows no `strict`
+        behind = (slacks[0] + means[challengers[0]]) - (slack + means[challenger])
+        weights[found] = math.exp(-behind / (BEHIND * slacks[0]))
+        if weights[found] < NEGLIGIBLE:
             break
-        challengers[found], weights[found] = challenger, weight
         found += 1
     return leader, challengers[:found], weights[:found]
 
 
 @kernel
-def reach(params: Params, state: State) -> float:
+def usual_reach(params: Params, state: State) -> float:
     """How many widths of a difference a challenger is given, ``c·√(2·log((1 + log P)/δ))``.
 
     P is the total precision in units of the largest possible value. The certificate's radius grows with
@@ -159,27 +160,23 @@ def reach(params: Params, state: State) -> float:
     return params.challenge * math.sqrt(2.0 * math.log((1.0 + math.log(precision)) / limits.delta))
 
 
-@compiled_body(inline=False)
-def variance_reductions(
-    state: State, leader: int, challengers: NDArray[np.int64], weights: Floats, sigma: float
-) -> Floats:
-    """By how much measuring each action would reduce the variances of the differences together, (n,).
-
-    ``Σ_y w_y·(aᵀV⁻¹y)²/(σ² + aᵀV⁻¹a)``, with the announced sigma, or the predicted one of each action.
-    """
-    squares = squared_covariances(state.model, challengers, leader, weights)
+@kernel
+def foresee(state: State, sigma: float) -> Foreseen:
+    """The variance of the coming measurement: announced, or what is predicted of each action."""
+    relative = state.noise.relative
     if math.isnan(sigma):
-        variances = average_variance(state.noise) * state.noise.relative
-        return squares / (variances + state.model.squared_widths)
-    return squares / (sigma * sigma + state.model.squared_widths)
+        alike = state.noise.tally[DIFFER] == 0.0
+        return Foreseen(average_variance(state.noise), relative[: 0 if alike else relative.size])
+    return Foreseen(sigma * sigma, relative[:0])
 
 
 @kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Book the measurement, learn it, and drop the candidates that it rules out."""
     book(state, action, sigma)
-    fold(state.model, action, reward, sigma)
+    fold_in_races(state.model, state.known, action, reward, sigma)
     drop_ruled_out(state.model, state.candidates, present_radius(params, state))
+    follow(state.known, state.model, state.candidates)
 
 
 @kernel
@@ -252,14 +249,15 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     if is_due(params, state):
         share = share_of_precision(params, state)
         return f"{known}, and {share:.0%} of all precision is kept for such checks."
+    noise = average_variance(state.noise) * state.noise.relative[action] + model.squared_widths[action]
     gains = [
-        variance_reductions(state, leader, challengers[j : j + 1], weights[j : j + 1], math.nan)[action]
+        squared_covariances(model, challengers[j : j + 1], leader, np.ones(1))[action] / noise
         for j in range(challengers.size)
     ]
-    most = int(np.argmax(gains))
+    most = int(np.argmax(weights * gains))
     challenger = int(challengers[most])
     variance = contrast_widths(model, leader)[challenger] ** 2
-    before, after = math.sqrt(variance), math.sqrt(max(0.0, variance - gains[most] / weights[most]))
+    before, after = math.sqrt(variance), math.sqrt(max(0.0, variance - gains[most]))
     title = "its strongest challenger" if most == 0 else "one of its strongest challengers"
     race = f"{label(leader)}, the best so far, from {label(challenger)}, {title}"
     return (
