@@ -80,6 +80,17 @@ def test_the_certificate_is_true(seed, kind):
         assert value(vectors, pairs, shares) >= found.lower_bound * (1.0 - 1e-9)
 
 
+@pytest.mark.parametrize("seed", [11, 22, 25, 26, 34])
+def test_a_tight_gap_is_reached(seed):
+    # Where no row is missing any more, what is there must be solved better and better, not as well as before.
+    rng = np.random.default_rng(seed)
+    vectors, precisions = actions("gauss", 60, 3, rng), rng.uniform(0.1, 3.0, 60)
+    for n_directions in (5, 20):
+        directions = rng.standard_normal((n_directions, 3))
+        found = nw.transductive_design(vectors, directions, precisions, gap=1e-5)
+        assert found.gap <= 1e-5
+
+
 def test_pairs_are_what_they_stand_for():
     rng = np.random.default_rng(3)
     vectors = rng.standard_normal((700, 4))  # more than one block of rows

@@ -5,6 +5,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.data import load_table
+from noisewise.world.twister import Twister
 
 
 def test_half_of_a_cluster_is_almost_best():
@@ -74,3 +75,25 @@ def test_the_instance_of_many_rivals_is_as_published():
     assert not np.array_equal(vectors, other)
     with pytest.raises(ValueError, match="`n_actions` must be"):
         nw.instances.tirinzoni_degenne(n_actions=5)
+
+
+def test_the_published_draw_of_the_instance_of_many_rivals():
+    """Its first numbers, from the generator and seed of the published experiments."""
+    first = [0.7684476751965699, 0.940515000715187, 0.6739586945680673, 0.3954531123351086]
+    assert Twister(123).random(4).tolist() == first
+    assert Twister(1234).random(2).tolist() == [0.5908446386657102, 0.7667970365022592]
+    vectors, theta = nw.instances.tirinzoni_degenne().draw(np.random.default_rng(0), np.ones(1))
+    assert (theta[10:14] + 1.0).tolist() == pytest.approx(first, rel=1e-15)
+    # The first 10 numbers are the parameter's; every 20 more an action, unless it is too good.
+    numbers = Twister(123).random(1610)[10:]
+    rows = 2.0 * numbers.reshape(-1, 20) - 1.0
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(vectors[10:], rows[rows @ theta <= 0.5][:40], rtol=1e-14)
+
+
+def test_the_twister_is_uniform_and_seeded():
+    """10⁴ numbers: every tenth of the range has 1000 ± 150 of them, five standard deviations."""
+    numbers = Twister(5).random(10_000)
+    counts = np.histogram(numbers, bins=10, range=(0.0, 1.0))[0]
+    assert np.abs(counts - 1000).max() < 150
+    assert not np.array_equal(numbers[:10], Twister(6).random(10))

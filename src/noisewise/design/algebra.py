@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dgemm, dgemv, sgemm
+from scipy.linalg.blas import dgemm, dgemv, dsyrk, sgemm
 from scipy.linalg.lapack import dgesdd, dpotrf, dpotrs, dsyevd, dtrtri
 
 from noisewise.design.rows import Floats
@@ -33,6 +33,11 @@ def times(matrix: Floats, vector: Floats) -> Floats:
     return np.asarray(dgemv(1.0, matrix.T, vector, trans=1))
 
 
+def combined(weights: Floats, matrix: Floats) -> Floats:
+    """Return ``weights @ matrix``: the rows, weighted."""
+    return np.asarray(dgemv(1.0, matrix.T, weights))
+
+
 def row_products(matrix: Floats) -> Floats:
     """Return ``matrix @ matrix.T``."""
     return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_a=1))
@@ -46,6 +51,11 @@ def column_products(matrix: Floats) -> Floats:
 def column_products_of(left: Floats, right: Floats) -> Floats:
     """Return ``left.T @ right``."""
     return np.asarray(dgemm(1.0, right.T, left.T, trans_b=1).T)
+
+
+def add_column_products(matrix: Floats, total: Floats) -> None:
+    """Add ``matrix.T @ matrix`` to the upper triangle of ``total``, stored by rows."""
+    dsyrk(1.0, matrix.T, beta=1.0, c=total.T, lower=1, overwrite_c=1)
 
 
 def eigenvalues(matrix: Floats) -> Floats:
@@ -68,7 +78,10 @@ def inverse_root(moment: Floats) -> Floats | None:
 
 
 def solve_positive(matrix: Floats, right: Floats) -> Floats | None:
-    """Solve a symmetric system, destroying ``matrix``; None if it is not positive definite."""
+    """Solve a symmetric system, destroying ``matrix``; None if it is not positive definite.
+
+    Only the upper triangle is read.
+    """
     lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     return None if failed else np.asarray(dpotrs(lower, right, lower=1)[0])
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise.design.algebra import (
-    column_products_of,
+    add_column_products,
+    combined,
     inverse_root,
     product,
     row_products,
@@ -23,7 +24,8 @@ from noisewise.design.rows import Floats
 
 MAX_STEPS = 80
 SHRINK = 0.15  # of the barrier, whenever a step was nearly a Newton step
-CENTRED = 0.5  # a Newton decrement below this counts as nearly
+CENTRED = 1.0  # a Newton decrement below this counts as nearly
+SETTLED = 1e-3  # and below this as no longer moving
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class _Point:
 
     weights: Floats
     actions: Floats  # (s, rank), whitened by V(w)
-    cross: Floats  # (m, s): yᵀV⁻¹a
+    directions: Floats  # (m, rank), likewise
+    squares: Floats  # (m, s): (yᵀV⁻¹a)²
     q_values: Floats  # (m,)
 
     def height(self, nu: float) -> float:
@@ -70,9 +73,9 @@ def solve_restricted(actions: Floats, directions: Floats, weights: Floats, gap: 
         if decrement < CENTRED:
             # Below this the multipliers, and with them the proof, drown in rounding.
             least = 0.2 * gap * float(point.weights.sum()) / n_terms
-            if nu <= least:
+            if decrement < SETTLED and nu <= least:
                 break
-            nu = max(SHRINK * nu, least)
+            nu = min(nu, max(SHRINK * nu, least))
     return Solved(point.weights, nu / (1.0 - point.q_values), point.q_values)
 
 
@@ -93,33 +96,29 @@ def _at(actions: Floats, directions: Floats, weights: Floats) -> _Point | None:
     if not q_values.max() < 1.0:
         return None
     seen = product(actions, root)
-    return _Point(weights, seen, product(white, seen.T), q_values)
+    cross = product(white, seen.T)
+    return _Point(weights, seen, white, np.square(cross, out=cross), q_values)
 
 
 def _gap(point: _Point, multipliers: Floats) -> float:
     """How far the weights are from the best for these rows, by weak duality."""
-    squares = point.cross * point.cross
     value = float(multipliers @ point.q_values)
-    price = float((multipliers @ squares).max())
+    price = float(combined(multipliers, point.squares).max())
     upper = float(point.weights.sum() * point.q_values.max())
     return upper * price * float(multipliers.sum()) / (value * value) - 1.0
 
 
 def _newton(point: _Point, multipliers: Floats, nu: float) -> tuple[Floats, float, float]:
     """The Newton step, its decrement, and the slope along it."""
-    squares = point.cross * point.cross
-    gradient = 1.0 - multipliers @ squares - nu / point.weights
-    curved = point.cross * np.sqrt(multipliers)[:, None]
-    hessian = 2.0 * row_products(point.actions) * column_products_of(curved, curved)
-    bent = squares * (multipliers / np.sqrt(nu))[:, None]
-    hessian += column_products_of(bent, bent)
-    hessian[np.diag_indices_from(hessian)] += nu / point.weights**2
+    gradient = 1.0 - combined(multipliers, point.squares) - nu / point.weights
+    hessian = _hessian(point, multipliers, nu)
     # Weights differ by many orders of magnitude: solve in units in which the diagonal is 1.
     units = 1.0 / np.sqrt(np.diag(hessian))
-    scaled = hessian * units[:, None] * units
+    hessian *= units[:, None]
+    hessian *= units
     ridge = 1e-13
     while True:
-        attempt = scaled.copy()
+        attempt = hessian.copy()
         attempt[np.diag_indices_from(attempt)] += ridge
         solved = solve_positive(attempt, units * gradient)
         if solved is not None:
@@ -128,6 +127,20 @@ def _newton(point: _Point, multipliers: Floats, nu: float) -> tuple[Floats, floa
     step = -units * solved
     slope = float(gradient @ step)
     return step, float(np.sqrt(max(0.0, -slope / nu))), slope
+
+
+def _hessian(point: _Point, multipliers: Floats, nu: float) -> Floats:
+    """Of the barrier at the point; only its upper triangle is filled.
+
+    ``2 (a'V⁻¹b)(a'V⁻¹MV⁻¹b) + Σ_y (λ_y²/ν)(y'V⁻¹a)²(y'V⁻¹b)²`` for actions a and b, M the sum of
+    ``λ_y y yᵀ``, and ``ν/w²`` on the diagonal. M is small: the first term costs rank, not m, per entry.
+    """
+    moment = weighted_moment(point.directions, multipliers)
+    hessian = row_products(point.actions).T
+    hessian *= product(product(2.0 * point.actions, moment), point.actions.T)
+    add_column_products(point.squares * (multipliers / np.sqrt(nu))[:, None], hessian)
+    hessian[np.diag_indices_from(hessian)] += nu / point.weights**2
+    return hessian
 
 
 def _move(

@@ -153,9 +153,10 @@ def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesig
         halved = min(halved, reached) if reached < 0.5 * halved else halved
         if grown is None and tolerance <= 0.03 * gap:
             break  # as close as float64 allows
-        finest = 0.3 * gap if grown is not None else 0.1 * tolerance
-        tolerance = max(finest, min(tolerance, 0.2 * reached))
-        working = grown or working
+        if grown is None:
+            tolerance = min(0.1 * tolerance, 0.2 * reached)
+        else:
+            working, tolerance = grown, max(0.3 * gap, min(tolerance, 0.2 * reached))
     return _as_design(problem, value, lower_bound, *found, gap)
 
 
@@ -258,7 +259,7 @@ def _grow(
 ) -> _Working | None:
     """Add what contradicts the design, diverse on both sides, and drop what plays no part."""
     prices, worst, value = priced.prices, priced.worst, priced.value
-    most, level, mass = max(2 * priced.root.shape[1], 50), 1.0 + 0.2 * gap, 1.0 / max(1.0, 5.0 / reached)
+    most, level, mass = max(2 * priced.root.shape[1], 50), 1.0 + 0.2 * gap, 1.0 / max(1.0, 10.0 / reached)
     plays = (priced.shares > 1e-3 / len(priced.shares)) | (
         prices[working.indices] > value * (1.0 - min(0.5, 3.0 * reached))
     )
@@ -280,7 +281,8 @@ def _grow(
     kept = solved.weights[plays]
     return _Working(
         np.concatenate([working.indices[plays], entering]),
-        np.concatenate([kept, np.full(len(entering), 1e-3 * kept.sum() / max(1, len(entering)))]),
+        # A Newton step on a logarithm at most doubles a weight: new rows start where the others are.
+        np.concatenate([kept, np.full(len(entering), 0.3 * kept.mean())]),
         np.concatenate([working.keys[binds], worst.keys[fresh]]),
         np.concatenate([working.directions[binds], worst.vectors[fresh]]),
     )

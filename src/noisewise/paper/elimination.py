@@ -27,6 +27,12 @@ PUBLISHED: dict[str, tuple[float, float, float | None, float | None]] = {
     "RAGE": (106.87, 30.7, None, None),
 }
 
+#: Why a row may need fewer rounds than the published one; all others must agree on both sides.
+BETTER = {
+    "FWS": "their standard deviation, larger than their mean, tells of a few runs that took very long, and "
+    "none of ours did",
+}
+
 
 class Row(NamedTuple):
     """One of our rows; the rules' labels are those of the published rows."""
@@ -35,29 +41,29 @@ class Row(NamedTuple):
     rule: str
     options: dict[str, Any]
     stop: str
-    quick: int  # runs of the quick report
+    quick: int = 0  # runs of the quick report, which has few rules to compile
 
 
 ROWS = (
     # Their radius is √(2·(log 1/δ + 2·log(1 + t))), which is 7 at the time most runs stop.
-    Row("LinGapE", "weighted_lingape", {"radius": 7.0}, "glr-log", 40),
-    Row("LinGame", "lingame", {"learners": "single", "optimistic": False}, "glr-log", 12),
-    Row("FWS", "frank_wolfe_sampling", {}, "glr-log", 12),
+    Row("LinGapE", "weighted_lingape", {"radius": 7.0}, "glr-log"),
+    Row("LinGame", "lingame", {"learners": "single", "optimistic": False}, "glr-log", quick=8),
+    Row("FWS", "frank_wolfe_sampling", {}, "glr-log", quick=8),
     # Its own stopping rule; half of delta is for the phases. Theirs judges by all measurements.
-    Row("RAGE", "rage", {"delta": 2 * DELTA, "judge_by": "all"}, "gap", 12),
-    Row("RAGE, by phases", "rage", {"delta": 2 * DELTA}, "gap", 12),
-    Row("VAGE", "vage", {"norm_bound": 4.0}, "glr-log", 12),
+    Row("RAGE", "rage", {"delta": 2 * DELTA, "judge_by": "all"}, "gap"),
+    Row("RAGE, by phases", "rage", {"delta": 2 * DELTA}, "gap"),
+    Row("VAGE", "vage", {"norm_bound": 4.0}, "glr-log", quick=8),
 )
 
 
 def cells(plan: Plan) -> dict[str, Cell]:
-    """Every rule of the table that we have, on an instance drawn anew."""
+    """Every rule of the table that we have, on the published instance."""
     return {
         f"elimination/{row.label}": Cell(
             stopping_times,
             {
                 "problem": PROBLEM,
-                "problem_options": {"shape": plan.seed},
+                "problem_options": {},
                 "rule": row.rule,
                 "options": {"delta": DELTA} | row.options,
                 "stop": row.stop,
@@ -67,20 +73,22 @@ def cells(plan: Plan) -> dict[str, Cell]:
             },
         )
         for row in ROWS
+        if plan.pick(row.quick, RUNS)
     }
 
 
 def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
     """The published table, ours beside it."""
-    time = characteristic_time(PROBLEM, {"shape": plan.seed})
+    time = characteristic_time(PROBLEM, {})
     told.say(
         f"""Second, Table 1 of Tirinzoni and Degenne, NeurIPS 2022: 50 actions in 20 features, δ = 0.01, 100
         runs, stop when the likelihood ratio passes log((1 + t)/δ), but RAGE by its own rule, when one action
-        is left. The instance is random; ours is drawn anew, which hardly matters: the characteristic time
-        of other draws differs by less than 1 %, and is {time:,.0f} here. LinGame is run as they ran it,
-        with a single learner and without optimism; RAGE, too, which in their code judges by all
-        measurements so far, and beside it as its paper has it, by those of each phase alone. Selective
-        elimination is not among our rules."""
+        is left. The instance is random, and ours is the very one of their experiments, drawn from the same
+        generator and seed; its characteristic time is {time:,.0f}. That of other draws differs by less than
+        1 %, but rules may differ more: LinGame takes 47.9 ± 1.3 thousand rounds, in 100 runs, on the draw
+        `tirinzoni_degenne(shape=0)`. LinGame is run as they ran it, with a single learner and without
+        optimism; RAGE, too, which in their code judges by all measurements so far, and beside it as its paper
+        has it, by those of each phase alone. Selective elimination is not among our rules."""
     )
     rows: list[dict[str, Any]] = []
     for row in ROWS:
@@ -98,7 +106,7 @@ def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
     _draw(told, outcomes)
     for row in ROWS:
         if row.label in PUBLISHED and f"elimination/{row.label}" in outcomes:
-            _check(told, row.label, outcomes[f"elimination/{row.label}"])
+            _check(told, plan, row.label, outcomes[f"elimination/{row.label}"])
 
 
 def _numbers(
@@ -135,14 +143,18 @@ def _draw(told: Told, outcomes: Mapping[str, Outcome]) -> None:
     )
 
 
-def _check(told: Told, label: str, found: Outcome) -> None:
+def _check(told: Told, plan: Plan, label: str, found: Outcome) -> None:
     mean, spread = PUBLISHED[label][:2]
-    ours, error = found["mean"] / 1000, found["error"] / 1000
-    # Both means are uncertain.
-    doubt = math.hypot(spread / math.sqrt(RUNS), error)
+    ours, error, theirs = found["mean"] / 1000, found["error"] / 1000, spread / math.sqrt(RUNS)
+    if plan.full:
+        doubt, promise = theirs, "within two of their standard errors of the published mean"
+    else:
+        # Few runs: our own error is the larger one.
+        doubt, promise = math.hypot(theirs, error), "within two standard errors of the difference"
+    off = (ours - mean) / doubt
+    why = f"; better: {BETTER[label]}" if off < -2.0 and label in BETTER else ""
     told.check(
-        f"{label} needs no more than the published rounds and two standard errors",
-        ours <= mean + 2.0 * doubt,
-        f"{ours:,.1f} ± {error:,.1f} thousand against {mean:,.1f} ± {spread / math.sqrt(RUNS):,.1f} "
-        f"({(ours - mean) / doubt:+.1f} standard errors of the difference)",
+        f"{label} is {promise}" + (", or better" if label in BETTER else ""),
+        off <= 2.0 if label in BETTER else abs(off) <= 2.0,
+        f"{ours:,.1f} ± {error:,.1f} thousand against {mean:,.1f} ± {theirs:,.1f} ({off:+.1f} of them){why}",
     )

@@ -15,6 +15,7 @@ from noisewise.actions import ActionSet, Ball, Hypercube, OracleSet
 from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
 from noisewise.core.model import Floats
 from noisewise.world.schedules import Schedule, window
+from noisewise.world.twister import Twister
 
 if TYPE_CHECKING:
     from noisewise.world.environment import Environment
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Draw = Callable[[np.random.Generator, Floats], tuple[Floats, Floats]]
 Turns = Callable[[Floats], tuple[NDArray[np.bool_], NDArray[np.int64]]]
 
+#: From which Tirinzoni and Degenne drew their instance.
+PUBLISHED_SEED = 123
 #: Where the worst case of the lower-bound family lies: the u that maximises 2u·Φ(-u) (note 12).
 HARDEST = 0.7518
 
@@ -207,7 +210,7 @@ def polytope(
     return Instance("polytope", options, draw, same_actions=True)
 
 
-def tirinzoni_degenne(n_actions: int = 50, dim: int = 20, shape: int = 0) -> Instance:
+def tirinzoni_degenne(n_actions: int = 50, dim: int = 20, shape: int | None = None) -> Instance:
     """The instance of a published comparison: one best of many good unit vectors, amid useless directions.
 
     The first half of the unit vectors has the values 1, then 0.9 up to a quarter of the features, then 0.8;
@@ -217,18 +220,18 @@ def tirinzoni_degenne(n_actions: int = 50, dim: int = 20, shape: int = 0) -> Ins
     Args:
         n_actions: Actions in all.
         dim: Features, at least 4.
-        shape: Seed of all that is random; the same in every replication.
+        shape: Seed of all that is random; the same in every replication. Default: the published draw.
     """
     check_count("dim", dim, least=4)
     middle = math.ceil(dim / 2)
     check_count("n_actions", n_actions, least=middle)
-    rng = np.random.default_rng(shape)
+    rng = Twister(PUBLISHED_SEED) if shape is None else np.random.default_rng(shape)
     theta = np.concatenate([np.full(middle, 0.8), rng.random(dim - middle) - 1.0])
     theta[: middle // 2] = 0.9
     theta[0] = 1.0
     rows = list(np.eye(dim)[:middle])
     while len(rows) < n_actions:
-        row = _unit(2.0 * rng.random((1, dim)) - 1.0)[0]
+        row = _unit(2.0 * rng.random(dim)[None] - 1.0)[0]
         if row @ theta <= 0.5:
             rows.append(row)
     vectors = np.array(rows)
