@@ -1,5 +1,7 @@
 """Choosing the largest with ties broken on purpose, and dropping what cannot be the best."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -104,19 +106,18 @@ def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
     hint = int(model.tally[SAFEST])
     if not candidates[hint]:
         hint = int(np.argmax(candidates))
-    floor = _lower_bounds(model, np.array([hint]), radius)[0]
+    floor = float(model.means[hint]) - radius * math.sqrt(model.squared_widths[hint])
     far = _far_from(model, candidates, radius, floor)
-    lower = _lower_bounds(model, far, radius)
-    if far.size and lower.max() > floor:
-        hint, floor = int(far[np.argmax(lower)]), lower.max()
-        far = _far_from(model, candidates, radius, floor)
+    if far.size:
+        lower = model.means[far] - radius * np.sqrt(model.squared_widths[far])
+        if lower.max() > floor:
+            hint, floor = int(far[np.argmax(lower)]), lower.max()
+            far = _far_from(model, candidates, radius, floor)
     model.tally[SAFEST] = hint
+    if not far.size:
+        return
     upper = model.means[far] + radius * np.sqrt(model.squared_widths[far])
     candidates[far[upper < floor]] = False
-
-
-def _lower_bounds(model: Model, actions: NDArray[np.intp], radius: float) -> Floats:
-    return np.asarray(model.means[actions] - radius * np.sqrt(model.squared_widths[actions]))
 
 
 def _far_from(model: Model, candidates: Mask, radius: float, value: float) -> NDArray[np.intp]:

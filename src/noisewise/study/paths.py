@@ -239,7 +239,7 @@ class Path:
             return np.full(max(1, int(min(most, enough / precisions[best]))), best)
         least = float(precisions.min())
         most = max(1, int(min(most, enough / least)))
-        levels = np.searchsorted(self._shares, self._rng.random(most), side="right")
+        levels = self._shares.searchsorted(self._rng.random(most), side="right")
         if most == 1:
             return levels
         ended = int(np.searchsorted(np.cumsum(precisions[levels]), enough - least))
