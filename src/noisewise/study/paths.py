@@ -107,7 +107,7 @@ def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int, least: int 
 class Seen(NamedTuple):
     """How far a path was when the certificate was looked at."""
 
-    count: int
+    told: int
     cost: float
     precision: float
     bound: float
@@ -145,9 +145,9 @@ class Path:
                 before, last = last, self._seen()
         if self._bound > eps:
             return Outcome(math.inf, math.inf, self._used, self._steps, self._looks)
-        grown = last.count - before.count
-        count = before.count + math.ceil(_crossing(before.bound, last.bound, eps) * grown)
-        cost = before.cost + (last.cost - before.cost) * (count - before.count) / max(1, grown)
+        grown = last.told - before.told
+        count = before.told + math.ceil(_crossing(before.bound, last.bound, eps) * grown)
+        cost = before.cost + (last.cost - before.cost) * (count - before.told) / max(1, grown)
         if count < least:
             cost += (least - count) * self._usual_cost()
             count = least
@@ -161,7 +161,7 @@ class Path:
         far = self._bound / self._question.eps
         grown = 1.0 + min(0.5, max(0.03, 0.5 * (far - 1.0)))
         more = LOOKED[0] if far < NEAR else LOOKED[1]
-        return self._precision >= grown * last.precision or self._count >= (1.0 + more) * last.count
+        return self._precision >= grown * last.precision or self._count >= (1.0 + more) * last.told
 
     def _usual_cost(self) -> float:
         """Of a measurement, on the average of this path; of any, if there were none."""
