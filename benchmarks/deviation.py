@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import noisewise as nw
-from benchmarks.study import MOST_LOOKS, MOST_MISSES, STUDIES, Told, World, run
+from benchmarks.study import MOST_LOOKS, MOST_MISSES, STUDIES, Told, World, close_values, run
 from benchmarks.timing import Row
 from noisewise.study.storage import Event
 
@@ -61,6 +61,25 @@ def deviating(
     return study, truth, measure
 
 
+def scattered(rng: np.random.Generator, *, model: str, true: float = 0.3, before: int = 36) -> Any:
+    """Every error bar lacks the same scatter, which is estimated; the first measurements go round."""
+    n = 6 if model == "independent" else 30
+    names, features = [f"o{k}" for k in range(n)], rng.normal(size=(n, 3))
+    values = close_values(rng, n, 0.5) if model == "independent" else 0.5 * features @ rng.normal(size=3)
+    truth = dict(zip(names, values, strict=True))
+    frame = pl.DataFrame({"id": names, **{f"f{j}": features[:, j] for j in range(3)}})
+
+    def measure(option: str) -> Told:
+        se = float(10.0 ** rng.uniform(-1.3, -0.2))
+        return {"value": truth[option] + np.hypot(se, true) * rng.standard_normal(), "se": se}
+
+    span = None if model == "independent" else 1.3 * float(np.ptp(values))
+    study = nw.create_study(options=frame, model=model, eps=0.5, span=span, extra_scatter="estimate")
+    for at in range(before):
+        study.tell(option=names[at % n], **measure(names[at % n]))
+    return study, truth, measure
+
+
 class Seldom(NamedTuple):
     """How a study went that is looked at four times, with errors above its deviations."""
 
@@ -97,6 +116,13 @@ WORLDS: dict[str, tuple[World, bool]] = {
     "large deviations, stated": (partial(deviating, true=1.0), False),
     "extra scatter stated, too": (partial(deviating, extra=0.3), False),
     "size estimated, 40 options": (partial(deviating, size="estimate", n=40, before=80), False),
+    "size stated, extra scatter estimated": (partial(deviating, extra="estimate", before=45), False),
+    "both estimated, 40 options": (
+        partial(deviating, size="estimate", extra="estimate", n=40, before=80),
+        False,
+    ),
+    "independent, extra scatter estimated": (partial(scattered, model="independent"), True),
+    "linear, extra scatter estimated": (partial(scattered, model="linear"), True),
 }
 
 

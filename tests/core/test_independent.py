@@ -74,6 +74,19 @@ def test_a_border_of_blocks_and_differences_is_the_same_as_plain_matrices(seed, 
     assert model.tally[2] == 48
 
 
+def test_races_of_options_that_nothing_connects_are_those_of_unit_vectors():
+    rng = np.random.default_rng(3)
+    alone, vectors = verbs.new_model(separate(N), 0.5), verbs.new_model(np.eye(N), 0.5)
+    for _ in range(20):
+        option, value, sigma = int(rng.integers(N)), rng.normal(), rng.uniform(0.1, 2.0)
+        verbs.fold(alone, option, value, sigma)
+        verbs.fold(vectors, option, value, sigma)
+    rivals, weights = np.array([4, 2, 1]), np.array([1.0, 0.3, 0.1])
+    found = verbs.squared_covariances(alone, rivals, 1, weights)
+    assert_allclose(found, verbs.squared_covariances(vectors, rivals, 1, weights), rtol=1e-9, atol=1e-15)
+    assert found[0] == 0.0 < found[4]
+
+
 def test_without_a_border_an_option_teaches_about_itself_alone():
     model = verbs.new_model(separate(3), 0.5)
     for sigma in (1.0, 1e-8, 1e3):

@@ -14,6 +14,7 @@ from noisewise.core.selection import (
     drop_ruled_out,
     first_largest,
     first_largest_candidate,
+    first_widest,
     keep_near_best,
     regret_bound,
 )
@@ -165,3 +166,12 @@ def test_blocks_and_threads_do_not_change_the_result(threads, monkeypatch):
     assert np.array_equal(candidates, in_blocks)
     every = np.ones(300, bool)
     assert first_largest(blocked.means, every) == int(np.argmax(whole.means))
+    some = np.arange(300) % 3 == 1
+    assert first_largest(blocked.means, some) == int(np.argmax(np.where(some, whole.means, -np.inf)))
+    nobody = np.zeros(300, bool)
+    assert first_largest(blocked.means, nobody) == first_widest(blocked.means, nobody) == 0
+    monkeypatch.undo()
+    assert first_largest(whole.means, some) == int(np.argmax(np.where(some, whole.means, -np.inf)))
+    assert first_largest(whole.means, nobody) == first_widest(whole.means, nobody) == 0
+    widths = whole.squared_widths
+    assert first_widest(widths, some) == int(np.argmax(np.where(some, widths, -np.inf)))

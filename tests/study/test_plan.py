@@ -32,17 +32,60 @@ def counts_of(study, worlds, sigma=0.6):
 
 @pytest.mark.parametrize("model", ["independent", "linear"])
 def test_strides_take_as_many_measurements_as_single_steps(model, monkeypatch):
-    study = told_study(model, eps=0.3)
-    worlds = draw_worlds(study._now(), 12, np.random.default_rng(3), 5.0)
+    """The naive twin: one measurement, one look, one question at a time."""
+    study = told_study(model)
+    worlds = draw_worlds(study._now(), 16, np.random.default_rng(3), 5.0)
     strides = counts_of(study, worlds)
     monkeypatch.setattr(ahead, "STRIDE", 0.0)
-    monkeypatch.setattr(ahead, "RENEWED", 0.0)
+    monkeypatch.setattr(ahead, "LOOKED", (0.0, 0.0))
     steps = counts_of(study, worlds)
-    open_races = (strides > 20) | (steps > 20)
-    assert open_races.sum() >= 4
-    ratios = np.log(strides[open_races] / steps[open_races])
-    # Two runs in one world differ by about 0.5 (standard deviation): the mean of 4 by 0.25.
-    assert abs(ratios.mean()) < 0.7
+    assert (steps > 20).sum() >= 4
+    # Two runs in one world differ by at most 0.4 (standard deviation of logs): the mean of 16 by 0.1.
+    assert abs(np.mean(np.log(strides + 1.0) - np.log(steps + 1.0))) < 0.5
+
+
+class Falling(Path):
+    """A path whose bound is 8/√count, and whose measurements cost 2."""
+
+    def _first_looks(self):
+        pass
+
+    def _stride(self):
+        self._count, self._cost, self._precision = self._count + 1, self._cost + 2.0, self._precision + 1.0
+
+    def _look(self):
+        self._looks += 1
+        self._bound = 8.0 / math.sqrt(self._count) if self._count else math.inf
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.5, 0.3, 0.11])
+def test_where_the_bound_was_small_enough_between_two_looks(eps):
+    study = told_study()
+    question = ask_ahead(study._now(), Menu(np.array([0.6]), np.ones(1), np.ones(1)), eps, 10**6)
+    outcome = Falling(question, np.zeros(6), generator(0, "plan", 1)).go()
+    exact = (8.0 / eps) ** 2
+    assert outcome.needed == pytest.approx(exact, abs=1.0 + 0.001 * exact)
+    assert outcome.cost == pytest.approx(2.0 * outcome.needed)
+    assert outcome.looks < 0.7 * exact
+
+
+def test_a_stride_ends_with_what_came_and_quiet_levels_are_no_rarer():
+    study = told_study()
+    menu = Menu(np.array([0.6, 0.06]), np.array([0.9, 0.1]), np.ones(2))
+    path = Path(ask_ahead(study._now(), menu, 0.4, 10**6), np.zeros(6), generator(0, "plan", 1))
+    noisy, quiet = menu.sigma**-2.0
+    strides = [path._levels(0.1, 50, 6.5 * noisy) for _ in range(4000)]
+    for levels in strides:
+        # Six noisy ones, or as many as came before the first quiet one.
+        assert levels.size <= 6
+        assert not levels[:-1].any()
+        assert levels.size == 6 or levels[-1] == 1
+    drawn = np.concatenate(strides)
+    # Of so many, beyond five standard deviations with probability below 1e-6.
+    assert abs(drawn.mean() - 0.1) < 5.0 * math.sqrt(0.1 * 0.9 / drawn.size)
+    assert all(path._levels(0.1, 3, 1e9).size == 3 for _ in range(5))
+    assert all(path._levels(0.1, 0, 0.0).size == 1 for _ in range(5))
+    assert quiet > 50 * noisy
 
 
 def test_the_forward_simulation_takes_as_long_as_studies_do():
@@ -253,6 +296,21 @@ def test_worlds_scatter_around_the_estimates_as_the_fit_does(model, block):
     contrast = fit.loads - fit.loads[0]
     variances = fit.own + fit.own[0] + np.einsum("ij,jk,ik->i", contrast, fit.covariance[:k, :k], contrast)
     assert np.allclose(apart.std(axis=0)[1:], np.sqrt(variances)[1:], rtol=0.12)
+
+
+@pytest.mark.parametrize("model", ["independent", "linear"])
+def test_a_measurement_that_says_nothing_does_not_change_what_is_likely(model):
+    def spreads(study):
+        return np.log(draw_worlds(study._now(), 3000, np.random.default_rng(0), 8.0).std(axis=1))
+
+    study = wide_study(model)
+    before = spreads(study)
+    for option in study.options[:5]:
+        study.tell(option=option, value=0.0, se=1e4)
+    after = spreads(study)
+    # Logs of spreads have a standard deviation of about 1: means of 3000 scatter by 0.02.
+    assert abs(before.mean() - after.mean()) < 0.12
+    assert np.allclose(np.quantile(before, [0.1, 0.5, 0.9]), np.quantile(after, [0.1, 0.5, 0.9]), atol=0.3)
 
 
 def test_worlds_agree_with_the_zero_of_the_measurements():

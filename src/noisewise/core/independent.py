@@ -156,7 +156,11 @@ def squared_covariances(
     """The squared covariances of the differences of some rivals to one option, weighed and summed, (n,)."""
     values = np.zeros(model.means.size)
     for rival, weight in zip(rivals, weights, strict=True):
-        values += weight * difference_covariances(model, int(rival), action) ** 2
+        if model.columns.touched.size:
+            values += weight * difference_covariances(model, int(rival), action) ** 2
+        elif rival != action:  # nothing connects options: a difference covaries with its two alone
+            values[rival] += weight * model.own[rival] ** 2
+            values[action] += weight * model.own[action] ** 2
     return values
 
 

@@ -25,6 +25,11 @@ def row_blocks(n: int) -> Iterator[slice]:
         yield slice(start, min(start + ROWS_PER_BLOCK, n))
 
 
+def fits_one_block(n: int) -> bool:
+    """Whether n rows are one block, for which going through blocks would take longer than the work."""
+    return n <= ROWS_PER_BLOCK
+
+
 def map_rows(task: Callable[[slice], Result], n: int) -> list[Result]:
     """The results of ``task`` on each block of n rows, in order.
 

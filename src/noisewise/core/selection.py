@@ -1,11 +1,13 @@
 """Choosing the largest with ties broken on purpose, and dropping what cannot be the best."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.kernels import kernel
 from noisewise.core.model import NOBODY, SAFEST, Floats, Model, contrast_widths, covariance_with
-from noisewise.core.rows import row_blocks, workspace
+from noisewise.core.rows import fits_one_block, row_blocks, workspace
 
 Mask = NDArray[np.bool_]
 
@@ -16,17 +18,20 @@ TIE = 1e-9
 
 def first_largest(values: Floats, allowed: Mask) -> int:
     """The lowest allowed index whose value ties with the largest allowed one; 0 if none is allowed."""
-
-    def extremes(rows: slice) -> tuple[float, float]:
-        block, mask = values[rows], allowed[rows]
-        if mask.all():
-            return float(block.max()), float(block.min())
-        return float(np.where(mask, block, -np.inf).max()), float(np.where(mask, block, np.inf).min())
-
-    found = [extremes(rows) for rows in row_blocks(values.size)]
+    if fits_one_block(values.size):
+        top, bottom = _extremes(values, allowed)
+        low = top - TIE * max(top, -bottom)
+        return _first_in_block(values, allowed, low) if low > -np.inf else 0
+    found = [_extremes(values[rows], allowed[rows]) for rows in row_blocks(values.size)]
     tops = [top for top, _ in found]
     scale = max(max(tops), -min(bottom for _, bottom in found))
     return _first_within(values, allowed, tops, TIE * scale)
+
+
+def _extremes(values: Floats, allowed: Mask) -> tuple[float, float]:
+    if allowed.all():
+        return float(values.max()), float(values.min())
+    return float(np.where(allowed, values, -np.inf).max()), float(np.where(allowed, values, np.inf).min())
 
 
 @kernel
@@ -37,13 +42,15 @@ def widest(model: Model, allowed: Mask) -> int:
 
 def first_widest(squared_widths: Floats, allowed: Mask) -> int:
     """The same as `widest`, and as `first_largest` for what is never negative."""
-
-    def largest(rows: slice) -> float:
-        block, mask = squared_widths[rows], allowed[rows]
-        return float((block if mask.all() else np.where(mask, block, -np.inf)).max())
-
-    tops = [largest(rows) for rows in row_blocks(squared_widths.size)]
+    if fits_one_block(squared_widths.size):
+        top = _largest(squared_widths, allowed)
+        return _first_in_block(squared_widths, allowed, top - TIE * top) if top > -np.inf else 0
+    tops = [_largest(squared_widths[rows], allowed[rows]) for rows in row_blocks(squared_widths.size)]
     return _first_within(squared_widths, allowed, tops, TIE * max(tops))
+
+
+def _largest(values: Floats, allowed: Mask) -> float:
+    return float((values if allowed.all() else np.where(allowed, values, -np.inf)).max())
 
 
 def _first_within(values: Floats, allowed: Mask, tops: list[float], tolerance: float) -> int:
@@ -51,8 +58,13 @@ def _first_within(values: Floats, allowed: Mask, tops: list[float], tolerance: f
     low = max(tops) - tolerance
     for top, rows in zip(tops, row_blocks(values.size), strict=True):
         if top >= low > -np.inf:
-            return int(rows.start + np.argmax(allowed[rows] & (values[rows] >= low)))
+            return int(rows.start) + _first_in_block(values[rows], allowed[rows], low)
     return 0
+
+
+def _first_in_block(values: Floats, allowed: Mask, low: float) -> int:
+    """The first allowed index whose value is at least ``low``; 0 if there is none."""
+    return int((allowed & (values >= low)).argmax())
 
 
 def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> int:
@@ -94,19 +106,18 @@ def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
     hint = int(model.tally[SAFEST])
     if not candidates[hint]:
         hint = int(np.argmax(candidates))
-    floor = _lower_bounds(model, np.array([hint]), radius)[0]
+    floor = float(model.means[hint]) - radius * math.sqrt(model.squared_widths[hint])
     far = _far_from(model, candidates, radius, floor)
-    lower = _lower_bounds(model, far, radius)
-    if far.size and lower.max() > floor:
-        hint, floor = int(far[np.argmax(lower)]), lower.max()
-        far = _far_from(model, candidates, radius, floor)
+    if far.size:
+        lower = model.means[far] - radius * np.sqrt(model.squared_widths[far])
+        if lower.max() > floor:
+            hint, floor = int(far[np.argmax(lower)]), lower.max()
+            far = _far_from(model, candidates, radius, floor)
     model.tally[SAFEST] = hint
+    if not far.size:
+        return
     upper = model.means[far] + radius * np.sqrt(model.squared_widths[far])
     candidates[far[upper < floor]] = False
-
-
-def _lower_bounds(model: Model, actions: NDArray[np.intp], radius: float) -> Floats:
-    return np.asarray(model.means[actions] - radius * np.sqrt(model.squared_widths[actions]))
 
 
 def _far_from(model: Model, candidates: Mask, radius: float, value: float) -> NDArray[np.intp]:

@@ -7,14 +7,17 @@ log scale are equally likely at first, and the measurements say which they rathe
 
     p(τ | data)  ∝  ∫ p(data | values)·p(values | τ).
 
-Before the first measurement τ comes from `span` alone: options that are spread normally have a range of
-about ``span``, or up to `GENEROUS` times less. Deviations come on top, with the size that the model has.
+With a `span`, options that are spread normally have a range of about ``span``, or up to `GENEROUS` times
+less, all equally likely; still smaller ones are less likely, as their squares. The same is believed before
+the first measurement and after it: who changes his mind about what was likely at first, because something
+was measured, plans for other studies than there are. Deviations come on top, of the size that the model has.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise.core.model import Floats
 from noisewise.study.analysis import Analysis
@@ -23,7 +26,7 @@ from noisewise.study.foresight import reference_place
 from noisewise.study.mixed_fit import estimated_weights
 from noisewise.study.modelling import DEVIATION
 
-#: How much too large a span is thought to be at most, before and after there are measurements.
+#: How much too large a span easily is, and at most.
 GENEROUS, AT_MOST = 10.0, 300.0
 SIZES = 41
 #: Worlds in which options differ by more than the span are drawn again so often; then the span must be wrong.
@@ -36,9 +39,14 @@ class Spreads(NamedTuple):
     tau: Floats  # (SIZES,)
     probability: Floats  # (SIZES,)
 
-    def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """Some of them, (count,)."""
-        return np.asarray(rng.choice(self.tau, size=count, p=self.probability))
+    def weighed(self, evidence: Floats) -> "Spreads":
+        """With the logarithm of what the data say about each."""
+        likely = self.probability * np.exp(evidence - evidence.max())
+        return Spreads(self.tau, likely / likely.sum())
+
+    def draw(self, rng: np.random.Generator, count: int) -> NDArray[np.intp]:
+        """The places of some of them, (count,)."""
+        return rng.choice(self.tau.size, size=count, p=self.probability)
 
 
 def draw_worlds(analysis: Analysis, count: int, rng: np.random.Generator, span: float | None) -> Floats:
@@ -111,10 +119,12 @@ def _draw_weights(
     sizes = np.maximum(sizes, 0.0)  # what the data say about each direction
     pull = directions.T @ (precision @ theta)
     # Features are whitened: with weights of size τ the options' standard deviation is τ·√dim.
-    tau = _sizes(analysis, span, math.inf) / math.sqrt(dim)
+    spreads = _spreads(analysis, span, math.inf)
+    tau = spreads.tau / math.sqrt(dim)
     prior = tau[:, None] ** -2.0
     evidence = 0.5 * (pull**2 / (sizes + prior)).sum(axis=1) - 0.5 * np.log1p(sizes / prior).sum(axis=1)
-    precise = sizes + _posterior(tau, evidence).draw(rng, count)[:, None] ** -2.0
+    at = spreads.weighed(evidence).draw(rng, count)
+    precise = sizes + tau[at][:, None] ** -2.0
     along = pull / precise + rng.standard_normal((count, dim)) / np.sqrt(precise)
     return np.asarray(along @ directions.T - theta)
 
@@ -130,7 +140,8 @@ def _independent(
     known = (fit.group >= 0) & np.isfinite(variances)
     means, errors = fit.means[known], variances[known]
     scale = 3.0 * float(np.std(means)) if means.size > 1 else math.inf
-    tau = _sizes(analysis, span, max(scale, analysis.specification.resolution))
+    spreads = _spreads(analysis, span, max(scale, analysis.specification.resolution))
+    tau = spreads.tau
     weights = 1.0 / (tau[:, None] ** 2 + errors)
     total = weights.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -138,7 +149,7 @@ def _independent(
     evidence = 0.5 * (np.log(weights).sum(axis=1) - (weights * (means - centres[:, None]) ** 2).sum(axis=1))
     if means.size:
         evidence -= 0.5 * np.log(total)
-    at = rng.choice(SIZES, size=count, p=_posterior(tau, evidence).probability)
+    at = spreads.weighed(evidence).draw(rng, count)
     spread = tau[at][:, None]
     centre = centres[at]
     if means.size:
@@ -151,8 +162,8 @@ def _independent(
     return np.asarray(worlds)
 
 
-def _sizes(analysis: Analysis, span: float | None, scale: float) -> Floats:
-    """Possible standard deviations of the options, from small to large."""
+def _spreads(analysis: Analysis, span: float | None, scale: float) -> Spreads:
+    """Possible standard deviations of the options, and how likely each is before anything is measured."""
     from scipy.special import ndtri
 
     if span is None and math.isinf(scale):
@@ -163,10 +174,7 @@ def _sizes(analysis: Analysis, span: float | None, scale: float) -> Floats:
     n = max(2, analysis.n)
     expected_range = 2.0 * float(ndtri((n - 0.375) / (n + 0.25)))  # of n standard normal numbers (Blom)
     top = scale if span is None else span / expected_range
-    factor = AT_MOST if analysis.columns.value.size else GENEROUS
-    return np.geomspace(top / factor, top, SIZES)
-
-
-def _posterior(tau: Floats, evidence: Floats) -> Spreads:
-    likely = np.exp(evidence - evidence.max())
+    tau = np.geomspace(top / AT_MOST, top, SIZES)
+    # Without a span the top comes from the measurements, and nobody said that it is not far too large.
+    likely = np.ones(SIZES) if span is None else np.minimum(1.0, (tau * GENEROUS / top) ** 2)
     return Spreads(tau, likely / likely.sum())

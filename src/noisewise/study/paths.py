@@ -28,10 +28,14 @@ STRIDE = 0.08
 #: while more than `CROWD` options may still be the best, each of which is then a small part of the whole.
 FINE, FINE_IN_A_CROWD = (0.1, 1.0), (0.25, 2.0)
 CROWD = 30
-#: The certificate is looked at when measurements grew by this part, too: the first ones take the bound down
-#: at a stroke, when the last direction is measured, and not with the precision.
-LOOKED = 0.15
-#: A policy is asked afresh, as at every question of the study, when the number of measurements grew by this.
+#: The certificate is looked at when measurements grew by this part, near the end and far from it. Near it the
+#: bound goes up and down, and the study stops the first time that it is small enough; far from it, too, the
+#: first measurements take it down at a stroke, when the last direction is measured.
+LOOKED = (0.05, 0.15)
+#: The end is near while the bound is at most so many eps.
+NEAR = 2.0
+#: A policy is asked afresh, as at every question of the study, after each of the first strides, which are
+#: single measurements, and then when the number of measurements grew by this.
 RENEWED = 1.1
 #: Its books are filled with at most so many of the measurements that there are already.
 MANY = 5000
@@ -100,6 +104,15 @@ def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int, least: int 
     )
 
 
+class Seen(NamedTuple):
+    """How far a path was when the certificate was looked at."""
+
+    told: int
+    cost: float
+    precision: float
+    bound: float
+
+
 class Path:
     """One possible future."""
 
@@ -112,6 +125,8 @@ class Path:
         self._often: list[int] = []
         self._renewed = 0
         self._used = np.zeros(question.menu.sigma.size)
+        self._precisions = question.menu.sigma**-2.0
+        self._shares = np.ones(1) if question.menu.share is None else np.cumsum(question.menu.share)[:-1]
         self._cost, self._count, self._precision, self._steps, self._looks = 0.0, 0, 0.0, 0, 0
         self._bound, self._crowded = math.inf, False
         self._allowed: Mask = question.state.allowed()
@@ -122,24 +137,31 @@ class Path:
         self._look()
         if self._bound > eps:
             self._first_looks()
-        before, precision_then = (self._count, self._bound, self._cost), self._precision
+        before = last = self._seen()
         while self._bound > eps and self._count < most:
             self._stride()
-            distance = 0.5 * (self._bound / eps - 1.0) if math.isfinite(self._bound) else math.inf
-            grown = 1.0 + min(0.5, max(0.03, distance))
-            if self._precision < precision_then * grown and self._count < before[0] + LOOKED * self._count:
-                continue
-            before, precision_then = (self._count, self._bound, self._cost), self._precision
-            self._look()
+            if self._worth_a_look(last):
+                self._look()
+                before, last = last, self._seen()
         if self._bound > eps:
             return Outcome(math.inf, math.inf, self._used, self._steps, self._looks)
-        share = _crossing(before[1], self._bound, eps)
-        count = math.ceil(before[0] + share * (self._count - before[0]))
-        cost = before[2] + share * (self._cost - before[2])
+        grown = last.told - before.told
+        count = before.told + math.ceil(_crossing(before.bound, last.bound, eps) * grown)
+        cost = before.cost + (last.cost - before.cost) * (count - before.told) / max(1, grown)
         if count < least:
             cost += (least - count) * self._usual_cost()
             count = least
         return Outcome(count, cost, self._used, self._steps, self._looks)
+
+    def _seen(self) -> Seen:
+        return Seen(self._count, self._cost, self._precision, self._bound)
+
+    def _worth_a_look(self, last: Seen) -> bool:
+        """Whether the bound may have changed by enough since the last time."""
+        far = self._bound / self._question.eps
+        grown = 1.0 + min(0.5, max(0.03, 0.5 * (far - 1.0)))
+        more = LOOKED[0] if far < NEAR else LOOKED[1]
+        return self._precision >= grown * last.precision or self._count >= (1.0 + more) * last.told
 
     def _usual_cost(self) -> float:
         """Of a measurement, on the average of this path; of any, if there were none."""
@@ -158,7 +180,7 @@ class Path:
         seen[self._question.columns.minus[self._question.columns.minus >= 0]] = True
         unseen = np.flatnonzero(self._allowed & ~seen)
         for option in unseen:
-            self._measure(int(option), 1)
+            self._measure(int(option))
         if unseen.size:
             self._look()
             self._begin_afresh(self._foreseen())
@@ -170,52 +192,58 @@ class Path:
         if self._chooser.must_know_sigma:
             announced = float(np.mean(menu.sigma**-2.0) ** -0.5)
         option = self._chooser.choose(self._allowed, announced, int(self._rng.integers(2**40)))
-        width = float(self._chooser.model.squared_widths[option]) * self._chooser.unit**2
         needed = (self._bound / question.eps) ** 2 - 1.0
         near, far = FINE_IN_A_CROWD if self._crowded else FINE
         fine = min(far, max(near, 0.5 * needed))
-        usual = 1.0 / self._usual_precision(width)
-        often = int(min(STRIDE * self._count, fine * usual / max(width, 1e-300), question.most))
-        often = max(1, often)
-        value, sigma = self._measure(option, often)
+        value, sigma = self._measure(option, int(STRIDE * self._count), fine)
         self._chooser.learn(option, value + question.centre - self._centre, sigma)
         self._steps += 1
-        if self._count >= RENEWED * self._renewed:
+        if STRIDE * self._count < 2.0 or self._count >= RENEWED * self._renewed:
             self._renew()
 
-    def _usual_precision(self, width: float) -> float:
-        menu = self._question.menu
-        if menu.share is None:
-            return float(menu.sigma[self._best_level(width)] ** -2.0)
-        return float(np.sum(menu.share * menu.sigma**-2.0))
+    def _measure(self, option: int, most: int = 1, fine: float = 0.0) -> tuple[float, float]:
+        """Measure and note it; returns value (large is good) and standard error of the mean.
 
-    def _best_level(self, width: float) -> int:
-        """The level that teaches most about an option per cost: ``log(1 + width²/σ²)/cost``."""
-        menu = self._question.menu
-        return int(np.argmax(np.log1p(width * menu.sigma**-2.0) / menu.cost))
-
-    def _measure(self, option: int, often: int) -> tuple[float, float]:
-        """Measure and note it; returns value (large is good) and standard error of the mean."""
+        Args:
+            option: Which one.
+            most: At most so often, but once at least.
+            fine: No more often than adds this part to the precision that the option has.
+        """
         question, menu = self._question, self._question.menu
-        if menu.share is None:
-            width = float(self._chooser.model.squared_widths[option]) * self._chooser.unit**2
-            used = np.zeros(menu.sigma.size)
-            used[self._best_level(width)] = often
-        else:
-            used = self._rng.multinomial(often, menu.share).astype(np.float64)
-        precision = float(used @ menu.sigma**-2.0)
+        width = float(self._chooser.model.squared_widths[option]) * self._chooser.unit**2
+        levels = self._levels(width, min(most, question.most), fine / max(width, 1e-300))
+        precision = float(self._precisions[levels].sum())
         sigma = precision**-0.5
         value = float(self._world[option]) + question.reference.zero + sigma * self._rng.standard_normal()
         sign = question.state.specification.sign
         self._plus.append(option)
         self._value.append(sign * (value + question.centre))
         self._sigma.append(sigma)
-        self._often.append(often)
-        self._used += used
-        self._count += often
-        self._cost += float(used @ menu.cost) * float(question.costs[option])
+        self._often.append(levels.size)
+        self._used += np.bincount(levels, minlength=menu.sigma.size)
+        self._count += levels.size
+        self._cost += float(menu.cost[levels].sum()) * float(question.costs[option])
         self._precision += precision
         return value, sigma
+
+    def _levels(self, width: float, most: int, enough: float) -> Codes:
+        """The noise levels of one stride, one after the other.
+
+        It ends when one more of the noisiest would make the precision too large, or the last one did: whether
+        it goes on may depend on the levels that came, never on the one to come, or quiet ones would be rarer.
+        """
+        menu, precisions = self._question.menu, self._precisions
+        if menu.share is None:
+            # The level that teaches most about an option per cost: log(1 + width²/σ²)/cost.
+            best = int(np.argmax(np.log1p(width * precisions) / menu.cost))
+            return np.full(max(1, int(min(most, enough / precisions[best]))), best)
+        least = float(precisions.min())
+        most = max(1, int(min(most, enough / least)))
+        levels = self._shares.searchsorted(self._rng.random(most), side="right")
+        if most == 1:
+            return levels
+        ended = int(np.searchsorted(np.cumsum(precisions[levels]), enough - least))
+        return levels[: ended + 1]
 
     def _foreseen(self) -> Foreseen:
         question = self._question
