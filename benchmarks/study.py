@@ -28,21 +28,23 @@ class Outcome(NamedTuple):
     stopped: bool
     missed: bool  # the recommended option was further below the best than the bound, when it stopped
     ever_missed: bool  # the same at any look before
-    looks: int
+    looks: int  # measurements before it stopped
 
 
 Told = dict[str, Any]
 World = Callable[[np.random.Generator], tuple[nw.Study, dict[str, float], Callable[[str], Told]]]
 
 
-def run(world: World, seed: int, *, asking: bool = False) -> Outcome:
-    """One study: tell, look, stop when allowed. Whoever measures prefers what may still be the best."""
+def run(world: World, seed: int, *, asking: bool = False, every: int = 1) -> Outcome:
+    """One study: tell, look, stop when allowed. Whoever measures prefers what may still be the best.
+
+    ``every`` so many measurements it is looked at.
+    """
     rng = np.random.default_rng(seed)
     study, truth, measure = world(rng)
     best = max(truth.values())
-    ever = False
+    ever, certificate = False, study.certificate()
     for look in range(1, MOST_LOOKS + 1):
-        certificate = study.certificate()
         if asking and rng.random() < 0.7:
             (job,) = study.ask()
             study.tell(job, **measure(job.option))
@@ -51,6 +53,8 @@ def run(world: World, seed: int, *, asking: bool = False) -> Outcome:
             option = str(rng.choice(likely)) if rng.random() < 0.9 else str(rng.choice(study.options))
             told = measure(option)
             study.tell(**({"option": option} if "plus" not in told else {}), **told)
+        if look % every:
+            continue
         certificate = study.certificate()
         if certificate.option is None or certificate.withheld:
             continue
