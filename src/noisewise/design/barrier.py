@@ -22,7 +22,7 @@ from noisewise.design.algebra import (
 )
 from noisewise.design.rows import Floats
 
-MAX_STEPS = 80
+MAX_STEPS = 200
 SHRINK = 0.15  # of the barrier, whenever a step was nearly a Newton step
 CENTRED = 1.0  # a Newton decrement below this counts as nearly
 SETTLED = 1e-3  # and below this as no longer moving

@@ -48,11 +48,11 @@ ROWS = (
     # Their radius is √(2·(log 1/δ + 2·log(1 + t))), which is 7 at the time most runs stop.
     Row("LinGapE", "weighted_lingape", {"radius": 7.0}, "glr-log"),
     Row("LinGame", "lingame", {"learners": "single", "optimistic": False}, "glr-log", quick=8),
-    Row("FWS", "frank_wolfe_sampling", {}, "glr-log", quick=8),
+    Row("FWS", "frank_wolfe_sampling", {}, "glr-log"),
     # Its own stopping rule; half of delta is for the phases. Theirs judges by all measurements.
     Row("RAGE", "rage", {"delta": 2 * DELTA, "judge_by": "all"}, "gap"),
     Row("RAGE, by phases", "rage", {"delta": 2 * DELTA}, "gap"),
-    Row("VAGE", "vage", {"norm_bound": 4.0}, "glr-log", quick=8),
+    Row("VAGE", "vage", {"norm_bound": 4.0}, "glr-log"),
 )
 
 
