@@ -47,8 +47,8 @@ class Row(NamedTuple):
 ROWS = (
     # Their radius is √(2·(log 1/δ + 2·log(1 + t))), which is 7 at the time most runs stop.
     Row("LinGapE", "weighted_lingape", {"radius": 7.0}, "glr-log"),
-    Row("LinGame", "lingame", {"learners": "single", "optimistic": False}, "glr-log", quick=8),
-    Row("FWS", "frank_wolfe_sampling", {}, "glr-log"),
+    Row("LinGame", "lingame", {"learners": "single", "optimistic": False}, "glr-log"),
+    Row("FWS", "frank_wolfe_sampling", {}, "glr-log", quick=8),
     # Its own stopping rule; half of delta is for the phases. Theirs judges by all measurements.
     Row("RAGE", "rage", {"delta": 2 * DELTA, "judge_by": "all"}, "gap"),
     Row("RAGE, by phases", "rage", {"delta": 2 * DELTA}, "gap"),
