@@ -116,6 +116,16 @@ def test_with_equal_sigmas_the_two_lingapes_agree():
         assert plain.estimate().radius == pytest.approx(weighted.estimate().radius, rel=1e-12)
 
 
+def test_the_radius_of_the_rerun_grows_with_the_rounds_and_is_no_certificate():
+    policy = nw.lingape(np.eye(3), radius="logarithmic", delta=0.01)
+    assert policy.estimate().radius == pytest.approx(np.sqrt(2 * np.log(100)))
+    for _ in range(7):
+        policy.tell(policy.ask(), 0.0, 1.0)
+    assert policy.estimate().radius == pytest.approx(np.sqrt(2 * (np.log(100) + 2 * np.log(8))))
+    assert policy.estimate().certificate == "a heuristic radius, not proven"
+    assert nw.lingape(np.eye(3)).estimate().certificate != policy.estimate().certificate
+
+
 def test_stopping_by_the_gap_is_lingapes_own_stopping_rule():
     vectors, theta, _, _ = random_problem(2, horizon=2000)
     level, eps = 0.2, 0.3

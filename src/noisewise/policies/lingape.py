@@ -15,7 +15,7 @@ from noisewise.core.selection import Mask, first_largest, most_telling, stronges
 from noisewise.policies.least_squares import Setting, best_mean, make_setting, scaled_radius, within
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import Rule
+from noisewise.policies.rule import ANYTIME, Rule
 
 
 class Params(NamedTuple):
@@ -25,6 +25,7 @@ class Params(NamedTuple):
     weighted: bool
     noise_level: float  # assumed of every measurement, or of the first
     union: float  # what the printed radius has inside its root for all pairs
+    logarithmic: bool  # the heuristic radius of a rerun instead
     scale: float
 
 
@@ -49,11 +50,11 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     weighted = options["weighted"]
     check_positive("ridge", options["ridge"])
     ridge = options["ridge"] / (1.0 if weighted else level**2)
-    printed = options["radius"] == "printed"
-    radius = "self-normalised" if printed else options["radius"]
+    printed, logarithmic = options["radius"] == "printed", options["radius"] == "logarithmic"
+    radius = "self-normalised" if printed or logarithmic else options["radius"]
     setting = make_setting(actions, options | {"ridge": ridge, "radius": radius})
     union = 4.0 * math.log(actions.n_actions) if printed else 0.0
-    return Params(setting, weighted, level, union, scale)
+    return Params(setting, weighted, level, union, logarithmic, scale)
 
 
 def init(params: Params) -> State:
@@ -66,6 +67,8 @@ def init(params: Params) -> State:
 def radius(params: Params, state: State) -> float:
     """``C_t = √(2·log(n²·√det(V/λ)/δ)) + √λ·R`` as printed, or the radius chosen; scaled but for the bias."""
     limits = params.setting.radius
+    if params.logarithmic:
+        return params.scale * math.sqrt(limits.doubt + 4.0 * math.log1p(state.model.tally[TOLD]))
     if params.union > 0.0:
         doubt = limits.doubt + params.union + log_det(state.model)
         return limits.bias + params.scale * math.sqrt(doubt)
@@ -109,6 +112,11 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, radius(params, state))
 
 
+def certificate(params: Params, state: State) -> str:
+    """A heuristic radius proves nothing."""
+    return "a heuristic radius, not proven" if params.logarithmic else ANYTIME
+
+
 RULE = Rule(
     name="lingape",
     make_params=make_params,
@@ -118,6 +126,7 @@ RULE = Rule(
     imagine=imagine,
     recommend=best_mean,
     radius=radius,
+    certificate=certificate,
     candidates=candidates,
     sees_sigma="never",
     order_free=True,
@@ -154,7 +163,8 @@ def lingape(
     Args:
         noise_level: The sigma assumed for every measurement; the certificate holds if none is noisier.
         scale: Multiplies the stochastic part of the radius; 1 is faithful. The default
-            ``radius="printed"`` has a union over all pairs in it.
+            ``radius="printed"`` has a union over all pairs in it; ``radius="logarithmic"``, the heuristic
+            ``√(2·(log 1/δ + 2·log(1 + t)))`` of a published rerun, is smaller, and proves nothing.
     """
     options = with_defaults("lingape", shared) | {"noise_level": noise_level, "scale": scale}
     return Policy(RULE, actions, options | {"weighted": False})
