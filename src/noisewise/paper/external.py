@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("round robin", "round_robin", PUBLISHED["round robin"], 0.03, both_sides=True, quick=120),
+    Row("round robin", "round_robin", PUBLISHED["round robin"], 0.03, both_sides=True, quick=100),
     Row("FWS", "frank_wolfe_sampling", PUBLISHED["FWS"], 0.15, quick=100),
     Row("LinGame", "lingame", PUBLISHED["LinGame"], 0.15),
     Row("VAGE", "vage", (1000, 1600, 2200, 2800)),

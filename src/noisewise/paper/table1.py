@@ -73,7 +73,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
                 "problem": problem,
                 "problem_options": problem_options,
                 "horizon": horizon(plan),
-                "replications": plan.pick(40, 400),
+                "replications": plan.pick(24, 400),
                 "seed": plan.seed,
             },
         )

@@ -95,7 +95,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
                         "schedule": schedule,
                         "dim": FAMILY_DIM,
                         "scale": scale,
-                        "replications": plan.pick(10, 160),
+                        "replications": plan.pick(8, 160),
                     },
                 )
     return made
