@@ -277,6 +277,8 @@ def test_what_is_told_about_the_first_external_table(factor, failed):
         ("LinGapE", 33_000.0, True, True),
         ("LinGapE", 60_000.0, True, False),
         ("LinGapE", 20_000.0, True, False),  # nobody knows why it should be better
+        ("LinGapE", 35_300.0, True, True),  # theirs: 33,190, and 870 is a standard error: three are allowed
+        ("RAGE", 100_000.0, True, False),  # theirs: 106,870 and 3,070
         ("LinGame", 42_600.0, True, True),  # theirs: 45,340, and 1,420 is a standard error
         ("LinGame", 48_300.0, True, False),
         ("LinGame", 48_300.0, False, True),  # ours: 1,449
