@@ -108,9 +108,9 @@ def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
     _draw(told, outcomes)
     if "elimination/LinGapE" in outcomes:
         told.say(
-            """LinGapE takes longer than published by more than chance easily explains. It is no
-            slip of ours that we know of: another programme, written from their specification alone, takes
-            35.2 ± 0.6 thousand rounds in 250 runs on the same instance. So this row may be off by three of their
+            """LinGapE takes longer than published by more than chance easily explains. It is no slip of ours
+            that we know of: another programme, written from their specification alone, takes 35.2 ± 0.6
+            thousand rounds in 250 runs on the same instance. So this row may be off by three of their
             standard errors; the others by two."""
         )
     for row in ROWS:
