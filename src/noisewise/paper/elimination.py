@@ -112,7 +112,7 @@ def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
         off = (ours - mean) / (spread / math.sqrt(RUNS))
         told.say(
             f"""LinGapE is {off:+.1f} of their standard errors away from the published mean. The other rows
-            are checked to be within two, this one is only told. We know of no slip of ours: another programme,
+            are checked to be within two, this one is only told. We know of no slip: another programme,
             written from their specification alone, takes 35.2 ± 0.6 thousand rounds in 250 runs on the same
             instance."""
         )
