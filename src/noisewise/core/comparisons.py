@@ -22,6 +22,8 @@ SAFE = 3.0
 STEPS = 3
 #: Squared distances below this share of the squared lengths are rounding.
 COPY = 1e-14
+#: Errors held at a time: what fits into the cache of a core.
+TOGETHER = 250_000
 
 
 def sub_gaussian_union(n_others: int, delta: float) -> float:
@@ -46,42 +48,52 @@ def comparison_quantiles(points: Floats, best: NDArray[np.intp], delta: float) -
     probability is ``m·P(z > c)·E[1/N]``, where N is how many are exceeded by a g that exceeds a random one
     of them. That mean lies between 1/m and 1 however small delta is, so a few draws tell it well.
     """
+    points = np.ascontiguousarray(points)
     lengths = np.einsum("ij,ij->i", points, points)
-    products = points @ points.T
-    return np.array([_quantile(points, lengths, products, int(i), delta) for i in best])
+    squared = lengths[best, None] + lengths - 2.0 * points[best] @ points.T
+    different = squared > COPY * (lengths[best, None] + lengths)
+    counts = np.count_nonzero(different, axis=1)
+    quantiles = np.empty(best.size)
+    for count in np.unique(counts):
+        alike = np.flatnonzero(counts == count)
+        step = max(1, TOGETHER // int(count + 1) ** 2)
+        for block in (alike[start : start + step] for start in range(0, alike.size, step)):
+            others = np.nonzero(different[block])[1].reshape(block.size, count)
+            units = points[best[block]][:, None, :] - points[others]
+            units /= np.sqrt(np.einsum("ijk,ijk->ij", units, units))[:, :, None]
+            quantiles[block] = _quantiles(units.astype(np.float32), delta)
+    return quantiles
 
 
-def _quantile(points: Floats, lengths: Floats, products: Floats, i: int, delta: float) -> float:
+def _quantiles(units: NDArray[np.float32], delta: float) -> Floats:
+    """The quantiles of the largest ``<u_j, g>`` for several sets of unit vectors, (sets, count, dim)."""
     from scipy.special import ndtr, ndtri
 
-    squared = lengths + lengths[i] - 2.0 * products[i]
-    others = np.flatnonzero(squared > COPY * (lengths + lengths[i]))
-    if others.size < 2:
-        return gaussian_union(1, delta)
-    widths = np.sqrt(squared[others])
-    normals, uniforms = _draws(others.size * -(-FEWEST_DRAWS // others.size), points.shape[1])
+    sets, count, dim = units.shape
+    quantiles = np.full(sets, gaussian_union(count, delta))
+    if count < 2:
+        return quantiles
+    normals, uniforms = _draws(count * -(-FEWEST_DRAWS // count), dim)
     # Every comparison is the random one equally often: none that stands alone is missed.
-    chosen = np.arange(len(normals)) % others.size
-    along = points @ normals.T
-    errors = (along[i] - along[others]) / widths[:, None]
-    own = errors[chosen, np.arange(chosen.size)]
-    shared = lengths[i] - products[i, others]
-    cosines = shared[:, None] - products[i, others[chosen]] + products[np.ix_(others, others[chosen])]
-    cosines /= widths[:, None] * widths[chosen]
-    # A draw that exceeds the chosen comparison: its part along u_j is drawn from the tail instead.
-    rest = errors - cosines * own
-    quantile = gaussian_union(others.size, delta)
+    chosen = np.tile(units, (1, len(normals) // count, 1))
+    across = normals - np.einsum("jk,ijk->ij", normals, chosen)[:, :, None] * chosen
+    errors = np.empty((sets, len(normals), count), dtype=np.float32)
+    exceeds = np.empty(errors.shape, dtype=np.bool_)
     for _ in range(STEPS):
-        tails = -ndtri(ndtr(-quantile) * uniforms)
-        exceeded = (rest + cosines * tails > quantile).sum(axis=0)
-        counted = 1.0 / np.maximum(exceeded, 1)
-        mean = counted.mean() + SAFE * counted.std(ddof=1) / math.sqrt(counted.size)
+        # A draw that exceeds the chosen comparison: its part along u_j is drawn from the tail instead.
+        tails = -ndtri(ndtr(-quantiles)[:, None] * uniforms)
+        draws = across + tails.astype(np.float32)[:, :, None] * chosen
+        np.matmul(draws, units.transpose(0, 2, 1), out=errors)
+        np.greater(errors, quantiles.astype(np.float32)[:, None, None], out=exceeds)
+        counted = 1.0 / np.maximum(exceeds.view(np.uint8).sum(axis=2, dtype=np.uint32), 1)
+        mean = counted.mean(axis=1) + SAFE * counted.std(axis=1, ddof=1) / math.sqrt(len(normals))
         # A smaller quantile exceeds more at once: the mean here is above the one there.
-        quantile = min(quantile, gaussian_union(others.size * min(1.0, mean), delta))
-    return quantile
+        tail = delta / np.maximum(1.0, count * np.minimum(1.0, mean))
+        quantiles = np.minimum(quantiles, -ndtri(np.minimum(0.5, tail)))
+    return quantiles
 
 
 @lru_cache(maxsize=16)
-def _draws(count: int, dim: int) -> tuple[Floats, Floats]:
+def _draws(count: int, dim: int) -> tuple[NDArray[np.float32], Floats]:
     rng = np.random.default_rng(0)
-    return rng.standard_normal((count, dim)), rng.random(count)
+    return rng.standard_normal((count, dim)).astype(np.float32), rng.random(count)
