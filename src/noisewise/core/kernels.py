@@ -22,6 +22,10 @@ KERNEL_BODIES = (
     "noisewise.core.robust_loops",
     "noisewise.actions.gray_loops",
 )
+#: What all rules use in every round: their kernels are compiled with all of LLVM's passes, once for all rules.
+HOT_MODULES = ("noisewise.core.model", "noisewise.core.selection", "noisewise.core.radius")
+#: The versions of Numba that `core/parts.py` was tried with.
+PARTS_TRIED_WITH = frozenset({(0, 68)})
 
 
 class _Kernel(NamedTuple):
@@ -77,7 +81,19 @@ def register_kernels() -> None:
             # Nobody calls a kernel from C.
             "no_cfunc_wrapper": True,
         }
+        options |= _part_of_a_loop(entry.function)
         overload(entry.function, strict=False, jit_options=options)(_typed(entry.body))
+
+
+def _part_of_a_loop(function: Callable[..., Any]) -> dict[str, Any]:
+    """The option that makes Numba compile a kernel faster, if its version is one that this was tried with."""
+    import numba
+
+    if numba.version_info.short not in PARTS_TRIED_WITH:
+        return {}
+    parts = import_module("noisewise.core.parts")
+    hot = function.__module__ in HOT_MODULES
+    return {"pipeline_class": parts.PartCompiler if hot else parts.LightPartCompiler}
 
 
 def _typed(body: Callable[..., Any]) -> Callable[..., Any]:
