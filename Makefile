@@ -12,7 +12,7 @@ demo: $(STAMP)
 	$(BIN)/noisewise demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

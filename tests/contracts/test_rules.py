@@ -39,14 +39,7 @@ VARIANTS = {
 }
 
 
-def _with_its_rule(variant):
-    """Variants of one rule share its machine code: one process, so that it is compiled once."""
-    rule = variant.partition(",")[0].partition(" ")[0]
-    assert rule in nw.POLICIES
-    return pytest.param(variant, marks=pytest.mark.xdist_group(rule))
-
-
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("variant", [_with_its_rule(variant) for variant in VARIANTS])
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_the_rule_keeps_its_promise(variant, check):
     check(VARIANTS[variant])

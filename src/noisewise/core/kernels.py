@@ -22,7 +22,7 @@ KERNEL_BODIES = (
     "noisewise.core.robust_loops",
     "noisewise.actions.gray_loops",
 )
-#: What all rules use in every round: their kernels are compiled with all of LLVM's passes, once for all rules.
+#: What all rules use in every round: compiled with all of LLVM's passes, once for all rules.
 HOT_MODULES = ("noisewise.core.model", "noisewise.core.selection", "noisewise.core.radius")
 #: The versions of Numba that `core/parts.py` was tried with.
 PARTS_TRIED_WITH = frozenset({(0, 68)})
