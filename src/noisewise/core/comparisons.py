@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from noisewise.core.rows import Floats
 
 #: Draws at least for each quantile; every comparison has as many as any other.
-FEWEST_DRAWS = 128
+FEWEST_DRAWS = 512
 #: Standard errors added to the averaged probability: what is left of chance is on the safe side.
-SAFE = 3.0
+SAFE = 2.0
 #: Steps of the search for a quantile, which comes down from the union bound: wherever it ends is safe.
 STEPS = 3
 #: Squared distances below this share of the squared lengths are rounding.

@@ -16,11 +16,11 @@ RATIO = 1.2
 #: The first level, in units of eps; wider than that nothing can be certified.
 FIRST = 8.0
 #: Where a certificate is most likely to be reached, in units of eps: on a sphere at √8.
-LIKELY = 2.3
+LIKELY = 2.1
 #: How far, in powers of e, around it the larger shares of delta lie.
 SPREAD = 0.4
 #: What the first phase gets of delta; of the rest the second gets as much, and so on.
-FIRST_PHASE = 0.9
+FIRST_PHASE = 0.97
 #: Differences up to which quantiles are exact; beyond, they would take seconds.
 EXACT_UP_TO = 20_000_000
 #: Differences held at a time.
@@ -76,27 +76,41 @@ def whitened(model: Model, rows: NDArray[np.intp]) -> Floats:
     return np.asarray((halves * np.sqrt(model.reciprocals)[:, None]).T)
 
 
+class _Estimate(NamedTuple):
+    """Estimated values, and points whose distances are the widths of their differences."""
+
+    points: Floats  # (n, dim)
+    means: Floats  # (n,)
+
+
 def claims_of(
-    looks: Looks, phase: Model, compared: Mask, candidates: Mask, delta: float
+    looks: Looks, phase: Model, anytime: tuple[Model, float], compared: Mask, candidates: Mask, delta: float
 ) -> tuple[Mask, Floats]:
     """Which candidates may still be the best, and how far each action can be below it.
 
-    Both are true at once, except with probability delta.
+    Both are true at once, except with probability delta, and if the anytime radius holds for its model.
 
-    If i is the best, ``<θ, a_i - a_j> <= <θ̂, a_i - a_j> + (c_i + pull)·‖a_i - a_j‖`` for all compared j. So
-    i is ruled out if one of these is below 0, and j loses at most the largest over those that are not.
+    If i is the best, ``<θ, a_i - a_j> <= <θ̂, a_i - a_j> + (c_i + pull)·‖a_i - a_j‖`` for all compared j, and
+    the same with the radius in the anytime model. So i is ruled out if one of these is below 0, and j loses
+    at most the largest, over those that are not, of the smaller one.
     """
     rows = np.flatnonzero(compared)
     best = np.flatnonzero(candidates[rows])
-    points, means = whitened(phase, rows), phase.means[rows]
-    quantiles = np.full(best.size, multiplier(looks, rows.size, delta))
-    possible, bounds = _compare(points, means, best, quantiles)
+    model, reach = anytime
+    here = _Estimate(whitened(phase, rows), phase.means[rows])
+    always = _Estimate(whitened(model, rows), model.means[rows])
+    union = np.full(best.size, multiplier(looks, rows.size, delta))
+    possible, bounds = _compare(here, always, reach, best, union)
     if looks.gaussian and np.count_nonzero(possible) * rows.size**2 <= EXACT_UP_TO:
-        # Quantiles of their own never exceed the union bound: whom that rules out, they do, too.
+        # Quantiles of their own never exceed the union bound: whom that rules out, they do, too. And they
+        # are not below that of a single comparison: where even this gives no certificate, none is computed.
         best = best[possible]
-        possible, bounds = _compare(
-            points, means, best, comparison_quantiles(points, best, delta) + looks.pull
-        )
+        single = np.full(best.size, multiplier(looks, 2, delta))
+        if looks.eps == 0.0 or _compare(here, always, reach, best, single)[1].min() <= looks.eps:
+            quantiles = comparison_quantiles(here.points, best, delta) + looks.pull
+            possible, bounds = _compare(here, always, reach, best, quantiles)
+        else:
+            possible = possible[possible]
     if not possible.any():
         # The event of probability delta has happened: nothing can be concluded.
         return candidates.copy(), np.full(candidates.size, np.inf)
@@ -107,20 +121,30 @@ def claims_of(
     return left, claims
 
 
-def _compare(points: Floats, means: Floats, best: NDArray[np.intp], quantiles: Floats) -> tuple[Mask, Floats]:
+def _compare(
+    here: _Estimate, always: _Estimate, reach: float, best: NDArray[np.intp], quantiles: Floats
+) -> tuple[Mask, Floats]:
     """Who of ``best`` may be the best, and the bounds of everybody."""
     possible = np.empty(best.size, dtype=np.bool_)
-    bounds = np.zeros(len(points))
-    lengths = np.einsum("ij,ij->i", points, points)
-    step = max(1, TOGETHER // len(points))
+    bounds = np.zeros(here.means.size)
+    step = max(1, TOGETHER // here.means.size)
     for start in range(0, best.size, step):
         block = best[start : start + step]
-        terms = lengths[block][:, None] + lengths[None, :]
-        squared = np.maximum(terms - 2.0 * points[block] @ points.T, CANCELLED * terms)
-        upper = means[block][:, None] - means[None, :]
-        upper += quantiles[start : start + step, None] * np.sqrt(squared)
-        upper[np.arange(block.size), block] = 0.0
+        upper = _upper(here, block, quantiles[start : start + step])
+        np.minimum(upper, _upper(always, block, np.full(block.size, reach)), out=upper)
         fits = upper.min(axis=1) >= 0.0
         possible[start : start + step] = fits
         bounds = np.maximum(bounds, upper[fits].max(axis=0, initial=0.0))
     return possible, bounds
+
+
+def _upper(estimate: _Estimate, block: NDArray[np.intp], factors: Floats) -> Floats:
+    """How far each row of the block can be above everybody, ``factors`` widths allowed, (block, n)."""
+    points, means = estimate
+    lengths = np.einsum("ij,ij->i", points, points)
+    terms = lengths[block][:, None] + lengths[None, :]
+    squared = np.maximum(terms - 2.0 * points[block] @ points.T, CANCELLED * terms)
+    upper = means[block][:, None] - means[None, :]
+    upper += factors[:, None] * np.sqrt(squared)
+    upper[np.arange(block.size), block] = 0.0
+    return np.asarray(upper)

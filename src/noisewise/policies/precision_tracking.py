@@ -186,7 +186,8 @@ def plan(params: Params, state: State) -> None:
         ledger[NEXT] = _next(params, state)
     ledger[DUE] = 0.0
     if delta > 0.0 and np.count_nonzero(state.candidates) > 1:
-        left, claims = claims_of(params.looks, state.phase, state.compared, state.candidates, delta)
+        anytime = state.model, confidence_radius(params.anytime, state.model)
+        left, claims = claims_of(params.looks, state.phase, anytime, state.compared, state.candidates, delta)
         state.candidates[:] = left
         np.minimum(state.claims, claims, out=state.claims)
         _begin_phase_if_worth_it(params, state)
