@@ -1,6 +1,7 @@
 """The report: computed once, told completely, the same for the same seed."""
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -10,11 +11,17 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import noisewise as nw
 from noisewise.cli import app, main
 from noisewise.paper import check_paper, checking, computing, elimination, external
 from noisewise.paper.computing import compute
 from noisewise.paper.external import PUBLISHED, SOARE
-from noisewise.paper.measuring.external import characteristic_time, stopping_times
+from noisewise.paper.measuring.external import (
+    characteristic_time,
+    published_world,
+    stopping_times,
+    stopping_times_on_published_draws,
+)
 from noisewise.paper.measuring.heavy_tails import floored_widths
 from noisewise.paper.measuring.runs import given_precision, largest_width, make_schedule, make_world, run
 from noisewise.paper.measuring.table1 import recommended
@@ -26,6 +33,7 @@ from noisewise.paper.sections import SECTIONS
 from noisewise.paper.statistics import interval, most_misses, share, slope_of_means, slope_of_runs
 from noisewise.paper.table2 import ROWS, _why
 from noisewise.paper.table2 import tell as tell_table2
+from noisewise.world.twister import Twister
 
 CALLS: list[float] = []
 
@@ -302,11 +310,36 @@ def test_what_is_told_about_the_second_external_table(label, mean, full, passed)
     assert len(table.frame) == 1 + len(elimination.PUBLISHED)
 
 
-def test_a_row_that_is_off_is_told_and_not_checked():
+def test_fresh_draws_are_told_and_not_checked():
     told = Told()
-    elimination.tell(Plan(full=True), told, {"elimination/LinGapE": stopped_after(35_300.0)})
+    elimination.tell(Plan(full=True), told, {"elimination/LinGapE, fresh draws": stopped_after(35_300.0)})
     assert not told.checks
-    assert any("LinGapE is +2.4 of their standard errors away" in getattr(b, "text", "") for b in told.blocks)
+    assert any("+2.4 of their standard errors" in getattr(b, "text", "") for b in told.blocks)
+
+
+def test_a_run_on_published_draws_has_their_noise_and_their_order():
+    vectors, theta = nw.instances.tirinzoni_degenne().draw(np.random.default_rng(0), np.ones(1))
+    world = published_world("tirinzoni-degenne", 70, 124).world(70, 0, 0)
+    assert np.array_equal(world.noise, Twister(124).normals(70))
+    assert np.array_equal(world.actions.vectors, vectors)
+    arguments = "tirinzoni-degenne", "round_robin", {"delta": 0.999}, "glr-log", 3000
+    both = stopping_times_on_published_draws(*arguments, 2, 124)
+    each = [stopping_times_on_published_draws(*arguments, 1, seed)["mean"] for seed in (124, 125)]
+    assert both["runs"] == 2
+    assert both["mean"] == np.mean(each)
+    # A textbook round robin on the same draws.
+    matrix, moment = np.eye(20), np.zeros(20)
+    for t, noise in enumerate(Twister(124).normals(3000)):
+        row = vectors[t % 50]
+        matrix += np.outer(row, row)
+        moment += row * (row @ theta + noise)
+        inverse = np.linalg.inv(matrix)
+        means = vectors @ inverse @ moment
+        gaps = np.delete(vectors[means.argmax()] - vectors, means.argmax(), axis=0)
+        ratios = (gaps @ inverse @ moment) ** 2 / (2.0 * np.einsum("ij,jk,ik->i", gaps, inverse, gaps))
+        if ratios.min() > math.log((t + 2) / 0.999):
+            break
+    assert each[0] == t + 1
 
 
 def test_a_quick_external_table_has_few_rules_to_compile():

@@ -156,6 +156,12 @@ def test_arm_driven_noise_multiplies_the_rounds_sigma():
         (lambda: nw.Environment(np.eye(2), [1.0, 1.0], [1.0, 0.0]), "`schedule` must be .* at position 1"),
         (lambda: nw.Environment(np.eye(2), [1.0, 1.0], []), "`schedule` must be one-dimensional"),
         (lambda: nw.Environment(np.eye(2), [1.0, 1.0], [1.0], noise="normal"), "`noise` must be one of"),
+        (
+            lambda: nw.Environment(np.eye(2), [1, 1], [1.0], noise=lambda rng, size: [1.0, 2.0]).world(
+                1, 0, 0
+            ),
+            "`noise` must return 1 finite numbers",
+        ),
         (lambda: nw.Environment(np.eye(2), [1.0, 1.0], [1.0], action_sigma=[1.0]), "`action_sigma` must"),
         (
             lambda: nw.noise.named("student-t", df=2),
@@ -195,3 +201,13 @@ def test_a_schedule_may_be_named():
     np.testing.assert_array_equal(env.world(50, 0, 0).sigma, same.world(50, 0, 0).sigma)
     with pytest.raises(ValueError, match=r"`schedule` must be one of .*; got 'loud'"):
         nw.instances.soare(4).environment("loud")
+
+
+def test_noise_may_be_a_function_of_ones_own():
+    def coins(rng, size):
+        return rng.choice([-1.0, 1.0], size)
+
+    env = nw.Environment(np.eye(2), [1.0, 0.5], np.ones(30), noise=coins)
+    assert set(env.world(30, 0, 0).noise) == {-1.0, 1.0}
+    assert env.describe()["noise"].endswith("coins")
+    assert np.array_equal(env.world(30, 0, 1).noise, env.world(30, 0, 1).noise)

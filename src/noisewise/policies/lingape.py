@@ -68,7 +68,8 @@ def radius(params: Params, state: State) -> float:
     """``C_t = √(2·log(n²·√det(V/λ)/δ)) + √λ·R`` as printed, or the radius chosen; scaled but for the bias."""
     limits = params.setting.radius
     if params.logarithmic:
-        return params.scale * math.sqrt(limits.doubt + 4.0 * math.log1p(state.model.tally[TOLD]))
+        # Of the round that comes.
+        return params.scale * math.sqrt(limits.doubt + 4.0 * math.log(2.0 + state.model.tally[TOLD]))
     if params.union > 0.0:
         doubt = limits.doubt + params.union + log_det(state.model)
         return limits.bias + params.scale * math.sqrt(doubt)
@@ -164,7 +165,8 @@ def lingape(
         noise_level: The sigma assumed for every measurement; the certificate holds if none is noisier.
         scale: Multiplies the stochastic part of the radius; 1 is faithful. The default
             ``radius="printed"`` has a union over all pairs in it; ``radius="logarithmic"``, the heuristic
-            ``√(2·(log 1/δ + 2·log(1 + t)))`` of a published rerun, is smaller, and proves nothing.
+            ``√(2·(log 1/δ + 2·log(1 + t)))`` of a published rerun, t the round that comes, is smaller, and
+            proves nothing.
     """
     options = with_defaults("lingape", shared) | {"noise_level": noise_level, "scale": scale}
     return Policy(RULE, actions, options | {"weighted": False})

@@ -13,7 +13,7 @@ from noisewise.core.model import Floats
 from noisewise.core.randomness import generator
 from noisewise.world.action_noise import ActionNoise, NamedActionNoise
 from noisewise.world.instances import Instance, on_set, shuffled
-from noisewise.world.noise import NamedLaw
+from noisewise.world.noise import Law, NamedLaw
 from noisewise.world.noise import named as named_law
 from noisewise.world.schedules import NAMES, NamedSchedule, Schedule, flat
 from noisewise.world.schedules import named as named_schedule
@@ -54,7 +54,8 @@ class Environment:
         schedule: The sigmas of the rounds: an array, a function (horizon, rng) -> array, or the name of one
             of `noisewise.schedules`.
         noise: A law of unit variance, by name or as ``nw.noise.named(name, **options)``: "gaussian",
-            "rademacher", "uniform", "laplace", "student-t", "pareto", "lognormal", "contaminated".
+            "rademacher", "uniform", "laplace", "student-t", "pareto", "lognormal", "contaminated". Or a
+            function (rng, size) -> array.
         announced: Whether a policy is told a round's sigma before it chooses.
         action_sigma: Noise that depends on the action: action k is measured with ``sigma_t·action_sigma[k]``.
             An array, or a function (vectors, theta, rng) -> array that is called in every replication.
@@ -66,7 +67,7 @@ class Environment:
         actions: ActionSet | OracleSet | ArrayLike,
         theta: ArrayLike,
         schedule: ArrayLike | Schedule | str,
-        noise: str | NamedLaw = "gaussian",
+        noise: str | Law = "gaussian",
         announced: bool = False,
         *,
         action_sigma: ArrayLike | ActionNoise | None = None,
@@ -95,7 +96,7 @@ class Environment:
         cls,
         instance: Instance,
         schedule: ArrayLike | Schedule | str | None,
-        noise: str | NamedLaw = "gaussian",
+        noise: str | Law = "gaussian",
         announced: bool = False,
         *,
         action_sigma: ArrayLike | ActionNoise | None = None,
@@ -112,15 +113,15 @@ class Environment:
         self,
         instance: Instance,
         schedule: ArrayLike | Schedule | str,
-        noise: str | NamedLaw,
+        noise: str | Law,
         announced: bool,
         action_sigma: ArrayLike | ActionNoise | None,
     ) -> None:
         self.instance = instance
         self.actions: Any = instance.actions if self._fixed is None else self._fixed
         self.schedule = _known_schedule(schedule, self.actions.dim)
-        self._law = noise if isinstance(noise, NamedLaw) else named_law(noise)
-        self.noise = str(self._law)
+        self._law: Law = noise if callable(noise) else named_law(noise)
+        self.noise = str(self._law) if isinstance(self._law, NamedLaw) else _name_of(self._law)
         self.announced = bool(announced)
         self.action_noise = action_sigma if callable(action_sigma) else None
         if isinstance(self.actions, OracleSet):
@@ -176,7 +177,7 @@ class Environment:
     def world(self, horizon: int, seed: int, replication: int) -> World:
         """The truth of one replication: a pure function of seed and replication."""
         sigma = self.sigmas(horizon, seed, replication)
-        noise = self._law(generator(seed, "noise", replication), horizon)
+        noise = self._noise(horizon, seed, replication)
         rng = generator(seed, "instance", replication)
         if self._fixed is not None:
             means, order = self._fixed_means, self._fixed_order
@@ -202,6 +203,16 @@ class Environment:
             opening,
         )
 
+    def _noise(self, horizon: int, seed: int, replication: int) -> Floats:
+        """The noise of one replication's rounds, in units of their sigmas."""
+        drawn = np.asarray(self._law(generator(seed, "noise", replication), horizon), dtype=np.float64)
+        if drawn.shape != (horizon,) or not np.isfinite(drawn).all():
+            raise ValueError(
+                f"`noise` must return {horizon} finite numbers, one per round; got an array of shape "
+                f"{drawn.shape} with {np.count_nonzero(~np.isfinite(drawn))} that are not."
+            )
+        return drawn
+
     def _factors(
         self,
         vectors: NDArray[np.floating],
@@ -217,7 +228,7 @@ class Environment:
     def set_world(self, horizon: int, seed: int, replication: int) -> SetWorld:
         """The truth of one replication on a set that answers questions."""
         sigma = self.sigmas(horizon, seed, replication)
-        noise = self._law(generator(seed, "noise", replication), horizon)
+        noise = self._noise(horizon, seed, replication)
         _, theta = self.instance.draw(generator(seed, "instance", replication), sigma)
         return SetWorld(theta, self.actions.best(theta).value, sigma, noise)
 
@@ -239,11 +250,15 @@ class Environment:
         if isinstance(self.action_noise, NamedActionNoise):
             return {"name": self.action_noise.name, "options": self.action_noise.options}
         if self.action_noise is not None:
-            return getattr(self.action_noise, "__qualname__", type(self.action_noise).__qualname__)
+            return _name_of(self.action_noise)
         return None if (self.action_sigma == 1.0).all() else _hash(self.action_sigma)
 
     def __repr__(self) -> str:
         return f"Environment({self.instance.name}, {self.actions!r}, noise={self.noise!r})"
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def _known_schedule(schedule: ArrayLike | Schedule | str, dim: int) -> Floats | Schedule:

@@ -6,7 +6,9 @@ import numpy as np
 
 from noisewise.design import transductive_design
 from noisewise.paper.measuring.runs import make_world, mean_and_error, run
-from noisewise.world import instances
+from noisewise.simulation import Simulation
+from noisewise.world import Environment, instances
+from noisewise.world.twister import Twister
 
 #: A regret bound that only a single survivor has: the own stopping rule of rules that eliminate.
 ALONE = 1e-12
@@ -37,12 +39,51 @@ def stopping_times(
         stop=stop,
         eps=ALONE if stop == "gap" else None,
     )
-    rounds = simulation.stopped.astype(float)
+    return _summary([simulation])
+
+
+def stopping_times_on_published_draws(
+    problem: str,
+    rule: str,
+    options: dict[str, Any],
+    stop: str,
+    longest: int,
+    replications: int,
+    first_seed: int,
+) -> dict[str, Any]:
+    """The same on the noise of a published experiment, run by run."""
+    return _summary(
+        [
+            run(
+                rule,
+                options,
+                published_world(problem, longest, first_seed + r),
+                horizon=longest,
+                replications=1,
+                seed=0,
+                stop=stop,
+            )
+            for r in range(replications)
+        ]
+    )
+
+
+def published_world(problem: str, longest: int, seed: int) -> Environment:
+    """The world of one published run: its rounds take the normal numbers of its seed in turn.
+
+    The actions keep the order of the instance, too.
+    """
+    vectors, theta = instances.named(problem).draw(np.random.default_rng(0), np.ones(1))
+    return Environment(vectors, theta, np.ones(longest), noise=lambda _, size: Twister(seed).normals(size))
+
+
+def _summary(simulations: list[Simulation]) -> dict[str, Any]:
+    rounds = np.concatenate([simulation.stopped for simulation in simulations]).astype(float)
     return mean_and_error(rounds) | {
-        "spread": float(rounds.std(ddof=1)) if replications > 1 else 0.0,
-        "wrong": int((simulation.simple_regret[:, -1] > 1e-12).sum()),
-        "unfinished": int((~simulation.fired).sum()),
-        "runs": replications,
+        "spread": float(rounds.std(ddof=1)) if rounds.size > 1 else 0.0,
+        "wrong": sum(int((simulation.simple_regret[:, -1] > 1e-12).sum()) for simulation in simulations),
+        "unfinished": sum(int((~simulation.fired).sum()) for simulation in simulations),
+        "runs": rounds.size,
     }
 
 
