@@ -68,6 +68,8 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
         printed bound needs S ≥ d²/16, "any T ≥ 1" is not enough, and choosing an action contributes
         nothing to the divergence (notes 12 and 26)."""
     )
+    if not plan.full:
+        told.say(f"The quick report leaves out {' and '.join(LEFT_OUT)}, of which nothing is claimed.")
     rows, beaten = [], 0
     spreading: list[Outcome] = []
     # Over all cells together a false alarm has probability 1e-6.
