@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import hypothesis
+import pytest
 
 # Tests run side by side: one BLAS thread each, set before NumPy is imported by any of them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -16,8 +17,11 @@ hypothesis.settings.register_profile("fixed", deadline=None, derandomize=True, m
 hypothesis.settings.load_profile("fixed")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Hand out tests so that no rule is compiled twice: the contract by rules, long preparations by files."""
+    if config.getvalue("dist") != "load":
+        return None
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):

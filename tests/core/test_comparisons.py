@@ -55,7 +55,7 @@ def test_one_that_stands_alone_is_not_missed():
 def test_one_comparison_is_a_normal_quantile_and_copies_do_not_count():
     points = np.array([[0.0, 1.0], [2.0, 0.5], [2.0, 0.5]])
     found = comparison_quantiles(points, np.array([0, 1]), 0.01)
-    # Three standard errors of an average over few directions: never below, and not far above.
+    # Two standard errors of an average over few directions: never below, and not far above.
     assert (found >= stats.norm.isf(0.01)).all()
     assert (found <= stats.norm.isf(0.01) + 0.15).all()
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from noisewise.core.rows import Floats
 
-#: Draws at least for each quantile; every comparison has as many as any other.
+#: Draws at least for each quantile.
 FEWEST_DRAWS = 512
-#: Standard errors added to the averaged probability: what is left of chance is on the safe side.
+#: Standard errors added to the averaged probability: a quantile is then rarely too small, and by little.
 SAFE = 2.0
 #: Steps of the search for a quantile, which comes down from the union bound: wherever it ends is safe.
 STEPS = 3
@@ -56,7 +56,7 @@ def comparison_quantiles(points: Floats, best: NDArray[np.intp], delta: float) -
     quantiles = np.empty(best.size)
     for count in np.unique(counts):
         alike = np.flatnonzero(counts == count)
-        step = max(1, TOGETHER // int(count + 1) ** 2)
+        step = max(1, TOGETHER // max(1, count * _n_draws(int(count))))
         for block in (alike[start : start + step] for start in range(0, alike.size, step)):
             others = np.nonzero(different[block])[1].reshape(block.size, count)
             units = points[best[block]][:, None, :] - points[others]
@@ -73,7 +73,7 @@ def _quantiles(units: NDArray[np.float32], delta: float) -> Floats:
     quantiles = np.full(sets, gaussian_union(count, delta))
     if count < 2:
         return quantiles
-    normals, uniforms = _draws(count * -(-FEWEST_DRAWS // count), dim)
+    normals, uniforms = _draws(_n_draws(count), dim)
     # Every comparison is the random one equally often: none that stands alone is missed.
     chosen = np.tile(units, (1, len(normals) // count, 1))
     across = normals - np.einsum("jk,ijk->ij", normals, chosen)[:, :, None] * chosen
@@ -91,6 +91,11 @@ def _quantiles(units: NDArray[np.float32], delta: float) -> Floats:
         tail = delta / np.maximum(1.0, count * np.minimum(1.0, mean))
         quantiles = np.minimum(quantiles, -ndtri(np.minimum(0.5, tail)))
     return quantiles
+
+
+def _n_draws(count: int) -> int:
+    """As many for each comparison as for any other."""
+    return count * -(-FEWEST_DRAWS // max(1, count))
 
 
 @lru_cache(maxsize=16)

@@ -81,19 +81,18 @@ def register_kernels() -> None:
             # Nobody calls a kernel from C.
             "no_cfunc_wrapper": True,
         }
-        options |= _part_of_a_loop(entry.function)
+        hot = entry.function.__module__ in HOT_MODULES
+        options |= compiler_option("PartCompiler" if hot else "LightPartCompiler")
         overload(entry.function, strict=False, jit_options=options)(_typed(entry.body))
 
 
-def _part_of_a_loop(function: Callable[..., Any]) -> dict[str, Any]:
-    """The option that makes Numba compile a kernel faster, if its version is one that this was tried with."""
+def compiler_option(name: str) -> dict[str, Any]:
+    """The option that makes Numba use a compiler of `core/parts.py`, with versions this was tried with."""
     import numba
 
     if numba.version_info.short not in PARTS_TRIED_WITH:
         return {}
-    parts = import_module("noisewise.core.parts")
-    hot = function.__module__ in HOT_MODULES
-    return {"pipeline_class": parts.PartCompiler if hot else parts.LightPartCompiler}
+    return {"pipeline_class": getattr(import_module("noisewise.core.parts"), name)}
 
 
 def _typed(body: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,6 +14,9 @@ from typing import Any
 
 from numba.core import codegen, compiler
 
+#: What kernels need to print, by the names of the variables that point to it.
+ENVIRONMENTS: dict[str, Any] = {}
+
 
 class Part(codegen.JITCodeLibrary):
     """The code of a kernel, which will be part of another library and has no address itself."""
@@ -38,7 +41,8 @@ class Part(codegen.JITCodeLibrary):
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Nothing: an environment is for printing and for generators, which kernels have not."""
+        """Keep it for the machine code that the kernel will be in."""
+        ENVIRONMENTS[name] = environment
 
 
 class LightPart(Part):
@@ -47,9 +51,24 @@ class LightPart(Part):
     def _optimize_final_module(self) -> None:
         """Inline, and drop reference counts: both work better on less code."""
         passes, builder = self._codegen._module_pass_manager(
-            loop_vectorize=True, slp_vectorize=False, opt=self._codegen._opt_level, cost="cheap"
+            loop_vectorize=self._codegen._loopvect,
+            slp_vectorize=False,
+            opt=self._codegen._opt_level,
+            cost="cheap",
         )
         passes.run(self._final_module, builder)
+
+
+class Whole(codegen.JITCodeLibrary):
+    """The machine code of a loop, and of all kernels in it."""
+
+    def finalize(self) -> None:
+        """Make it, and hand out the environments of its parts."""
+        super().finalize()
+        machine: Any = self._codegen
+        for variable in self._final_module.global_variables:
+            if variable.name in ENVIRONMENTS:
+                machine.set_env(variable.name, ENVIRONMENTS[variable.name])
 
 
 class PartCompiler(compiler.Compiler):
@@ -60,6 +79,8 @@ class PartCompiler(compiler.Compiler):
     def define_pipelines(self) -> Any:
         """The usual ones."""
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        # As Numba does for libraries of its own making: only then can they be kept on disk.
+        self.state.library.enable_object_caching()
         return super().define_pipelines()
 
 
@@ -67,3 +88,9 @@ class LightPartCompiler(PartCompiler):
     """The same for light parts."""
 
     library = LightPart
+
+
+class WholeCompiler(PartCompiler):
+    """The same for what is called from Python."""
+
+    library = Whole

@@ -49,7 +49,7 @@ class Row(NamedTuple):
     stop: str
     quick: int = 0  # runs of the quick report, which has few rules to compile
     full: int = RUNS  # more where they are cheap: our own error should not decide
-    their_draws: bool = False  # the noise of the published runs, too, instead of our own
+    their_draws: bool = False  # on the noise of the published runs
 
 
 ROWS = (
@@ -102,7 +102,8 @@ def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
         found = outcomes.get(f"elimination/{row.label}")
         if found is not None:
             numbers = found["mean"] / 1000, found["spread"] / 1000
-            rows.append(_numbers(f"{row.label}, ours", found["runs"], *numbers, None, None))
+            name = f"{row.label}, ours" + (", their draws" if row.their_draws else "")
+            rows.append(_numbers(name, found["runs"], *numbers, None, None))
     rows += [_numbers(f"{name}, published", RUNS, *numbers) for name, numbers in PUBLISHED.items()]
     told.show(
         "external-elimination",
@@ -116,9 +117,9 @@ def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
         mean, spread = PUBLISHED["LinGapE"][:2]
         off = (ours - mean) / (spread / math.sqrt(RUNS))
         told.say(
-            f"""LinGapE was run on the noise of their hundred runs as well, from the seeds that they state:
-            choices differ only where two actions are equally telling. On fresh draws it needs more,
-            {off:+.1f} of their standard errors; their hundred were somewhat lucky."""
+            f"""LinGapE was run on the very noise of their hundred runs, from the seeds that they state: what
+            differs is how ties are broken, and rounding. On fresh draws it is {off:+.1f} of their standard
+            errors away from the published mean, which is chance: the draws are all that changed."""
         )
     for row in ROWS:
         if row.label in PUBLISHED and f"elimination/{row.label}" in outcomes:

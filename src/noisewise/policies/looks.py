@@ -25,6 +25,8 @@ FIRST_PHASE = 0.97
 EXACT_UP_TO = 20_000_000
 #: Differences held at a time.
 TOGETHER = 4_000_000
+#: Means of copies differ by rounding, in units of the largest mean: by so much nobody is ruled out.
+ROUNDING = 1e-9
 
 
 class Looks(NamedTuple):
@@ -102,8 +104,9 @@ def claims_of(
     union = np.full(best.size, multiplier(looks, rows.size, delta))
     possible, bounds = _compare(here, always, reach, best, union)
     if looks.gaussian and np.count_nonzero(possible) * rows.size**2 <= EXACT_UP_TO:
-        # Quantiles of their own never exceed the union bound: whom that rules out, they do, too. And they
-        # are not below that of a single comparison: where even this gives no certificate, none is computed.
+        # Quantiles of their own never exceed the union bound: whom that rules out, they do, too, and where
+        # they hold, so does it. Nor are they below that of a single comparison: where even this certifies
+        # nothing, none is computed.
         best = best[possible]
         single = np.full(best.size, multiplier(looks, 2, delta))
         if looks.eps == 0.0 or _compare(here, always, reach, best, single)[1].min() <= looks.eps:
@@ -127,12 +130,13 @@ def _compare(
     """Who of ``best`` may be the best, and the bounds of everybody."""
     possible = np.empty(best.size, dtype=np.bool_)
     bounds = np.zeros(here.means.size)
+    least = -ROUNDING * max(np.abs(here.means).max(), np.abs(always.means).max())
     step = max(1, TOGETHER // here.means.size)
     for start in range(0, best.size, step):
         block = best[start : start + step]
         upper = _upper(here, block, quantiles[start : start + step])
         np.minimum(upper, _upper(always, block, np.full(block.size, reach)), out=upper)
-        fits = upper.min(axis=1) >= 0.0
+        fits = upper.min(axis=1) >= least
         possible[start : start + step] = fits
         bounds = np.maximum(bounds, upper[fits].max(axis=0, initial=0.0))
     return possible, bounds

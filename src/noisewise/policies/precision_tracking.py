@@ -18,7 +18,7 @@ from noisewise.policies.looks import FIRST as FIRST_LEVEL
 from noisewise.policies.looks import Looks, claims_of, delta_at, multiplier, squared_width_at, whitened
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import ANYTIME, Rule
+from noisewise.policies.rule import Rule, always_anytime
 
 NOISES = ("gaussian", "sub-gaussian")
 #: The ridge of a phase shifts no difference by more than this share of its width.
@@ -267,9 +267,10 @@ def certificate(params: Params, state: State) -> str:
     """What the bound rests on."""
     law = "normal" if params.looks.gaussian else "sub-Gaussian"
     return (
-        f"{ANYTIME}, if no sigma depends on measured values and what is measured was asked for: half of "
-        "delta by the mixture over all measurements, half by fixed designs on the data of one phase each, "
-        "looked at when sigmas alone say so, with deltas that add up and the ridge's bias included; "
+        f"{always_anytime(params, state)}, if no sigma depends on measured values and what is measured was "
+        "asked for: half of delta by the mixture over all measurements, half by fixed designs on the data of "
+        "one phase each, looked at when sigmas alone say so, with deltas that add up and the ridge's bias "
+        "included; "
         f"{law} noise"
     )
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
+from noisewise.core.radius import FIXED
 from noisewise.core.selection import Mask, regret_bound
 from noisewise.policies.on_sets import OnSets
 
@@ -15,6 +16,7 @@ FORESEEING = ("before", "if announced")
 
 
 ANYTIME = "anytime"
+IF_GIVEN = ", if the radius that was given is right"
 
 
 def no_draws(params: Any) -> int:
@@ -23,8 +25,8 @@ def no_draws(params: Any) -> int:
 
 
 def always_anytime(params: Any, state: Any) -> str:
-    """The certificate of most rules: true at every moment at once."""
-    return ANYTIME
+    """The certificate of most rules: true at every moment at once, and as good as its radius."""
+    return ANYTIME + (IF_GIVEN if params.setting.radius.kind == FIXED else "")
 
 
 @kernel

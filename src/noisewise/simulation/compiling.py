@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.actions.oracle_set import Oracle
-from noisewise.core.kernels import KERNEL_BODIES, register_kernels
+from noisewise.core.kernels import KERNEL_BODIES, compiler_option, register_kernels
 from noisewise.policies.rule import Rule
 from noisewise.simulation.loop import Loop, make_loop
 from noisewise.simulation.set_loop import SetLoop, make_set_loop
@@ -45,7 +45,8 @@ def _compiled(loop: Any, directory: Path | None) -> Any:
         previous = config.CACHE_DIR
         config.CACHE_DIR = str(directory or previous)
         try:
-            return numba.njit(nogil=True, error_model="numpy", cache=directory is not None)(loop)
+            options: Any = compiler_option("WholeCompiler")
+            return numba.njit(nogil=True, error_model="numpy", cache=directory is not None, **options)(loop)
         finally:
             config.CACHE_DIR = previous
 

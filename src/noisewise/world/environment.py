@@ -55,7 +55,7 @@ class Environment:
             of `noisewise.schedules`.
         noise: A law of unit variance, by name or as ``nw.noise.named(name, **options)``: "gaussian",
             "rademacher", "uniform", "laplace", "student-t", "pareto", "lognormal", "contaminated". Or a
-            function (rng, size) -> array.
+            function (rng, size) -> array, of mean 0 and variance 1 if sigma is to be the standard deviation.
         announced: Whether a policy is told a round's sigma before it chooses.
         action_sigma: Noise that depends on the action: action k is measured with ``sigma_t·action_sigma[k]``.
             An array, or a function (vectors, theta, rng) -> array that is called in every replication.
@@ -205,13 +205,14 @@ class Environment:
 
     def _noise(self, horizon: int, seed: int, replication: int) -> Floats:
         """The noise of one replication's rounds, in units of their sigmas."""
-        drawn = np.asarray(self._law(generator(seed, "noise", replication), horizon), dtype=np.float64)
-        if drawn.shape != (horizon,) or not np.isfinite(drawn).all():
-            raise ValueError(
-                f"`noise` must return {horizon} finite numbers, one per round; got an array of shape "
-                f"{drawn.shape} with {np.count_nonzero(~np.isfinite(drawn))} that are not."
-            )
-        return drawn
+        drawn = self._law(generator(seed, "noise", replication), horizon)
+        try:
+            numbers = np.asarray(drawn, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty(0)
+        if numbers.shape != (horizon,) or not np.isfinite(numbers).all():
+            raise ValueError(f"`noise` must return {horizon} finite numbers, one per round; got {drawn!r}.")
+        return numbers
 
     def _factors(
         self,

@@ -30,6 +30,8 @@ class Twister:
     """Uniform and normal numbers, from a seed below 2^32."""
 
     def __init__(self, seed: int) -> None:
+        if not 0 <= seed <= WORD:
+            raise ValueError(f"`seed` must be a whole number from 0 to 2^32 - 1; got {seed!r}.")
         self._state = _certified(_seeded(seed))
         self._numbers = np.empty(0)
         self._used = 0
