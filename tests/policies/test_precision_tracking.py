@@ -272,7 +272,7 @@ def test_rounding_between_copies_of_the_best_rules_out_neither():
 
 
 def test_a_certificate_says_that_its_radius_was_given():
-    for make in (nw.vaee, nw.precision_tracking):
+    for make in (nw.vaee, nw.lingape, nw.precision_tracking):
         assert (
             make(np.eye(2), radius=2.0).estimate().certificate.startswith("anytime, if the radius that was")
         )

@@ -15,7 +15,7 @@ from noisewise.core.selection import Mask, first_largest, most_telling, stronges
 from noisewise.policies.least_squares import Setting, best_mean, make_setting, scaled_radius, within
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import ANYTIME, Rule
+from noisewise.policies.rule import Rule, always_anytime
 
 
 class Params(NamedTuple):
@@ -115,7 +115,7 @@ def candidates(params: Params, state: State) -> Mask:
 
 def certificate(params: Params, state: State) -> str:
     """A heuristic radius proves nothing."""
-    return "a heuristic radius, not proven" if params.logarithmic else ANYTIME
+    return "a heuristic radius, not proven" if params.logarithmic else always_anytime(params, state)
 
 
 RULE = Rule(

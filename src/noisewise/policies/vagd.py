@@ -16,7 +16,7 @@ from noisewise.core.selection import Mask, first_largest, widest
 from noisewise.policies.least_squares import Setting, best_mean, make_setting, within
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import ANYTIME, Rule
+from noisewise.policies.rule import Rule, always_anytime
 
 if TYPE_CHECKING:
     from noisewise.design import Design
@@ -104,7 +104,7 @@ def candidates(params: Params, state: State) -> Mask:
 
 def certificate(params: Params, state: State) -> str:
     """Which of the two bounds it is (note 10)."""
-    return ANYTIME if state.strayed[0] > 0.0 else FIXED_DESIGN
+    return always_anytime(params, state) if state.strayed[0] > 0.0 else FIXED_DESIGN
 
 
 RULE = Rule(
