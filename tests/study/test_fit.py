@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from noisewise.study.boundary import COMPARING, INDEPENDENT, LINEAR, UNCONNECTED, Boundary, Shares
-from noisewise.study.fit import fit_independent, fit_linear
+from noisewise.study.fit import fit_linear
+from noisewise.study.independent_fit import fit_independent
 from noisewise.study.measurements import Columns
 from noisewise.study.sums import pool
 
