@@ -113,7 +113,12 @@ class Analysis:
         part = 1.0 if not contrasts else DOUBTED if doubted else 1.0 - DOUBTED
         fit = self.certified
         return Contrasts(
-            fit.components, shares, resolution, any_choice=doubted or not contrasts, part=part, moved=fit.moved
+            fit.components,
+            shares,
+            resolution,
+            any_choice=doubted or not contrasts,
+            part=part,
+            moved=fit.moved,
         )
 
     def estimated_values(self) -> Floats:

@@ -37,9 +37,7 @@ def assemble_border(n: int, sums: Sums, blocks: Codes, compared: Codes, ridge: f
     pull = sums.weight * sums.value
     touched = np.unique(np.concatenate([sums.plus[coupled], compared]))
     couplings, links = np.zeros((touched.size, q)), np.zeros((q, q))
-    np.add.at(
-        couplings, (np.searchsorted(touched, sums.plus[coupled]), place[coupled]), sums.weight[coupled]
-    )
+    np.add.at(couplings, (np.searchsorted(touched, sums.plus[coupled]), place[coupled]), sums.weight[coupled])
     # Links between two shared nodes: a compared option in a block, or two compared options.
     other = np.where(level, place, seat_of[sums.minus])
     linked = seated & (other >= 0)
@@ -51,9 +49,7 @@ def assemble_border(n: int, sums: Sums, blocks: Codes, compared: Codes, ridge: f
     below = other >= 0  # the node that a value is measured above
     shared_values -= totals(other[below], pull[below], q)
     values = totals(sums.plus[alone], pull[alone], n)
-    return Border(
-        excess, values, touched, couplings, links, shared_excess, shared_values, seat_of[touched]
-    )
+    return Border(excess, values, touched, couplings, links, shared_excess, shared_values, seat_of[touched])
 
 
 def _options_as_border(n: int, sums: Sums, measured: Codes, ridge: float) -> Border:

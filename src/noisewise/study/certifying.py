@@ -10,6 +10,7 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
+from noisewise.study.blocks import about_blocks
 from noisewise.study.catalogue import some_of
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check, check_fit
@@ -183,6 +184,8 @@ def _assumptions(analysis: Analysis, check: Check) -> list[str]:
         )
     said.append("what a measurement measures does not change with time, apart from its block's offset")
     said += about_model(analysis)
+    if columns.value.size and analysis.sums.has_border:
+        said.append(about_blocks(analysis.specification.blocks, analysis.block_doubt))
     if check.freedom > 0:
         freedom = counted(check.freedom, "degree of freedom")
         fit = f"reduced chi-square {number(check.reduced)} on {freedom}"

@@ -90,7 +90,9 @@ class Component:
         gone = self.gone & (np.arange(self.size) != root)
         stay, weights = self.weights(gone)
         others = stay != root
-        covariance, log_det = invert_network(weights[np.ix_(others, others)], weights[others][:, ~others][:, 0])
+        covariance, log_det = invert_network(
+            weights[np.ix_(others, others)], weights[others][:, ~others][:, 0]
+        )
         couplings = self.couplings(gone, stay)
         total = couplings.sum(axis=1)
         loads = (couplings / total[:, None])[:, others]

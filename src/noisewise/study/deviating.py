@@ -65,4 +65,3 @@ def fill_mixed(
         TOLD: float(sums.n_measurements if whole else 0),
     }
     set_posterior(model, found.own, found.loads, found.border, found.means, tally)
-

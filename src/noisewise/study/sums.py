@@ -32,7 +32,6 @@ class Sums(NamedTuple):
         """Whether anything connects options: an offset or a difference."""
         return bool((self.minus >= 0).any() or (self.block > 0).any())
 
-
     def without_lone_blocks(self) -> "Sums":
         """The rows that say something about differences: a block with one probe says nothing."""
         level = self.minus < 0
