@@ -88,7 +88,7 @@ def recommend(analysis: Analysis) -> Recommended | None:
     if waiting:
         option, gaps = first_largest(fit.means, group), np.full(analysis.n, np.inf)
     else:
-        option, gaps = smallest_bound(fit.means, np.flatnonzero(group), analysis.boundary.half_widths)
+        option, gaps = smallest_bound(fit.differences, np.flatnonzero(group), analysis.boundary.half_widths)
     gaps[~group] = np.inf
     gaps[option] = 0.0
     span = math.inf if analysis.state.model.span is None else analysis.state.model.span
@@ -104,28 +104,29 @@ def recommend(analysis: Analysis) -> Recommended | None:
     )
 
 
-def smallest_bound(means: Floats, among: Any, half_widths: Any) -> tuple[int, Floats]:
+def smallest_bound(differences: Any, among: Any, half_widths: Any) -> tuple[int, Floats]:
     """The option whose upper bounds on all others' advantage are smallest, and those bounds, (n,).
 
     Half-widths are symmetric, so one O(n) look at option k bounds from below what every other option's
     bound can be; options are looked at in the order of these lower bounds until none can be better than the
     best found.
     """
-    floors = np.full(means.size, np.inf)
+    above = differences(int(among[0]))
+    floors = np.full(above.size, np.inf)
     floors[among] = -np.inf
 
     def raise_floors(rival: int) -> None:
-        advantage = means[rival] - means + half_widths(rival)
+        advantage = half_widths(rival) - differences(rival)
         advantage[rival] = -np.inf
         np.maximum(floors, advantage, out=floors, where=np.isfinite(floors) | (floors == -np.inf))
 
-    raise_floors(int(among[np.argmax(means[among])]))
+    raise_floors(int(among[np.argmax(above[among])]))
     best, best_bound, best_gaps = -1, math.inf, np.empty(0)
     for _ in range(min(MOST_LOOKS, among.size)):
         option = int(among[np.argmin(floors[among])])
         if best >= 0 and floors[option] >= best_bound * (1.0 - 1e-12):
             break
-        gaps = means - means[option] + half_widths(option)
+        gaps = differences(option) + half_widths(option)
         gaps[option] = 0.0
         rival = int(among[np.argmax(gaps[among])])
         if best < 0 or gaps[rival] < best_bound:

@@ -49,7 +49,7 @@ class Chooser:
         sigma = analysis.sigmas.estimated / self._unit
         self._typical = float(np.median(sigma)) if sigma.size else math.nan
         sums = analysis.sums
-        sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2)
+        sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2, fine=None)
         options = {name: value for name, value in policy.options.items() if name != "horizon"}
         actions = _actions(analysis, sums, self._rule)
         self._params = make_params(self._rule, actions, policy.options.get("horizon"), options)

@@ -53,7 +53,7 @@ def fill_mixed(
             "'vage', with study.set_policy(...)."
         )
     whole = rule.catch_up is not None
-    seen = sums if whole else sums._replace(**{name: getattr(sums, name)[:0] for name in ROWS})
+    seen = sums if whole else sums._replace(fine=None, **{name: getattr(sums, name)[:0] for name in ROWS})
     rows, present = gather_rows(features, seen)
     named = present[present > 0]
     places = np.where(present > 0, np.searchsorted(named, present), -1)

@@ -40,6 +40,14 @@ class Fit(NamedTuple):
     log_det: float = 0.0  # of the precision of what was determined; independent model only
     dim: int = 0  # features in the border of the model with deviations; its offsets follow
     seats: int = 0  # deviations that sit in its border, last
+    fine: Floats | None = None  # (n,): what the means lack to be exact, where floats do not carry them
+
+    def differences(self, option: int) -> Floats:
+        """By how much each option is estimated above this one, (n,): without the rounding of the means."""
+        apart = self.means - self.means[option]
+        if self.fine is not None:
+            apart = apart + (self.fine - self.fine[option])
+        return np.asarray(apart)
 
     def squares(self, sums: Sums) -> float:
         """What the fit leaves: chi-square on as many degrees of freedom as measurements exceed the rank."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model import Floats
+from noisewise.core.twofold import sum_of
 from noisewise.study.measurements import NO_BLOCK, Codes, Columns
 
 
@@ -20,6 +21,7 @@ class Sums(NamedTuple):
     centre: float
     within: float  # Σ weight·(value - mean of its probe)²
     n_measurements: int
+    fine: Floats | None = None  # (rows,): what ``value`` lacks to be the exact weighted mean
 
     @property
     def has_border(self) -> bool:
@@ -50,13 +52,13 @@ def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     value = sign * columns.value
     levels = value[~difference]
     centre = float(np.median(levels)) if levels.size else 0.0
-    value = np.where(difference, np.where(turned, -value, value), value - centre)
+    value, lost = sum_of(np.where(turned, -value, value), np.where(difference, 0.0, -centre))
     weight = sigma**-2.0
     # One number per probe; sorting by value and weight, too, makes the sums independent of the order told.
     n = 1 + int(plus.max(initial=0))
     probe = (plus * (n + 1) + minus + 1) * len(blocks) + block
     order = _order(probe, value, weight)
-    value, weight, probe = value[order], weight[order], probe[order]
+    value, weight, probe, lost = value[order], weight[order], probe[order], lost[order]
     if not order.size:
         return Sums(plus, minus, block, value, weight, blocks, centre, 0.0, 0)
     fresh = np.ones(order.size, dtype=bool)
@@ -64,10 +66,16 @@ def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     starts = np.flatnonzero(fresh)
     weights = np.add.reduceat(weight, starts)
     means = np.add.reduceat(weight * value, starts) / weights
-    apart = value - means[np.cumsum(fresh) - 1]
+    of_row = np.cumsum(fresh) - 1
+    apart = (value - means[of_row]) + lost
+    # The mean of what is left over has as many places as the mean itself, and begins where that ends.
+    fine = np.add.reduceat(weight * apart, starts) / weights
+    apart -= fine[of_row]
     within = float(np.sum(weight * apart * apart))
     rows = order[starts]
-    return Sums(plus[rows], minus[rows], block[rows], means, weights, blocks, centre, within, order.size)
+    return Sums(
+        plus[rows], minus[rows], block[rows], means, weights, blocks, centre, within, order.size, fine
+    )
 
 
 def _order(probe: Codes, value: Floats, weight: Floats) -> Codes:
