@@ -1,8 +1,8 @@
 """Numbers kept as the sum of two floats, some 32 decimals: for least squares that 16 do not carry.
 
-A twofold number is ``high + low`` with ``|low| <= half a unit in the last place of high``. Sums and products of
-single floats are exact (Knuth; Dekker, Veltkamp); those of twofold numbers have a relative error of a few
-2⁻¹⁰⁴. Everything works on whole arrays.
+A twofold number is ``high + low``, where low is at most half a unit in the last place of high. Sums and
+products of single floats are exact (Knuth; Dekker, Veltkamp); those of twofold numbers have a relative error
+of a few 2⁻¹⁰⁴. Everything works on whole arrays.
 """
 
 from typing import NamedTuple
@@ -52,6 +52,11 @@ def twofold(numbers: Floats, low: Floats | None = None) -> Twofold:
     if low is None:
         return Twofold(np.asarray(numbers, dtype=np.float64), np.zeros(np.shape(numbers)))
     return sum_of(np.asarray(numbers), np.asarray(low))
+
+
+def plainly(numbers: Floats) -> Twofold:
+    """Floats where twofold numbers are expected but not needed: the low parts are 0 and cannot be changed."""
+    return Twofold(numbers, np.broadcast_to(np.float64(0.0), np.shape(numbers)))
 
 
 def sum_of(one: Floats, other: Floats) -> Twofold:

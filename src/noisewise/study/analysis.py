@@ -6,10 +6,10 @@ import numpy as np
 
 from noisewise.core.model import Floats
 from noisewise.study.boundary import SCATTER, Boundary, Shares
-from noisewise.study.fit import Fit, fit_independent, fit_linear
+from noisewise.study.fit import Fit, fit_independent
 from noisewise.study.measurements import Columns
-from noisewise.study.mixed_boundary import MixedBoundary
-from noisewise.study.mixed_fit import fit_mixed
+from noisewise.study.mixed_boundary import LinearBoundary, MixedBoundary
+from noisewise.study.mixed_fit import fit_linear, fit_mixed
 from noisewise.study.modelling import DEVIATION
 from noisewise.study.scatter import Sigmas, settle, widened
 from noisewise.study.sizes import Likelihood, Sizes, settle_sizes
@@ -76,12 +76,20 @@ class Analysis:
         return self.fit(self.pooled(self.columns, self.sigmas.certified), deviation)
 
     @functools.cached_property
-    def boundary(self) -> Boundary | MixedBoundary:
+    def boundary(self) -> Boundary | LinearBoundary:
         """The boundary on differences."""
+        delta, resolution = self.shares.delta, self.specification.resolution
         if self.state.model.model == DEVIATION:
             n_allowed = int(self.state.allowed().sum())
-            return MixedBoundary(self.certified, self.shares.delta, n_allowed, self.specification.resolution)
-        return Boundary(self.certified, self.shares, self.specification.resolution)
+            return MixedBoundary(self.certified, delta, n_allowed, resolution, any_order=self._any_order)
+        if self.state.features is not None:
+            return LinearBoundary(self.certified, delta, resolution, any_order=self._any_order)
+        return Boundary(self.certified, self.shares, resolution)
+
+    @property
+    def _any_order(self) -> bool:
+        """Whether bounds must hold whoever chose what to measure within blocks, and pay for every offset."""
+        return False
 
     def estimated_values(self) -> Floats:
         """The options' values as a person would read them: the sign undone, on the scale of a block."""
@@ -99,7 +107,7 @@ class Analysis:
         ridge = (2.0 / (self.state.model.span or np.inf)) ** 2
         if self.state.model.model == DEVIATION:
             size = self.sizes.deviation if deviation is None else deviation
-            return fit_mixed(self.state.features, sums, size, ridge)
+            return fit_mixed(self.state.features, sums, size, ridge, any_order=self._any_order)
         return fit_linear(self.state.features, sums, ridge)
 
     def likelihood(self) -> Likelihood:

@@ -6,7 +6,7 @@ common block, compared directly, or through others. In every connected group one
 that is reported depends on which.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,9 @@ class Fit(NamedTuple):
     dim: int = 0  # features in the border of the model with deviations; its offsets follow
     seats: int = 0  # deviations that sit in its border, last
     fine: Floats | None = None  # (n,): what the means lack to be exact, where floats do not carry them
+    slack: float = 0.0  # what rounding may have cost, in standard errors
+    weights: Floats | None = None  # (dim,): of the features, in the linear models
+    parts: Any = None  # of the linear models: what their boundaries need, `noisewise.study.mixed_fit.Parts`
 
     def differences(self, option: int) -> Floats:
         """By how much each option is estimated above this one, (n,): without the rounding of the means."""
@@ -96,6 +99,16 @@ def fit_independent(n: int, sums: Sums) -> Fit:
         solved.means, own, border.touched, solved.loads, solved.border, precision, offset_precision, offsets,
         group, residuals, rank, 0.0, 0.0, log_det=solved.log_det,
     )  # fmt: skip
+
+
+def independent_rank(n: int, sums: Sums) -> int:
+    """How many unknowns measurements of independent options determine: a matter of connections alone."""
+    precision = totals(sums.plus, sums.weight, n)
+    level = sums.minus < 0
+    precision += totals(sums.minus[~level], sums.weight[~level], n)
+    offset_precision = totals(sums.block[level], sums.weight[level], len(sums.blocks))
+    _, fixed = _groups(n, len(sums.blocks), sums, precision, offset_precision)
+    return int(np.count_nonzero(precision > 0.0) + np.count_nonzero(offset_precision > 0.0) - fixed.sum())
 
 
 def assemble_border(
@@ -180,55 +193,3 @@ def left_over(sums: Sums, means: Floats, offsets: Floats) -> Floats:
     level = sums.minus < 0
     fitted = means[sums.plus] - np.where(level, 0.0, means[sums.minus])
     return np.asarray(sums.value - fitted - np.where(level, offsets[sums.block], 0.0))
-
-
-def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
-    """One weight per whitened feature, with a ridge; one offset per block, without."""
-    n, dim = features.shape
-    n_blocks = len(sums.blocks)
-    level = sums.minus < 0
-    rows = features[sums.plus]
-    rows[~level] -= features[sums.minus[~level]]
-    present = np.unique(sums.block[level])
-    place_of = np.full(n_blocks, -1)
-    place_of[present] = np.arange(present.size)
-    q = dim + present.size
-    weighted = rows * sums.weight[:, None]
-    precision, right = np.zeros((q, q)), np.zeros(q)
-    precision[:dim, :dim] = weighted.T @ rows
-    right[:dim] = weighted.T @ sums.value
-    place = place_of[sums.block[level]]
-    cross = np.zeros((present.size, dim))
-    np.add.at(cross, place, weighted[level])
-    precision[dim:, :dim], precision[:dim, dim:] = cross, cross.T
-    at = np.arange(dim, q)
-    offset_weight = totals(place, sums.weight[level], present.size)
-    precision[at, at] = offset_weight
-    right[dim:] = totals(place, (sums.weight * sums.value)[level], present.size)
-    free, rank = least_squares(precision, right)
-    offsets, offset_precision = np.zeros(n_blocks), np.zeros(n_blocks)
-    offsets[present], offset_precision[present] = free[dim:], offset_weight
-    residuals = sums.value - rows @ free[:dim] - np.where(level, offsets[sums.block], 0.0)
-    precision[np.arange(dim), np.arange(dim)] += ridge
-    scale = 1.0 / np.sqrt(np.diagonal(precision))
-    covariance = np.linalg.inv(precision * np.outer(scale, scale)) * np.outer(scale, scale)
-    estimate = covariance @ right
-    offsets[present] = estimate[dim:]
-    # As in the block without a name; if all have names, as in the one with the most precision.
-    reference = 0 if offset_precision[0] > 0.0 else int(np.argmax(offset_precision))
-    everybody = np.arange(n)
-    return Fit(
-        features @ estimate[:dim], np.zeros(n), everybody, features, covariance, np.zeros(n),
-        offset_precision, offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge,
-        float(offsets[reference]),
-    )  # fmt: skip
-
-
-def least_squares(precision: Floats, right: Floats) -> tuple[Floats, int]:
-    """The solution without ridge in the directions that were measured, and how many those are."""
-    diagonal = np.diagonal(precision)
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    sizes, directions = np.linalg.eigh(precision * np.outer(scale, scale))
-    kept = sizes > 1e-10 * max(1e-300, float(sizes[-1])) if sizes.size else sizes > 0.0
-    along = directions[:, kept]
-    return scale * (along @ ((along.T @ (scale * right)) / sizes[kept])), int(kept.sum())

@@ -41,41 +41,62 @@ def block_places(columns: Columns, blocks: list[str]) -> Codes:
     return places[columns.block]
 
 
+class Probes:
+    """Measurements sorted by probe once, to be pooled with one standard error after the other.
+
+    Args:
+        columns: The measurements.
+        sigma: Their standard errors; those to pool with must not change their order.
+        sign: Of the goal: large values are good.
+    """
+
+    def __init__(self, columns: Columns, sigma: Floats, sign: float) -> None:
+        self._blocks = [NO_BLOCK, *sorted(set(columns.blocks) - {NO_BLOCK})]
+        difference = columns.minus >= 0
+        block = np.where(difference, 0, block_places(columns, self._blocks))
+        # A difference the other way round is the same probe.
+        turned = difference & (columns.minus > columns.plus)
+        plus = np.where(turned, columns.minus, columns.plus)
+        minus = np.where(turned, columns.plus, columns.minus)
+        value = sign * columns.value
+        levels = value[~difference]
+        self._centre = float(np.median(levels)) if levels.size else 0.0
+        value, lost = sum_of(np.where(turned, -value, value), np.where(difference, 0.0, -self._centre))
+        # One number per probe; sorting by value and weight, too, makes sums independent of the order told.
+        n = 1 + int(plus.max(initial=0))
+        probe = (plus * (n + 1) + minus + 1) * len(self._blocks) + block
+        self._order = _order(probe, value, sigma**-2.0)
+        self._value, self._lost, probe = value[self._order], lost[self._order], probe[self._order]
+        fresh = np.ones(probe.size, dtype=bool)
+        fresh[1:] = np.diff(probe) != 0
+        self._starts = np.flatnonzero(fresh)
+        self._of_row = np.cumsum(fresh) - 1
+        rows = self._order[self._starts]
+        self._plus, self._minus, self._block = plus[rows], minus[rows], block[rows]
+
+    def pool(self, sigma: Floats) -> Sums:
+        """The sums with these standard errors."""
+        if not self._order.size:
+            empty = np.zeros(0)
+            names = self._plus, self._minus, self._block
+            return Sums(*names, empty, empty, self._blocks, self._centre, 0.0, 0)
+        weight = sigma[self._order] ** -2.0
+        weights = np.add.reduceat(weight, self._starts)
+        means = np.add.reduceat(weight * self._value, self._starts) / weights
+        apart = (self._value - means[self._of_row]) + self._lost
+        # The mean of what is left over has as many places as the mean itself, and begins where that ends.
+        fine = np.add.reduceat(weight * apart, self._starts) / weights
+        apart -= fine[self._of_row]
+        within = float(np.sum(weight * apart * apart))
+        return Sums(
+            self._plus, self._minus, self._block, means, weights, self._blocks, self._centre, within,
+            self._order.size, fine,
+        )  # fmt: skip
+
+
 def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     """Pool the measurements with these standard errors."""
-    blocks = [NO_BLOCK, *sorted(set(columns.blocks) - {NO_BLOCK})]
-    difference = columns.minus >= 0
-    block = np.where(difference, 0, block_places(columns, blocks))
-    # A difference the other way round is the same probe.
-    turned = difference & (columns.minus > columns.plus)
-    plus, minus = np.where(turned, columns.minus, columns.plus), np.where(turned, columns.plus, columns.minus)
-    value = sign * columns.value
-    levels = value[~difference]
-    centre = float(np.median(levels)) if levels.size else 0.0
-    value, lost = sum_of(np.where(turned, -value, value), np.where(difference, 0.0, -centre))
-    weight = sigma**-2.0
-    # One number per probe; sorting by value and weight, too, makes the sums independent of the order told.
-    n = 1 + int(plus.max(initial=0))
-    probe = (plus * (n + 1) + minus + 1) * len(blocks) + block
-    order = _order(probe, value, weight)
-    value, weight, probe, lost = value[order], weight[order], probe[order], lost[order]
-    if not order.size:
-        return Sums(plus, minus, block, value, weight, blocks, centre, 0.0, 0)
-    fresh = np.ones(order.size, dtype=bool)
-    fresh[1:] = np.diff(probe) != 0
-    starts = np.flatnonzero(fresh)
-    weights = np.add.reduceat(weight, starts)
-    means = np.add.reduceat(weight * value, starts) / weights
-    of_row = np.cumsum(fresh) - 1
-    apart = (value - means[of_row]) + lost
-    # The mean of what is left over has as many places as the mean itself, and begins where that ends.
-    fine = np.add.reduceat(weight * apart, starts) / weights
-    apart -= fine[of_row]
-    within = float(np.sum(weight * apart * apart))
-    rows = order[starts]
-    return Sums(
-        plus[rows], minus[rows], block[rows], means, weights, blocks, centre, within, order.size, fine
-    )
+    return Probes(columns, sigma, sign).pool(sigma)
 
 
 def _order(probe: Codes, value: Floats, weight: Floats) -> Codes:
