@@ -83,10 +83,9 @@ class Contrasts:
         resolution: float,
         *,
         any_choice: bool,
-        part: float = 1.0,
-        moved: float = 0.0,
+        slack: float = 0.0,
     ) -> None:
-        self._shares, self._part, self._moved = shares, part, moved
+        self._shares, self._slack = shares, slack
         self._unit = resolution**-2.0
         self._components = components
         self._parts = [make_part(component, any_choice, self._unit) for component in components]
@@ -106,12 +105,12 @@ class Contrasts:
         return half
 
     def _within(self, component: Component, part: Part, at: int) -> Floats:
-        if self._moved > UNSETTLED:
+        if self._slack > UNSETTLED:
             return np.full(component.options.size, np.inf)
         seen = part.seen_from(at)
         best = np.full(component.options.size, np.inf)
-        certain = math.log(1.0 / (self._part * COMPARING * self._shares.delta))
-        doubt = self._shares.doubt(int(component.options[at]))[component.options] - math.log(self._part)
+        certain = math.log(1.0 / (COMPARING * self._shares.delta))
+        doubt = self._shares.doubt(int(component.options[at]))[component.options]
         with np.errstate(over="ignore", invalid="ignore"):
             for tuning in ELLIPSOIDS:
                 radius = 2.0 * (certain - math.log(tuning.share)) + self._growth[tuning.on_pair]
