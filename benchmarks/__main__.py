@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 import noisewise as nw
 
 NAMES = (
+    "baseline",
     "starting",
     "rounds",
     "rules",
@@ -29,6 +30,9 @@ NAMES = (
     "deviation",
     "storage",
     "workers",
+    "starving",
+    "imports",
+    "adversaries",
 )
 
 
