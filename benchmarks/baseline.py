@@ -119,7 +119,9 @@ def prepared() -> Baseline:
     if not _is_whole(tree, listed):
         _take_out(tree)
         if not _is_whole(tree, listed):
-            raise NoBaselineError(f"what was taken out of commit {COMMIT[:7]} into {tree} is not what it has.")
+            raise NoBaselineError(
+                f"what was taken out of commit {COMMIT[:7]} into {tree} is not what it has."
+            )
     python, packages = _python(home, tree)
     found = subprocess.run(
         [python, "-P", "-c", "import noisewise; print(noisewise.__file__)"],

@@ -1,7 +1,7 @@
 """Nobody starves: eight processes ask and tell on one SQLite file, and a long import beside a busy worker.
 
 ``python -m benchmarks starving`` measures both under this version and under 0.1.0, in turn, and takes about
-five minutes; ``STARVING_SECONDS=10`` shortens every race (then no wait of 0.1.0 can reach its time-out of 30 s).
+five minutes; ``STARVING_SECONDS=10`` shortens every race (then no wait of 0.1.0 reaches its time-out of 30 s).
 An operation is one `ask` and the `tell` that answers it.
 """
 
@@ -106,7 +106,10 @@ def importing(company: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path, table = Path(folder) / "s.db", Path(folder) / "rows.csv"
         study = nw.create_study(path, options=names(), eps=0.05)
-        lines = [f"o{i},{value!r},1.0,run-{at}" for at, (i, value) in enumerate(zip(k, values.tolist()))]
+        lines = [
+            f"o{i},{value!r},1.0,run-{at}"
+            for at, (i, value) in enumerate(zip(k, values.tolist(), strict=True))
+        ]
         table.write_text("\n".join(["option,value,se,key", *lines]) + "\n")
         beside = []
         if company == "beside":
