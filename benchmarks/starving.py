@@ -1,7 +1,7 @@
 """Nobody starves: eight processes ask and tell on one SQLite file, and a long import beside a busy worker.
 
 ``python -m benchmarks starving`` measures both under this version and under 0.1.0, in turn, and takes about
-five minutes; ``STARVING_SECONDS=10`` shortens every race (then no wait of 0.1.0 reaches its time-out of 30 s).
+five minutes; ``STARVING_SECONDS=10`` shortens every race (no wait of 0.1.0 then reaches its limit of 30 s).
 An operation is one `ask` and the `tell` that answers it.
 """
 
