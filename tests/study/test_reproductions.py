@@ -196,7 +196,9 @@ def test_an_eps_or_span_beyond_all_measure_is_refused_or_answered(what, size):
 
 @pytest.mark.parametrize("value", [1e150, 1e200, -1e300])
 @pytest.mark.parametrize(
-    "where", [{"option": "A"}, {"option": "A", "block": "b"}, {"plus": "A", "minus": "B"}]
+    "where",
+    [{"option": "A"}, {"option": "A", "block": "b"}, {"plus": "A", "minus": "B"}],
+    ids=["alone", "in a block", "as a difference"],
 )
 def test_a_value_beyond_all_measure_is_refused_or_certificate_and_ask_go_on(value, where):
     study = nw.create_study(options=["A", "B"], eps=0.5)
