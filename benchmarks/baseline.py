@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,15 +100,27 @@ def run(
     return printed
 
 
+def ratios(
+    work: str | Path, *arguments: Any, figures: Sequence[str], times: int = 3, timeout: float | None = None
+) -> dict[str, Ratio]:
+    """Figures of a piece of work under both versions in turn (new, old, new, old, ...)."""
+    ran = [
+        [run(work, *arguments, version=version, timeout=timeout) for version in (NEW, OLD)]
+        for _ in range(times)
+    ]
+    return {
+        figure: Ratio(
+            tuple(float(new[figure]) for new, _ in ran), tuple(float(old[figure]) for _, old in ran)
+        )
+        for figure in figures
+    }
+
+
 def ratio(
     work: str | Path, *arguments: Any, figure: str, times: int = 3, timeout: float | None = None
 ) -> Ratio:
-    """One figure of a piece of work under both versions in turn (new, old, new, old, ...)."""
-    pairs = [
-        [float(run(work, *arguments, version=version, timeout=timeout)[figure]) for version in (NEW, OLD)]
-        for _ in range(times)
-    ]
-    return Ratio(tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs))
+    """One figure of them."""
+    return ratios(work, *arguments, figures=[figure], times=times, timeout=timeout)[figure]
 
 
 @functools.cache
