@@ -2,7 +2,8 @@
 
 Every study is stopped twice: at the first look that allows it, and at its worst look (a miss at any look
 counts). ``python -m benchmarks adversaries`` plays 300 studies per world and confidence on two processes;
-``ADVERSARIES_STUDIES=10`` takes about a minute. ``python -m benchmarks.adversaries docs/adversaries.md``
+``ADVERSARIES_STUDIES=10`` takes about a minute, and ``ADVERSARIES_MINUTES=5`` plays as many as that time
+allows. ``python -m benchmarks.adversaries docs/adversaries.md``
 plays them, too, and writes the tables into that page.
 """
 
@@ -10,6 +11,7 @@ import multiprocessing
 import os
 import platform
 import sys
+import time
 import warnings
 import zlib
 from collections.abc import Iterable
@@ -28,6 +30,7 @@ from benchmarks.adversarial_worlds import World
 from benchmarks.timing import Row
 
 STUDIES = int(os.environ.get("ADVERSARIES_STUDIES", "300"))
+MINUTES = float(os.environ.get("ADVERSARIES_MINUTES", "inf"))
 PROCESSES = int(os.environ.get("ADVERSARIES_PROCESSES", "2"))
 CONFIDENCES = (0.5, 0.95)
 #: A true certificate has more misses than the target with this probability.
@@ -166,26 +169,28 @@ def interval(misses: int, studies: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def count(names: Iterable[str] = WORLDS, studies: int = STUDIES) -> list[Count]:
-    """Play all studies, spread over processes."""
-    jobs = [(name, one, seed) for name in names for one in CONFIDENCES for seed in range(studies)]
-    context = multiprocessing.get_context("spawn")
+def count(names: Iterable[str] = WORLDS, studies: int = STUDIES, minutes: float = MINUTES) -> list[Count]:
+    """Play all studies, spread over processes; all worlds seed by seed, for when time ends."""
+    lines = [(name, confidence) for name in names for confidence in CONFIDENCES]
+    played: dict[tuple[str, float], list[Outcome]] = {line: [] for line in lines}
+    context, end = multiprocessing.get_context("spawn"), time.monotonic() + 60.0 * minutes
     with ProcessPoolExecutor(
         PROCESSES, mp_context=context, initializer=threadpool_limits, initargs=(1,)
     ) as pool:
-        outcomes = list(pool.map(play, *zip(*jobs, strict=True), chunksize=5))
-    found = []
-    for first in range(0, len(jobs), studies):
-        name, confidence, _ = jobs[first]
-        some = outcomes[first : first + studies]
-        found.append(
-            Count(
-                name, confidence, studies, sum(o.stopped for o in some), sum(o.missed for o in some),
-                sum(o.ever_missed for o in some), float(np.mean([o.withheld for o in some])),
-                tuple(o.failed for o in some if o.failed),
-            )
-        )  # fmt: skip
-    return found
+        for seed in range(studies):
+            outcomes = pool.map(play, *zip(*lines, strict=True), [seed] * len(lines), chunksize=2)
+            for line, outcome in zip(lines, outcomes, strict=True):
+                played[line].append(outcome)
+            if time.monotonic() > end:
+                break
+    return [
+        Count(
+            name, confidence, len(some), sum(o.stopped for o in some), sum(o.missed for o in some),
+            sum(o.ever_missed for o in some), float(np.mean([o.withheld for o in some])),
+            tuple(o.failed for o in some if o.failed),
+        )
+        for (name, confidence), some in played.items()
+    ]  # fmt: skip
 
 
 def page(counts: list[Count]) -> str:
