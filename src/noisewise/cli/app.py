@@ -14,6 +14,7 @@ from noisewise.cli.modelling import switch
 from noisewise.cli.paper import paper
 from noisewise.cli.policies import policies
 from noisewise.cli.simulate import simulate
+from noisewise.core.text import printable
 
 app = typer.Typer(
     name="noisewise",
@@ -55,6 +56,7 @@ app.command()(insight.report)
 app.command()(switch)
 app.command()(measuring.void)
 app.command(context_settings=measuring.NUMBERS)(measuring.amend)
+app.command()(measuring.mend)
 app.command()(measuring.fail)
 app.command()(measuring.release)
 app.command()(keeping.exclude)
@@ -83,5 +85,5 @@ def main() -> None:
     except (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError) as problem:
         # A KeyError shows its message in quotes.
         message = problem.args[0] if isinstance(problem, KeyError) and problem.args else problem
-        typer.echo(f"Error: {message}", err=True)
+        typer.echo(printable(f"Error: {message}"), err=True)
         sys.exit(2)

@@ -71,22 +71,22 @@ def read_options(options: list[str]) -> Any:
         return read_stdin("options")
     if len(options) == 1 and options[0].lower().endswith(TABLE_ENDINGS):
         return Path(options[0])
+    from noisewise.study.tables import ENDINGS, FOREIGN
+
+    for option in options:
+        if option.lower().endswith((*ENDINGS, *FOREIGN)):
+            raise ValueError(
+                f"`options` must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
+                "like a file. Save it as CSV in UTF-8."
+            )
     return options
 
 
 def read_stdin(what: str) -> Any:
     """A table of comma-separated values from standard input."""
-    import polars as pl
+    from noisewise.study.delimited import read_delimited
 
-    from noisewise.study.tables import check_separated
-
-    try:
-        table = pl.read_csv(sys.stdin.buffer.read(), infer_schema_length=None)
-    except pl.exceptions.PolarsError as problem:
-        reason = str(problem).splitlines()[0]
-        raise ValueError(f"`{what}` must be a table of comma-separated values; {reason}.") from None
-    check_separated(what, table, ",")
-    return table
+    return read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
 
 
 def list_studies(store: Store, json: Json = False) -> None:
@@ -149,6 +149,7 @@ def export(
 ) -> None:
     """Write the whole study as JSON lines (see rebuild), or one of its tables."""
     from noisewise.core.checks import check_choice
+    from noisewise.study.delimited import write_delimited
     from noisewise.study.logs import log_lines, write_log
 
     check_choice("what", what, ("log", "measurements", "options", "events"))
@@ -167,7 +168,7 @@ def export(
             print_json("export", {"study": opened.name, "what": what, "rows": _rows(frame)})
             return
         if out is None:
-            typer.echo(frame.write_csv(), nl=False)
+            typer.echo(write_delimited(frame), nl=False)
             return
         write_table(frame, out)
     report("export", opened, json, {"what": what, "rows": count, "written": str(out)}, f"Wrote {out}.")
@@ -182,12 +183,17 @@ def _rows(frame: Any) -> Any:
 def write_table(frame: Any, path: Path) -> None:
     """Write a frame; the suffix says how."""
     from noisewise.core.files import written_whole
+    from noisewise.study.delimited import write_delimited
 
-    writers = {".csv": "write_csv", ".parquet": "write_parquet", ".jsonl": "write_ndjson"}
+    writers = {
+        ".csv": lambda draft: draft.write_text(write_delimited(frame), encoding="utf-8", newline="\n"),
+        ".parquet": frame.write_parquet,
+        ".jsonl": frame.write_ndjson,
+    }
     if path.suffix not in writers:
         raise ValueError(f"`out` must end in one of {', '.join(writers)}; got {str(path)!r}.")
     with written_whole(path) as draft:
-        getattr(frame, writers[path.suffix])(draft)
+        writers[path.suffix](draft)
 
 
 def rebuild(

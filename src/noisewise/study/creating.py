@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from noisewise.core.text import check_text
 from noisewise.core.version import __version__
 from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import read_catalogue
@@ -87,7 +88,7 @@ def create_study(
         policy, policy_options or {}, delta=1.0 - question["confidence"], seed=question["seed"]
     )
     specification = Specification(
-        name=check_name(name),
+        name=check_text("name", check_name(name)),
         catalogue=catalogue,
         policy=PolicyChoice(policy, __version__, pinned),
         version=__version__,

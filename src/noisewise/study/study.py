@@ -1,6 +1,5 @@
 """A study: options, measurements with their error bars, what to measure next, and when to stop."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -9,43 +8,48 @@ from typing import Any, Literal, Unpack
 
 import polars as pl
 
-from noisewise.core.checks import check_count, check_positive, check_sigma
+from noisewise.core.checks import check_count
 from noisewise.core.files import written_whole
+from noisewise.core.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
+from noisewise.core.text import check_text, printable
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.certifying import certify
 from noisewise.study.changing import added_options, amended, policy_choice, require_reason, switched_model
 from noisewise.study.check import Check, check_fit
 from noisewise.study.choosing import Chooser
+from noisewise.study.flaws import rehearse
+from noisewise.study.happening import Happened, events_of
+from noisewise.study.intake import Batch, Parsed, Taken, check_batch
 from noisewise.study.intervals import draw
 from noisewise.study.logs import write_log
 from noisewise.study.menus import Noise, Priced
 from noisewise.study.plan import MOST_PATHS, Plan, make_plan
 from noisewise.study.plots import Plots
+from noisewise.study.sheets import read_sheet
 from noisewise.study.show import as_html, counted, number
 from noisewise.study.slot import Slot, fill_slots
 from noisewise.study.specification import Specification
 from noisewise.study.state import OPEN, Job, State, replay
-from noisewise.study.storage import Event, LogMovedOnError, Storage, to_json
+from noisewise.study.storage import Event, LogMovedOnError, Storage
 from noisewise.study.suggesting import suggest
-from noisewise.study.tabular import make_frame, read_rows
+from noisewise.study.tabular import make_frame
 from noisewise.study.telling import (
     Measurement,
     Told,
     check_arguments,
-    earlier_with_key,
     find_job,
     find_measurement,
     find_option,
     measurement_of,
-    read_many,
     read_told,
+    still_void,
+    told_before,
 )
 from noisewise.study.worth import MOST_LOOKS, Worth, find_worth
 
 #: Seconds during which others may be faster before a change is given up.
 PATIENCE = 30.0
-Happened = list[tuple[str, dict[str, Any]]]
 Frame = Literal["measurements", "options", "events"]
 
 
@@ -81,7 +85,8 @@ class Study:
         self._catch_up()
         features = self._state.whitening.notes if self._state.whitening else ()
         alone = [] if len(self._state.ids) > 1 else [f"{self._state.ids[0]} is the only option: add others."]
-        return [*self.specification.catalogue.notes, *features, *alone]
+        ignored = [one.advice for one in self._state.ignored.values()]
+        return [*self.specification.catalogue.notes, *features, *alone, *ignored]
 
     @property
     def policy(self) -> str:
@@ -136,9 +141,10 @@ class Study:
             lease: Seconds for which they are reserved; default: the study's own, one week.
             by: Who will measure.
         """
-        check_count("n", n)
-        sigma = None if sigma is None else check_sigma(sigma)
-        lease = self.specification.lease if lease is None else check_positive("lease", lease)
+        check_count_within("n", n, ASKED)
+        sigma = None if sigma is None else check_amount("sigma", sigma)
+        lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
+        by = None if by is None else check_text("by", by)
 
         def suggested(news: list[Event]) -> Happened:
             # Measurements that came in meanwhile do not spoil a suggestion; other suggestions do.
@@ -176,9 +182,11 @@ class Study:
         def read(news: list[Event]) -> Happened:
             nonlocal number, body
             body = read_told(self._state, given, now=self._clock())
-            earlier = earlier_with_key(self._state, body)
-            if earlier is not None:
-                number, body = earlier, self._state.told[earlier - 1]
+            before = told_before(self._state, body)
+            if before is not None and before.voided is not None:
+                raise still_void(before)
+            if before is not None:
+                number, body = before.number, self._state.told[before.number - 1]
                 return []
             number = len(self._state.told) + 1
             return [("tell", body)]
@@ -186,35 +194,48 @@ class Study:
         self._record(read)
         return measurement_of(number, body)
 
-    def tell_many(self, measurements: Any, *, match: bool = False) -> list[Measurement]:
+    def tell_many(
+        self,
+        measurements: Any,
+        *,
+        match: bool = False,
+        repeat: bool = False,
+        watch: Callable[[str, int, int], None] | None = None,
+    ) -> Taken:
         """Take a table of results (a file or a frame); if one row is bad, none is taken.
 
         Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
-        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons.
+        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons. In a table
+        with a column of error bars, a row that has none says ``none``.
 
         Args:
             measurements: The table.
             match: Take a row that names only its option for the answer to the oldest suggestion of that
                 option that is under way; leave rows without any result for later.
+            repeat: Take a table without keys although all its rows equal measurements that were told before.
+            watch: Is called with what is being done, how many rows are done, and how many there are.
         """
-        rows = read_rows(measurements)
-        first, fresh = 0, []
+        seen = watch or (lambda doing, done, of: None)
+        parsed = Parsed(read_sheet(measurements), self.specification.noise_floor, not match, seen)
+        batch: Batch | None = None
 
         def read(news: list[Event]) -> Happened:
-            nonlocal first, fresh
-            first, fresh = len(self._state.told) + 1, read_many(self._state, rows, self._clock(), match)
-            return [("tell", body) for body in fresh]
+            nonlocal batch
+            now = self._clock()
+            batch = check_batch(self._state, parsed, now=now, match=match, repeat=repeat, watch=seen)
+            return batch
 
         self._record(read)
-        return [measurement_of(first + i, body) for i, body in enumerate(fresh)]
+        assert batch is not None
+        return Taken(batch)
 
-    def fail(self, job: Job | str, reason: str) -> None:
-        """A suggestion could not be measured; it is free again, and the reason is kept."""
+    def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
+        """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""
         self._close("fail", job, require_reason(reason))
 
-    def release(self, job: Job | str, reason: str | None = None) -> None:
-        """Give a suggestion back unmeasured."""
-        self._close("release", job, reason)
+    def release(self, job: Job | str | Sequence[Job | str], reason: str | None = None) -> None:
+        """Give a suggestion, or several, back unmeasured: all of them, or none."""
+        self._close("release", job, None if reason is None else require_reason(reason))
 
     def void(self, measurement: Measurement | str | int, reason: str) -> None:
         """Let a measurement count no more; it stays in the log."""
@@ -226,6 +247,22 @@ class Study:
             return [("void", {"number": number, "reason": require_reason(reason)})]
 
         self._record(voided)
+
+    def mend(self, event: int, reason: str) -> None:
+        """Settle that an event of the log that cannot be used, and is ignored, stays so; say why.
+
+        Such events come from older versions or from edited logs; `notes` names them. A measurement among them
+        may be amended instead, with its right content.
+        """
+
+        def mended(news: list[Event]) -> Happened:
+            open_ones = [one.event for one in self._state.ignored.values() if one.mended is None]
+            if event not in open_ones:
+                listed = ", ".join(map(str, open_ones)) or "none"
+                raise ValueError(f"`event` must be one that is ignored ({listed}); got {event!r}.")
+            return [("mend", {"event": event, "reason": require_reason(reason)})]
+
+        self._record(mended)
 
     def amend(
         self, measurement: Measurement | str | int, reason: str, value: Any = None, **told: Any
@@ -458,12 +495,15 @@ class Study:
             at=self._clock(),
         )
 
-    def _close(self, kind: str, job: Job | str, reason: str | None) -> None:
+    def _close(self, kind: str, job: Job | str | Sequence[Job | str], reason: str | None) -> None:
+        jobs = [job] if isinstance(job, Job | str) else list(job)
+
         def closed(news: list[Event]) -> Happened:
-            found = find_job(self._state, job)
-            if found.status != OPEN:
-                raise ValueError(f"{found.id} is not under way: it was {found.status}.")
-            return [(kind, {"job": found.id, "reason": reason})]
+            found = [find_job(self._state, one) for one in jobs]
+            for one in found:
+                if one.status != OPEN:
+                    raise ValueError(f"{one.id} is not under way: it was {one.status}.")
+            return [(kind, {"job": id, "reason": reason}) for id in dict.fromkeys(one.id for one in found)]
 
         self._record(closed)
 
@@ -488,9 +528,8 @@ class Study:
         news: list[Event] = []
         while happened := self._decided(decide, news):
             now, first = self._clock(), self._state.n_events + 1
-            # Through JSON, so that this state is what a replay would make of the log.
-            plain = json.loads(to_json(happened))
-            events = [Event(first + i, now, kind, body) for i, (kind, body) in enumerate(plain)]
+            events = events_of(happened, first, now)
+            rehearse(self._state, events)
             try:
                 self._storage.append(self.name, self._state.n_events, events)
             except LogMovedOnError:
@@ -520,13 +559,13 @@ class Study:
         self._apply(events)
         return events
 
-    def _apply(self, events: list[Event]) -> None:
+    def _apply(self, events: Sequence[Event]) -> None:
         if events:
             self._state.apply_all(events)
             self._analysis = self._judged = None
 
     def __repr__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(map(printable, self._lines()))
 
     def _repr_html_(self) -> str:
         certificate = self.certificate()
