@@ -131,7 +131,9 @@ def _listed(names: Any) -> pl.DataFrame:
     for place, item in enumerate(names, start=1):
         if item is None or isinstance(item, list | tuple | dict | set | bytes):
             raise ValueError(f"`options` must be names; number {place} is {item!r}.")
-    return pl.DataFrame({"id": [str(item) for item in names]}, schema={"id": pl.String})
+    texts = [str(item).strip() for item in names]
+    check_texts("id", texts)
+    return pl.DataFrame({"id": texts}, schema={"id": pl.String})
 
 
 def _id_column(table: pl.DataFrame, id: str | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from noisewise.core.text import check_text, is_half
 from noisewise.study.delimited import read_delimited
 
 READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
@@ -51,6 +52,8 @@ def _of_columns(what: str, source: Mapping[Any, Any]) -> pl.DataFrame:
         if isinstance(cells, list | tuple) and any(isinstance(cell, str) for cell in cells):
             # Names among numbers: polars would drop one kind or spell it its own way.
             texts = [cell if cell is None or isinstance(cell, str) else str(cell) for cell in cells]
+            if half := next((text for text in texts if text is not None and is_half(text)), None):
+                check_text(str(name), half)
             columns[str(name)] = pl.Series(str(name), texts, dtype=pl.String)
         else:
             columns[str(name)] = values

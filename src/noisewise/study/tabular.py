@@ -1,12 +1,12 @@
 """Tables of everything in a study."""
 
-import math
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from noisewise.core.checks import check_choice
+from noisewise.core.text import printable
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.show import moment
@@ -27,39 +27,52 @@ def make_frame(
 
 
 def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
+    numbers = range(1, len(state.told) + 1)
     sigma = np.full(len(state.told), np.nan)
-    unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
     sigma[analysis.columns.number - 1] = analysis.sigmas.estimated
-    rows = [
-        {
-            "id": f"m-{number}",
-            "option": body.get("option"),
-            "minus": body.get("minus"),
-            "value": _number(body.get("value")),
-            "se": _number(body.get("shown")),
-            "sigma": None if math.isnan(sigma[number - 1]) else float(sigma[number - 1]),
-            "kind": body.get("kind"),
-            "block": body.get("block"),
-            "instrument": body.get("instrument"),
-            "key": body.get("key"),
-            "job": body.get("job"),
-            "by": body.get("by"),
-            "cost": _number(body.get("cost")),
-            "note": "; ".join([*body.get("notes", ()), *([body["note"]] if "note" in body else [])]) or None,
-            "voided": state.voided.get(number) or unusable.get(number),
-        }
-        for number, body in enumerate(state.told, start=1)
-    ]
-    texts = ("id", "option", "minus", "kind", "block", "instrument", "key", "job", "by", "note", "voided")
-    numbers = ("value", "se", "sigma", "cost")
-    names = list(rows[0]) if rows else [*texts, *numbers]
-    schema = {name: pl.Float64 if name in numbers else pl.String for name in names}
-    return pl.DataFrame(rows, schema=schema, strict=False)
+    unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
+    bodies = list(state.told)
+    texts = {
+        name: [_text(body.get(name)) for body in bodies]
+        for name in ("option", "minus", "kind", "block", "instrument", "key", "job", "by")
+    }
+    values, shown, costs = (
+        pl.Series([_number(body.get(name)) for body in bodies], dtype=pl.Float64)
+        for name in ("value", "shown", "cost")
+    )
+    columns = {
+        "id": [f"m-{number}" for number in numbers],
+        "option": texts["option"],
+        "minus": texts["minus"],
+        "value": values,
+        "se": shown,
+        "sigma": pl.Series(sigma).fill_nan(None),
+        "kind": texts["kind"],
+        "block": texts["block"],
+        "instrument": texts["instrument"],
+        "key": texts["key"],
+        "job": texts["job"],
+        "by": texts["by"],
+        "cost": costs,
+        "note": [_notes(body) for body in bodies],
+        "voided": [state.voided.get(number) or unusable.get(number) for number in numbers],
+    }
+    given = [name for name, column in columns.items() if isinstance(column, list)]
+    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(given, pl.String))
 
 
 def _number(given: Any) -> float | None:
     """A number of the log, which an event that is ignored need not have."""
     return float(given) if type(given) in (int, float) and abs(given) < 1e308 else None
+
+
+def _notes(body: dict[str, Any]) -> str | None:
+    said = [*body.get("notes", ()), *([body["note"]] if "note" in body else [])]
+    return "; ".join(map(str, said)) or None
+
+
+def _text(given: Any) -> str | None:
+    return given if given is None or type(given) is str else printable(repr(given))
 
 
 def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
