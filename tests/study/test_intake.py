@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 import noisewise as nw
-from noisewise.study.copies import repeated
 from noisewise.study.delimited import read_delimited, write_delimited
 
 
@@ -235,14 +234,6 @@ def test_a_filled_sheet_told_twice_is_harmless_and_a_corrected_one_is_not():
         rf"row 2: {jobs[1].id} already told with 2; you sent 2\.5\. Use amend on m-2",
     )
     assert study.tell(jobs[0], 1.0, se=0.1).number == 1  # a retry of a worker, too
-
-
-def test_exact_copies_are_found():
-    study = study_of("A", "B")
-    for value in (1.0, 1.0, 2.0, 1.0):
-        study.tell(option="A", value=value, se=0.1)
-    study.tell(option="B", value=1.0, se=0.1)
-    assert repeated(study._state.measurements.columns()) == [(2, 1), (4, 1)]
 
 
 # ---- keys

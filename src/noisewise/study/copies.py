@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model import Floats
-from noisewise.study.measurements import Columns
 from noisewise.study.state import State
 from noisewise.study.telling import CONTENT
 
@@ -34,21 +33,3 @@ def find_copies(state: State, values: Floats, body: Callable[[int], dict[str, An
 
 def _signature(content: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(content.get(part, usual) for part, usual in CONTENT.items())
-
-
-def repeated(columns: Columns) -> list[tuple[int, int]]:
-    """Measurements that equal an earlier one in everything: their numbers, and those of the first."""
-    sigma = np.nan_to_num(columns.sigma)
-    parts = (columns.number, columns.scatter, columns.readings, sigma, columns.kind, columns.block,
-             columns.minus, columns.plus, columns.value)  # fmt: skip
-    order = np.lexsort(parts)
-    same = np.ones(max(order.size - 1, 0), dtype=bool)
-    for part in parts[1:]:
-        same &= np.diff(part[order]) == 0
-    places = np.flatnonzero(same)
-    numbers = columns.number[order]
-    # Of several equal ones all but the first are copies, of the first.
-    first: dict[int, int] = {}
-    for place in places.tolist():
-        first[int(numbers[place + 1])] = first.get(int(numbers[place]), int(numbers[place]))
-    return sorted(first.items())
