@@ -1,4 +1,4 @@
-"""Commands handed junk: success, a documented exit code, or one sentence; never a traceback, never bad JSON."""
+"""Commands handed junk: a documented exit code or one sentence; never a traceback, never bad JSON."""
 
 import json
 import random
@@ -12,8 +12,8 @@ from noisewise.cli.app import app
 #: 0 done, 1 a check that does not hold, 2 bad input, 3 not yet.
 DOCUMENTED = (0, 1, 2, 3)
 REFUSED = (ValueError, KeyError, TypeError, OSError)
-JUNK = ["", " ", "nan", "inf", "-1", "0", "1e300", "1e-320", "0,4", "1;2", "a\nb", "\x1b[2J", "x" * 1500, "=1+1",
-        "\u202e", "--", "None", "ask-1", "m-1", "12.34(5)", "0.1/0.2", "1,2,3", "99999999999999999999"]  # fmt: skip
+JUNK = ["", " ", "nan", "inf", "-1", "0", "1e300", "1e-320", "0,4", "1;2", "a\nb", "\x1b[2J", "x" * 1500,
+        "=1+1", "\u202e", "--", "None", "ask-1", "m-1", "12.34(5)", "0.1/0.2", "1,2,3", "9" * 20]  # fmt: skip
 TABLES = [
     "option,value,se\nA,1,0.1\nB,2,0.1\n",
     "option,value,se,key\nA,1,0.1,k1\nB,2,0.1,k1\n",

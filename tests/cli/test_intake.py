@@ -1,4 +1,4 @@
-"""What the commands take in: nothing is misread in silence, whole or nothing, nothing raw reaches a terminal."""
+"""What the commands take in: nothing misread in silence, whole or nothing, nothing raw on a terminal."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Studies handed junk: every call succeeds or is refused with one sentence, and what is refused changes nothing."""
+"""Studies handed junk: a call succeeds, or is refused with one sentence and changes nothing."""
 
 import json
 import math
@@ -11,7 +11,7 @@ import noisewise as nw
 
 REFUSED = (ValueError, KeyError, TypeError, FileNotFoundError)
 TEXTS = ["A", "B", "C", "7", "007", "ask-1", "m-1", "", " ", "a\nb", "\x1b[2J", "caf\udce9", "é", "x" * 1500,
-         "=1+1", "\u202e", "none", "1.0", "nan", "m-99999999999999999999", "independent", "estimate"]  # fmt: skip
+         "=1+1", "\u202e", "none", "1.0", "nan", "m-" + "9" * 20, "independent", "estimate"]  # fmt: skip
 NUMBERS = [0, 1, -1, 2.5, 1e-3, 1e3, 1e49, -1e49, 1e-49, 1e160, -1e300, 5e-324, math.inf, -math.inf, math.nan,
            2**63, 10**30, True, 0.95, 1.0 - 1e-15, 1e12]  # fmt: skip
 OTHERS = [None, [], {}, (), [1.0, 2.0], (0.1, 0.2), ["A"], {"A": 1}, object(), b"A", 1j, [[1], [2, 3]], {"A"}]
@@ -47,8 +47,8 @@ class Fuzzer:
 
     def told(self):
         told = {}
-        names = ["se", "var", "sd", "n", "ci", "level", "values", "successes", "trials", "block", "instrument",
-                 "key", "by", "cost", "at", "note"]  # fmt: skip
+        names = ["se", "var", "sd", "n", "ci", "level", "values", "successes", "trials", "block",
+                 "instrument", "key", "by", "cost", "at", "note"]  # fmt: skip
         good = {"se": [0.1, 0.4, (0.1, 0.2)], "n": [3], "sd": [0.3], "values": [[1.0, 2.0]], "trials": [10],
                 "successes": [3], "key": ["k1", "k2"], "block": ["x", "y"], "cost": [1.0]}  # fmt: skip
         for name in self.random.sample(names, self.random.choice([0, 1, 1, 2, 3])):
@@ -71,11 +71,11 @@ class Fuzzer:
         options, jobs = ["A", "B", "C", "007"], ["ask-1", "ask-2", "ask-3"]
         numbers = ["m-1", "m-2", "k1", 1]
         return [
-            lambda: study.tell(option=some(options, 0.9), value=some([1.0, "1.2(3)", "4 ± 1"]), **self.told()),
+            lambda: study.tell(option=some(options), value=some([1.0, "1.2(3)", "4 ± 1"]), **self.told()),
             lambda: study.tell(some(jobs), some([1.0, 2.0]), **self.told()),
             lambda: study.tell(plus=some(options), minus=some(options), value=some([0.5]), **self.told()),
             lambda: study.tell_many(self.table(), match=some([True, False], 1.0), repeat=some([True], 0.5)),
-            lambda: study.ask(some([1, 2]), some([None, 0.1]), lease=some([None, 60.0]), by=some([None, "eve"])),
+            lambda: study.ask(some([1, 2]), some([None, 0.1]), lease=some([None, 60.0]), by=some(["eve"])),
             lambda: study.ask(dry_run=True, sigma=some([None])),
             lambda: study.fail(some(jobs), some(["cracked"])),
             lambda: study.release(some([*jobs, ["ask-1", "ask-2"]]), some([None, "why"])),
@@ -134,4 +134,5 @@ def test_a_study_of_junk_is_made_or_refused(seed):
             study.ask()
             strict(study.certificate().to_json())
         except REFUSED as problem:
-            assert str(problem.args[0])
+            said = str(problem.args[0])
+            assert said
