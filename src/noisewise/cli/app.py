@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import noisewise
-from noisewise.cli import insight, judging, keeping, measuring
+from noisewise.cli import insight, judging, keeping, measuring, safekeeping
 from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
@@ -66,8 +66,10 @@ app.command("list")(keeping.list_studies)
 app.command()(keeping.rename)
 app.command()(keeping.export)
 app.command()(keeping.rebuild)
-app.command()(keeping.backup)
-app.command()(keeping.migrate)
+app.command()(safekeeping.backup)
+app.command()(safekeeping.restore)
+app.command()(safekeeping.verify)
+app.command()(safekeeping.migrate)
 app.command()(simulate)
 app.command()(arena)
 app.command()(policies)

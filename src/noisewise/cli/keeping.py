@@ -1,4 +1,4 @@
-"""Making and keeping studies: ``init list add exclude include rename export rebuild backup migrate``."""
+"""Making and keeping studies: ``init list add exclude include rename export rebuild``."""
 
 import sys
 from pathlib import Path
@@ -47,6 +47,7 @@ def init(
 ) -> None:
     """Begin a study: which of these options is the best?"""
     import noisewise as nw
+    from noisewise.study.redaction import without_secrets
     from noisewise.study.show import counted
     from noisewise.study.specification import DEFAULT_POLICY
 
@@ -61,7 +62,7 @@ def init(
         )  # fmt: skip
     notes = study.notes
     how_many = counted(len(study.options), "option")
-    words = [f"Study {study.name!r} in {store}: {how_many}, {model} model.", *notes]
+    words = [f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model.", *notes]
     report("init", study, json, {"options": len(study.options), "model": model, "notes": notes}, words)
 
 
@@ -148,29 +149,37 @@ def export(
     json: Json = False,
 ) -> None:
     """Write the whole study as JSON lines (see rebuild), or one of its tables."""
+    from noisewise import study as nw
     from noisewise.core.checks import check_choice
     from noisewise.study.delimited import write_delimited
     from noisewise.study.logs import log_lines, write_log
 
     check_choice("what", what, ("log", "measurements", "options", "events"))
-    opened = open_study(store, study)
     if what == "log":
-        count = len(opened.events())
+        # No study is made of it: a log that cannot be replayed can be exported.
+        with told_warnings():
+            storage, name = nw.find_study(store, study)
         if out is None:
-            for line in log_lines(opened._storage, opened.name):
+            for line in log_lines(storage, name):
                 typer.echo(line)
             return
-        write_log(opened._storage, opened.name, out)
-    else:
-        frame = opened.frame(what)  # type: ignore[arg-type]
-        count = len(frame)
-        if out is None and json:
-            print_json("export", {"study": opened.name, "what": what, "rows": _rows(frame)})
-            return
-        if out is None:
-            typer.echo(write_delimited(frame), nl=False)
-            return
-        write_table(frame, out)
+        write_log(storage, name, out)
+        count = len(storage.read(name))
+        if json:
+            print_json("export", {"study": name, "what": what, "rows": count, "written": str(out)})
+        else:
+            say(f"Wrote {out}.")
+        return
+    opened = open_study(store, study)
+    frame = opened.frame(what)  # type: ignore[arg-type]
+    count = len(frame)
+    if out is None and json:
+        print_json("export", {"study": opened.name, "what": what, "rows": _rows(frame)})
+        return
+    if out is None:
+        typer.echo(write_delimited(frame), nl=False)
+        return
+    write_table(frame, out)
     report("export", opened, json, {"what": what, "rows": count, "written": str(out)}, f"Wrote {out}.")
 
 
@@ -214,26 +223,3 @@ def rebuild(
     count = len(opened.events())
     words = f"Study {name!r} is there again, with {counted(count, 'event')}."
     report("rebuild", opened, json, {"events": count}, words)
-
-
-def backup(store: Store, path: Path, json: Json = False) -> None:
-    """Copy every study of a store to a new file; others may go on working."""
-    import noisewise as nw
-
-    with told_warnings():
-        names = nw.backup_store(store, path)
-    if json:
-        print_json("backup", {"studies": names, "written": str(path)})
-    else:
-        say(f"Wrote {path}: {', '.join(names) or 'no studies'}.")
-
-
-def migrate(store: Store, json: Json = False) -> None:
-    """Bring a store that an older noisewise wrote up to date; a file gets a backup beside it."""
-    import noisewise as nw
-
-    before, now = nw.migrate_store(store)
-    if json:
-        print_json("migrate", {"before": before, "now": now})
-    else:
-        say(f"{store} has schema {now}" + (" already." if before == now else f" now; it had {before}."))

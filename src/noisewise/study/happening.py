@@ -28,6 +28,9 @@ class BatchEvents(Sequence[Event]):
 
     def __init__(self, batch: Batch, first: int, now: float) -> None:
         self._batch, self._first, self._now = batch, first, now
+        self._lead: Event | None = None
+        #: What was read in bulk was compared with the same ranges as events are.
+        self.rehearsed = batch.parsed.in_bulk
 
     def __len__(self) -> int:
         return len(self._batch)
@@ -48,5 +51,25 @@ class BatchEvents(Sequence[Event]):
                 self._batch.watch("writing", place, len(self))
             yield self._event(place)
 
+    @property
+    def outlines(self) -> Iterator[Event]:
+        """The events without their bodies."""
+        append = "" if self._lead is None else self._lead.append
+        for number in self.numbers:
+            yield Event(number, self._now, "tell", {}, append if number == self._first else "")
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the events."""
+        return range(self._first, self._first + len(self))
+
+    def __setitem__(self, at: int, event: Event) -> None:
+        """Put another event in the place of the first, which carries the id of what is appended together."""
+        if at != 0:
+            raise IndexError("only the first event can be replaced.")
+        self._lead = event
+
     def _event(self, place: int) -> Event:
+        if place == 0 and self._lead is not None:
+            return self._lead
         return Event(self._first + place, self._now, "tell", self._batch.body(place))

@@ -16,6 +16,7 @@ from noisewise.study.copies import find_copies
 from noisewise.study.error_bars import KNOWN
 from noisewise.study.sheets import Sheet
 from noisewise.study.state import TOLD, State
+from noisewise.study.storage import Event
 from noisewise.study.telling import (
     Measurement,
     about_lease,
@@ -56,6 +57,11 @@ class Parsed:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def in_bulk(self) -> bool:
+        """Whether all rows were plain, and checked together."""
+        return self._bodies is None
 
     def column(self, name: str) -> list[Any] | None:
         """The cells of a column for the rows that are told."""
@@ -101,7 +107,12 @@ class Parsed:
             return False
         floor = AMOUNT.least if noise_floor is None else noise_floor
         usual = (np.abs(self._value) <= VALUE.most) & (self._sigma >= floor) & (self._sigma <= AMOUNT.most)
-        return bool(usual.all())
+        if not usual.all():
+            return False
+        self.sheet = Sheet(
+            {n: c for n, c in self.sheet.columns.items() if n not in ("value", "se")}, self.sheet.n_rows
+        )
+        return True
 
 
 class Told(NamedTuple):
@@ -134,6 +145,17 @@ class Batch(Sequence[tuple[str, dict[str, Any]]]):
         if isinstance(at, slice):
             return [("tell", self.body(place)) for place in range(*at.indices(len(self)))]
         return "tell", self.body(at)
+
+    def untouched_by(self, news: list[Event]) -> bool:
+        """Whether the rows can be told as they were checked although these events came between.
+
+        Others' measurements change nothing unless they name a key or answer a suggestion that is ours.
+        """
+        if any(event.kind != "tell" or "minus" in event.body for event in news):
+            return False
+        keys = {event.body["key"] for event in news if "key" in event.body}
+        jobs = {event.body["job"] for event in news if "job" in event.body}
+        return keys.isdisjoint(self.parsed.column("key") or ()) and jobs.isdisjoint(self.told.jobs.values())
 
     def body(self, at: int) -> dict[str, Any]:
         """The body of one event."""
