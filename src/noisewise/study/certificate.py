@@ -31,6 +31,7 @@ class Certificate:
     n_events: int
     data: str  # hash of specification and measurements
     approximate: tuple[str, ...] = ()  # reasons why the confidence holds only approximately
+    head: str = ""  # the last hash of the log's chain: it stands for every event so far
 
     @property
     def reached(self) -> bool:

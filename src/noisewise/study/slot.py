@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.checks import check_positive, check_sigma
+from noisewise.core.checks import check_positive
 from noisewise.core.model import Floats, squared_covariances
+from noisewise.core.ranges import check_amount
 from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
 from noisewise.study.certifying import Recommended, recommend
@@ -86,7 +87,8 @@ def fill_slots(
         budget: What all may cost together.
         under_way: Options that are being measured now, with their sigmas.
     """
-    given = [check_sigma(sigma) for sigma in ([sigmas] if isinstance(sigmas, int | float) else sigmas)]
+    listed = [sigmas] if isinstance(sigmas, int | float) else sigmas
+    given = [check_amount("sigma", sigma) for sigma in listed]
     if not given:
         raise ValueError("`sigma` must name at least one slot; got none.")
     if budget is not None:
