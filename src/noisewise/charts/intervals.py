@@ -26,7 +26,9 @@ _STATES = {
     "recommended": (ACCENT, "diamond", 150, 3.4, 1.0),
     "may still be the best": (BLUE, "circle", 60, 2.2, 1.0),
     "ruled out": (FADED, "cross", 28, 1.2, 0.8),
+    "nothing certified": (FADED, "circle", 60, 2.2, 1.0),
 }
+_UNCERTIFIED = "nothing certified"
 
 
 def intervals_per_option(
@@ -43,7 +45,8 @@ def intervals_per_option(
     Args:
         frame: Columns ``option`` (names or numbers), ``mean``, ``low``, ``high`` (the ends of the
             confidence interval) and ``candidate`` (whether it may still be the best).
-        recommended: The option recommended now.
+        recommended: The option recommended now; None if nothing is certified, so that bars are estimates
+            with their standard errors, of which none is called the best or ruled out.
         bound: How far it can be from the best, if that is certified.
         most: Options shown; with more, the best means, and always the recommended one.
         goal: Whether large or small is good.
@@ -70,24 +73,27 @@ def intervals_per_option(
     check_order(table)
     check_count("most", most)
     up = check_choice("goal", goal, ("max", "min")) == "max"
-    best = _check_recommended(recommended, table["option"].to_list())
-    table = table.with_columns(
-        state=pl.when(pl.col("option") == best)
-        .then(pl.lit("recommended"))
-        .when(flags)
-        .then(pl.lit("may still be the best"))
-        .otherwise(pl.lit("ruled out"))
-    ).sort("mean", descending=up, maintain_order=True)
+    best = None if recommended is None else _check_recommended(recommended, table["option"].to_list())
+    table = table.with_columns(state=_states(best, flags)).sort("mean", descending=up, maintain_order=True)
     shown = table[:most]
-    if best not in shown["option"]:
+    if best is not None and best not in shown["option"]:
         shown = pl.concat([table[: most - 1], table.filter(pl.col("option") == best)])
     edge = most_of(table["low"]) if up else least_of(table["high"])
-    said = [_state_in_words(table, best, bound)]
+    said = [_state_in_words(table, bound) if best is not None else "Bars are one standard error."]
     if len(shown) < len(table):
         said.append(_left_out(table, shown))
     drawing = Drawing()
     _draw(drawing, shown, edge, up)
-    return drawing.finish(title=title or _verdict(best, bound, up), subtitle=said, height=STEP * len(shown))
+    verdict = "Estimates: nothing is certified" if best is None else _verdict(best, bound, up)
+    return drawing.finish(title=title or verdict, subtitle=said, height=STEP * len(shown))
+
+
+def _states(best: str | None, flags: pl.Series) -> Any:
+    """What may be said about each option."""
+    if best is None:
+        return pl.lit(_UNCERTIFIED)
+    others = pl.when(flags).then(pl.lit("may still be the best")).otherwise(pl.lit("ruled out"))
+    return pl.when(pl.col("option") == best).then(pl.lit("recommended")).otherwise(others)
 
 
 def _check_recommended(recommended: Any, options: list[str]) -> str:
@@ -114,7 +120,7 @@ def _name(option: str) -> str:
     return f"Option {option}" if option.isdigit() else option
 
 
-def _state_in_words(table: pl.DataFrame, best: str, bound: float | None) -> str:
+def _state_in_words(table: pl.DataFrame, bound: float | None) -> str:
     others = int((table["state"] == "may still be the best").sum())
     bars = "Bars are confidence intervals."
     if bound == 0.0 and others:
@@ -127,11 +133,11 @@ def _state_in_words(table: pl.DataFrame, best: str, bound: float | None) -> str:
 
 def _left_out(table: pl.DataFrame, shown: pl.DataFrame) -> str:
     hidden = table.filter(~pl.col("option").is_in(shown["option"].implode()))
+    left = f"{len(hidden):,} more options with worse means are not shown"
+    if _UNCERTIFIED in hidden["state"]:
+        return f"{left}."
     alive = int((hidden["state"] != "ruled out").sum())
-    return (
-        f"{len(hidden):,} more options with worse means are not shown; "
-        f"{alive or 'none'} of them may still be the best."
-    )
+    return f"{left}; {alive or 'none'} of them may still be the best."
 
 
 def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
@@ -146,7 +152,8 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
 
     legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolOpacity=1, offset=8)
     row = alt.Y("option:N", sort=names, axis=_names(shown), scale=alt.Scale(domain=names))
-    across = x.axis("Mean and confidence interval")
+    certified = _UNCERTIFIED not in shown["state"]
+    across = x.axis("Mean and confidence interval" if certified else "Estimate and standard error")
     colour = alt.Color("state:N", scale=scale(0), legend=legend)
     opacity = alt.Opacity("state:N", scale=scale(4), legend=None)
     tooltip = ["option:N", "state:N"] + [
@@ -182,11 +189,11 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
         fontSize=11,
         color=INK,
     ).encode(across_limit, y=alt.value(STEP * len(names)), text="text:N")
-    drawing.layers += [line, bars, points, words]
+    drawing.layers += [line, bars, points, words] if certified else [bars, points]
 
 
 def _names(shown: pl.DataFrame) -> alt.Axis:
-    bold = shown.filter(pl.col("state") == "recommended")["option"][0]
+    bold = shown.filter(pl.col("state") == "recommended")["option"].to_list() or [""]
     return alt.Axis(
         title="Option",
         grid=False,
@@ -196,6 +203,6 @@ def _names(shown: pl.DataFrame) -> alt.Axis:
         labelPadding=8,
         labelOverlap=False,
         labelFontWeight=alt.condition(
-            alt.FieldEqualPredicate(field="value", equal=bold), alt.value("bold"), alt.value("normal")
+            alt.FieldEqualPredicate(field="value", equal=bold[0]), alt.value("bold"), alt.value("normal")
         ),
     )

@@ -1,12 +1,13 @@
 """What the commands print: JSON for programs, tables and progress for people."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
+
+from noisewise.core.plain import strict_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,8 +25,8 @@ def console(*, err: bool = False, width: int = 100) -> "Console":
 
 
 def print_json(schema: str, content: dict[str, Any]) -> None:
-    """One JSON object on standard output, with the name of its schema."""
-    typer.echo(json.dumps({"schema": f"noisewise.{schema}/1", **content}, indent=2, allow_nan=False))
+    """One JSON object on standard output, with the name of its schema; what is no number is null."""
+    typer.echo(strict_json({"schema": f"noisewise.{schema}/1", **content}, indent=2))
 
 
 @contextmanager

@@ -12,11 +12,10 @@ from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import some_of
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check, check_fit
-from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
-from noisewise.study.measurements import KINDS
+from noisewise.study.claims import claim_at
 from noisewise.study.modelling import SIZES
-from noisewise.study.resting import about_model, approximations
-from noisewise.study.show import counted, number
+from noisewise.study.resting import approximations, assumptions
+from noisewise.study.show import counted
 from noisewise.study.sums import block_places
 
 #: Searching for the smallest bound looks at most at so many options; each look costs O(n).
@@ -28,30 +27,32 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     specification, state = analysis.specification, analysis.state
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
-    withheld = check.problems if found is not None else ()
-    bound = math.inf if found is None or withheld else found.bound
-    allowed = state.allowed()
-    candidates: tuple[str, ...] = ()
-    if found is not None:
-        candidates = tuple(state.ids[k] for k in np.flatnonzero(found.candidates))
+    withheld = tuple(check.problems) if found is not None else ()
+    claim = claim_at(analysis, found, withheld)
     return Certificate(
         study=specification.name,
-        option=None if found is None else state.ids[found.option],
-        bound=bound,
-        estimate=None if found is None else found.estimate,
+        option=claim.option,
+        bound=claim.bound,
+        estimate=claim.estimate,
         confidence=specification.confidence,
         goal=specification.goal,
         eps=specification.eps,
-        n_options=int(allowed.sum()),
+        n_options=int(state.allowed().sum()),
         n_measurements=analysis.columns.value.size,
-        candidates=candidates,
-        withheld=tuple(withheld),
-        assumptions=tuple(_assumptions(analysis, check)),
-        notes=tuple(_notes(analysis, found)),
+        candidates=claim.candidates,
+        withheld=withheld,
+        assumptions=assumptions(analysis, check),
+        notes=tuple(_notes(analysis, found, bool(withheld))),
         radius=RADII[state.model.model],
         n_events=state.n_events,
         data=fingerprint(analysis),
         approximate=approximations(analysis),
+        verdict=claim.verdict,
+        largest_estimate=claim.largest_estimate,
+        largest_estimate_value=claim.largest_estimate_value,
+        rank=claim.rank,
+        n_compared=claim.n_compared,
+        spread=claim.spread,
     )
 
 
@@ -89,7 +90,7 @@ def recommend(analysis: Analysis) -> Recommended | None:
         option, gaps = first_largest(fit.means, group), np.full(analysis.n, np.inf)
     else:
         option, gaps = smallest_bound(fit.means, np.flatnonzero(group), analysis.boundary.half_widths)
-    gaps[~group] = np.inf
+    gaps[~group | np.isnan(gaps)] = np.inf  # what could not be computed bounds nothing
     gaps[option] = 0.0
     span = math.inf if analysis.state.model.span is None else analysis.state.model.span
     bound = min(span, max(0.0, float(gaps[allowed].max())))
@@ -115,7 +116,7 @@ def smallest_bound(means: Floats, among: Any, half_widths: Any) -> tuple[int, Fl
     floors[among] = -np.inf
 
     def raise_floors(rival: int) -> None:
-        advantage = means[rival] - means + half_widths(rival)
+        advantage = _or_infinite(means[rival] - means + half_widths(rival))
         advantage[rival] = -np.inf
         np.maximum(floors, advantage, out=floors, where=np.isfinite(floors) | (floors == -np.inf))
 
@@ -125,7 +126,7 @@ def smallest_bound(means: Floats, among: Any, half_widths: Any) -> tuple[int, Fl
         option = int(among[np.argmin(floors[among])])
         if best >= 0 and floors[option] >= best_bound * (1.0 - 1e-12):
             break
-        gaps = means - means[option] + half_widths(option)
+        gaps = _or_infinite(means - means[option] + half_widths(option))
         gaps[option] = 0.0
         rival = int(among[np.argmax(gaps[among])])
         if best < 0 or gaps[rival] < best_bound:
@@ -135,37 +136,12 @@ def smallest_bound(means: Floats, among: Any, half_widths: Any) -> tuple[int, Fl
     return best, best_gaps
 
 
-def _assumptions(analysis: Analysis, check: Check) -> list[str]:
-    columns = analysis.columns
-    present = {KINDS[code] for code in np.unique(columns.kind)}
-    said = []
-    if KNOWN in present:
-        said += [
-            "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
-            "these error bars do not depend on the realised noise (were not computed from the same readings)",
-        ]
-    if READINGS in present:
-        said.append(
-            "readings scatter normally, equally within each instrument (or block); an upper limit is used"
-        )
-    if NONE in present:
-        said.append("measurements without error bars share one normal scatter; an upper limit is used")
-    if COUNTS in present:
-        said.append(
-            "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
-        )
-    said.append("what a measurement measures does not change with time, apart from its block's offset")
-    said += about_model(analysis)
-    if check.freedom > 0:
-        freedom = counted(check.freedom, "degree of freedom")
-        fit = f"reduced chi-square {number(check.reduced)} on {freedom}"
-        said.append(f"the fit was checked: {fit}")
-    else:
-        said.append("not checked yet: whether the model fits (nothing was repeated)")
-    return said
+def _or_infinite(bounds: Floats) -> Floats:
+    """NaN fails closed: a bound that could not be computed is infinite."""
+    return np.where(np.isnan(bounds), np.inf, bounds)
 
 
-def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
+def _notes(analysis: Analysis, found: Recommended | None, withheld: bool) -> list[str]:
     if found is None:
         return []
     notes, state = [], analysis.state
@@ -179,7 +155,9 @@ def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
         )
     columns = analysis.columns
     level = columns.minus < 0
-    if level.any():
+    # In another block another value is nothing special: its offset may be all there is to it.
+    one_block = np.unique(columns.block[level]).size == 1
+    if one_block and math.isfinite(found.bound) and not withheld:
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
         top = int(np.argmax(signed))
         if columns.plus[top] != found.option:

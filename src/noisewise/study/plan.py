@@ -12,11 +12,12 @@ from noisewise.core.model import Floats
 from noisewise.core.randomness import check_seed, generator
 from noisewise.study.analysis import Analysis
 from noisewise.study.beliefs import draw_worlds
+from noisewise.study.measurements import NO_BLOCK
 from noisewise.study.menus import Noise, Priced, by_cost, by_share
 from noisewise.study.needs import least_more
 from noisewise.study.paths import Menu, Outcome, Path, Question, ask_ahead
 from noisewise.study.scatter import LEAST_FREEDOM
-from noisewise.study.show import as_html, counted, number
+from noisewise.study.show import as_html, counted, number, percent
 from noisewise.study.suggesting import some_allowed
 
 #: Worlds that are drawn, and how few will do when each takes long: all of nine lie in a band of 80 %.
@@ -107,7 +108,7 @@ class Plan:
         until = f"Until the bound is at most {self.eps:g}"
         if first.high == 0.0 and self.withheld:
             reasons = "; ".join(self.withheld)
-            return f"{until}: it is small enough already, but the certificate is withheld: {reasons}."
+            return f"{until}: no more, were it not for the certificate, which is withheld: {reasons}."
         if first.high == 0.0:
             return f"{until}: nothing, it is there already."
         if self.by_cost:
@@ -122,7 +123,7 @@ class Plan:
                 lines.append(f"{other.name[0].upper()}{other.name[1:]}: {said}.")
             if self.by_cost and len(self.forecasts[0].levels) > 1:
                 used = ", ".join(
-                    f"{level.share:.0%} at {level.sigma:g}" for level in self.forecasts[0].levels
+                    f"{percent(level.share, 0)} at {level.sigma:g}" for level in self.forecasts[0].levels
                 )
                 lines.append(f"Of the measurements: {used}.")
         notes = self.notes
@@ -196,6 +197,10 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
         if (missing := LEAST_FREEDOM - pool.freedom) > 0:
             more = counted(missing, "degree of freedom")
             notes.append(f"The scatter of {pool.name} lacks {more}, which no measurement with se= brings.")
+    if any(analysis.columns.blocks[code] != NO_BLOCK for code in np.unique(analysis.columns.block)):
+        notes.append(
+            "Coming measurements are assumed to share one block; in new blocks it takes more of them."
+        )
     return notes
 
 
