@@ -26,9 +26,10 @@ from noisewise.study.show import counted, number
 from noisewise.study.sizes import Likelihood
 
 #: By so much log L must be larger before error bars are taken for variances: than as given, than otherwise.
-MUCH, SOME = 6.0, 1.0
+#: Down to `EVEN` of the latter they fit as well, having no number that was fitted.
+MUCH, SOME, EVEN = 6.0, 1.0, -2.0
 #: Neighbours in the order of telling that agree so much more than by chance, in standard errors, are a run.
-RUNS = 4.0
+RUNS = 3.0
 #: Degrees of freedom below which nothing is said about blocks or error bars that look too large.
 FEW = 5
 #: A reduced chi-square below this makes error bars look too large.
@@ -56,9 +57,10 @@ def _about_misfit(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[
     if blamed := find_outliers(analysis, columns, sigma):
         return [blamed.words], {}
     found = advise(analysis)
-    first = [
-        said for said in (_variances(analysis, columns, found), _blocks(analysis, columns, sigma)) if said
-    ]
+    variances, likely = _variances(analysis, columns, found)
+    blocks = _blocks(analysis, columns, sigma)
+    first = [said for said in (variances if likely else None, blocks) if said]
+    last = [variances] if variances and not likely else []
     fixes = []
     if analysis.state.model.model != INDEPENDENT:
         fixes.append(f'switch to model="{INDEPENDENT}", which assumes no features')
@@ -68,8 +70,8 @@ def _about_misfit(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[
     otherwise = "; or ".join(fixes)
     if found:
         said = f"{found.words[0].upper()}{found.words[1:]}."
-        return [*first, said, f"Otherwise, {otherwise}."], {} if first else found.switch
-    return [*first, f"{'Otherwise' if first else 'To fix it'}, {otherwise}."], {}
+        return [*first, said, *last, f"Otherwise, {otherwise}."], {} if first else found.switch
+    return [*first, *last, f"{'Otherwise' if first or last else 'To fix it'}, {otherwise}."], {}
 
 
 def _named(columns: Columns) -> bool:
@@ -77,33 +79,33 @@ def _named(columns: Columns) -> bool:
     return any(columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block))
 
 
-def _variances(analysis: Analysis, columns: Columns, found: Advice | None = None) -> str | None:
-    """A sentence if the square roots of the error bars explain the residuals better than anything else.
+def _variances(analysis: Analysis, columns: Columns, found: Advice | None = None) -> tuple[str | None, bool]:
+    """A sentence if the square roots of the error bars explain the residuals; whether better than all else.
 
     Better than the error bars as they are, than any multiple of them, and than what was found besides. All
     are restricted likelihoods, so that neither many options nor a number that is fitted has an advantage.
     """
     known = columns.select(columns.kind == KINDS.index(KNOWN))
     if known.value.size < 10 or np.ptp(np.log(known.sigma)) < 1e-9:
-        return None
+        return None, False
     roots = np.sqrt(known.sigma)
     rest = fit_rest(analysis, known, roots)
     as_given = fit_rest(analysis, known, known.sigma)
     if rest.freedom < FEW or not 0.0 < as_given.squares < math.inf:
-        return None
+        return None, False
     upper, lower, _ = tails(analysis, rest.squares / rest.freedom, rest.freedom)
     if min(upper, lower) < SUSPICIOUS / 10.0:
-        return None
+        return None, False
     scale = math.sqrt(as_given.squares / as_given.freedom)
     given = _restricted(analysis, known, known.sigma)
     others = [_restricted(analysis, known, scale * known.sigma), given + (found.gain if found else 0.0)]
     likely = _restricted(analysis, known, roots)
-    if likely - given < MUCH or likely - max(others) < SOME:
-        return None
-    return (
-        "Your error bars look like variances: their square roots fit "
-        f"(reduced chi-square {number(rest.squares / rest.freedom)}). If they are, tell them as var=."
-    )
+    if likely - given < MUCH or likely - max(others) < EVEN:
+        return None, False
+    fit = f"(reduced chi-square {number(rest.squares / rest.freedom)}). If they are, tell them as var=."
+    if likely - max(others) < SOME:
+        return f"If the error bars were variances, their square roots would fit as well {fit}", False
+    return f"Your error bars look like variances: their square roots fit {fit}", True
 
 
 def _restricted(analysis: Analysis, columns: Columns, sigma: Floats) -> float:
@@ -165,7 +167,8 @@ def _about_too_large(analysis: Analysis, columns: Columns, reduced: float) -> li
     known = columns.kind == KINDS.index(KNOWN)
     if not known.mean() > 0.5:
         return []
-    if variances := _variances(analysis, columns):
+    variances, likely = _variances(analysis, columns)
+    if variances and likely:
         return [variances]
     if reduced >= TOO_LARGE:
         return []
@@ -175,10 +178,11 @@ def _about_too_large(analysis: Analysis, columns: Columns, reduced: float) -> li
             "the last digit. Were they told twice? Each counts."
         ]
     mean = f" where the value is the mean of about {round(1.0 / reduced)}" if reduced > 1e-3 else ""
-    return [
+    too_large = (
         f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations of "
         f"single readings{mean}. If so, tell sd= with n=."
-    ]
+    )
+    return [too_large, *([variances] if variances else [])]
 
 
 def _copies(columns: Columns) -> int:

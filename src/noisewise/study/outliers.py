@@ -15,6 +15,7 @@ from noisewise.study.analysis import Analysis
 from noisewise.study.check import name_of, standard_residuals, tails
 from noisewise.study.fit import Fit
 from noisewise.study.measurements import Codes, Columns
+from noisewise.study.modelling import DEVIATION, LINEAR
 from noisewise.study.show import number
 from noisewise.study.sums import Sums, block_places
 
@@ -24,8 +25,9 @@ MOST_ROWS, MOST_PART = 3, 0.1
 SUSPECTS = 12
 #: One is an outlier if chance makes the worst of all as bad with less than this probability.
 SUSPICIOUS = 0.01
-#: What remains fits if chance makes it as bad with at least this probability.
-GOOD = 0.05
+#: What remains fits if chance makes it as bad with at least this probability, or if no more than this part of
+#: the chi-square in excess remains: whatever else is wrong is small.
+GOOD, REMAINS = 0.01, 0.1
 #: Outliers this close in chi-square cannot be told apart.
 ALIKE = 1.0
 #: Factors by which a value in another unit is off.
@@ -67,6 +69,7 @@ def find_outliers(analysis: Analysis, columns: Columns, sigma: Floats) -> Blamed
     """The one measurement, or the few, without which everything fits; None if there are none."""
     count = columns.value.size
     rest = fit_rest(analysis, columns, sigma)
+    excess = rest.squares - rest.freedom
     sentences: list[str] = []
     blamed: list[int] = []
     for _ in range(min(MOST_ROWS, max(1, int(MOST_PART * count)), rest.freedom)):
@@ -77,7 +80,7 @@ def find_outliers(analysis: Analysis, columns: Columns, sigma: Floats) -> Blamed
         sentences.append(_sentence(analysis, rest, left, alike, math.sqrt(drop)))
         blamed += [int(rest.columns.number[at]) for at in alike]
         rest = left
-        if _fits(analysis, rest):
+        if _fits(analysis, rest, excess):
             without = "them" if len(sentences) > 1 or len(alike) > 1 else "it"
             without = "one of them" if len(alike) > 1 and len(sentences) == 1 else without
             good = (
@@ -86,12 +89,16 @@ def find_outliers(analysis: Analysis, columns: Columns, sigma: Floats) -> Blamed
                 else "all fits"
             )
             sentences.append(f"Without {without} {good}: void or amend what is wrong before anything else.")
+            if analysis.state.model.model == LINEAR:
+                sentences.append(
+                    f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
+                )
             return Blamed(" ".join(sentences), tuple(blamed))
     return None
 
 
-def _fits(analysis: Analysis, rest: Rest) -> bool:
-    if not rest.freedom:
+def _fits(analysis: Analysis, rest: Rest, excess: float) -> bool:
+    if not rest.freedom or rest.squares - rest.freedom < REMAINS * excess:
         return True
     return tails(analysis, rest.squares / rest.freedom, rest.freedom)[0] >= GOOD
 
