@@ -148,7 +148,7 @@ def _certified(page: _Page, findings: Findings, most: int) -> None:
     said = [*([certificate.beside] if certificate.beside else []), *certificate.notes]
     parts = [_list(tuple(said))] if said else []
     if not certificate.may_show_bounds:
-        parts.insert(0, "<p>Nothing: no bound, no option that is ruled out, no best one.</p>")
+        parts.insert(0, "<p>Nothing is certified at this moment.</p>")
     if certificate.option is not None:
         parts.append(page.chart("intervals", lambda: draw(analysis, certificate, most)))
     if certificate.may_show_bounds:
