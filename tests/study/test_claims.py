@@ -16,8 +16,8 @@ from noisewise.study.show import percent
 
 #: Words that no output may have while nothing is certified.
 CLAIMING = re.compile(
-    r"ruled out|is the best of|at most \S+ (below|above)|May still be better|best is known|known to be|cannot be the best|"
-    r"smallest bound, |is recommended|from the best"
+    r"ruled out|is the best of|at most \S+ (below|above)|May still be better|best is known|known to be|"
+    r"cannot be the best|is recommended|from the best"
 )
 runner = CliRunner()
 
@@ -222,6 +222,9 @@ def test_neither_pages_nor_charts_nor_commands_do(state, tmp_path):
                 assert inner["verdict"] == certificate.verdict
                 assert inner["largest_estimate"] == certificate.largest_estimate
                 assert (inner["bound"] is None) == math.isinf(certificate.bound)
+    if certificate.verdict == claims.UNBOUNDED:
+        assert "All others are ruled out" not in shown
+        assert "more cannot be compared with it yet" in shown
     if certificate.may_show_bounds:
         assert certificate.sentence.split(",")[0] in page
         if certificate.beside:

@@ -29,6 +29,15 @@ _STATES = {
     "nothing certified": (FADED, "circle", 60, 2.2, 1.0),
 }
 _UNCERTIFIED = "nothing certified"
+#: What the bars are, in words and as the title of the axis.
+_BARS: dict[bool | str, tuple[str, str]] = {
+    False: ("Bars are confidence intervals.", "Mean and confidence interval"),
+    True: (
+        "Bars say how far the difference to the recommended option can be off.",
+        "Estimate, and how far its difference to the recommended one can be off",
+    ),
+    _UNCERTIFIED: ("Bars are one standard error.", "Estimate and standard error"),
+}
 
 
 def intervals_per_option(
@@ -38,6 +47,8 @@ def intervals_per_option(
     bound: float | None = None,
     most: int = 40,
     goal: Literal["max", "min"] = "max",
+    of_differences: bool = False,
+    missing: int = 0,
     title: str | None = None,
 ) -> alt.LayerChart:
     """A horizontal interval per option, the best mean on top.
@@ -50,6 +61,9 @@ def intervals_per_option(
         bound: How far it can be from the best, if that is certified.
         most: Options shown; with more, the best means, and always the recommended one.
         goal: Whether large or small is good.
+        of_differences: Whether the intervals are those of the differences to the recommended option, which
+            has none itself.
+        missing: Options that have no row because nothing compares them with the recommended one yet.
         title: Default: the recommendation, and the bound if there is one.
 
     Example:
@@ -79,11 +93,16 @@ def intervals_per_option(
     if best is not None and best not in shown["option"]:
         shown = pl.concat([table[: most - 1], table.filter(pl.col("option") == best)])
     edge = most_of(table["low"]) if up else least_of(table["high"])
-    said = [_state_in_words(table, bound) if best is not None else "Bars are one standard error."]
+    edge_in_words = "largest low end" if up else "smallest high end"
+    if of_differences and best is not None:  # a bar that reaches beyond it belongs to who may be better
+        edge = float(table.filter(pl.col("option") == best)["mean"][0])
+        edge_in_words = "recommended"
+    bars = _BARS[_UNCERTIFIED if best is None else of_differences]
+    said = [bars[0] if best is None else f"{bars[0]} {_state_in_words(table, bound, missing)}"]
     if len(shown) < len(table):
         said.append(_left_out(table, shown))
     drawing = Drawing()
-    _draw(drawing, shown, edge, up)
+    _draw(drawing, shown, (edge, edge_in_words), bars[1])
     verdict = "Estimates: nothing is certified" if best is None else _verdict(best, bound, up)
     return drawing.finish(title=title or verdict, subtitle=said, height=STEP * len(shown))
 
@@ -120,15 +139,17 @@ def _name(option: str) -> str:
     return f"Option {option}" if option.isdigit() else option
 
 
-def _state_in_words(table: pl.DataFrame, bound: float | None) -> str:
+def _state_in_words(table: pl.DataFrame, bound: float | None, missing: int) -> str:
     others = int((table["state"] == "may still be the best").sum())
-    bars = "Bars are confidence intervals."
+    if missing:
+        left = f"{missing:,} more cannot be compared with it yet"
+        return f"{others:,} of {len(table) - 1:,} others may still be the best, and {left}."
     if bound == 0.0 and others:
         # Comparing two options directly is sharper than comparing their intervals.
-        return f"{bars} Compared directly, no option is better, even where bars overlap."
+        return "Compared directly, no option is better, even where bars overlap."
     if others == 0:
-        return f"{bars} All others are ruled out." if len(table) > 1 else f"{bars} There is no other option."
-    return f"{bars} Besides it, {others:,} of {len(table) - 1:,} others may still be the best."
+        return "All others are ruled out." if len(table) > 1 else "There is no other option."
+    return f"Besides the recommended option, {others:,} of {len(table) - 1:,} others may still be the best."
 
 
 def _left_out(table: pl.DataFrame, shown: pl.DataFrame) -> str:
@@ -140,7 +161,8 @@ def _left_out(table: pl.DataFrame, shown: pl.DataFrame) -> str:
     return f"{left}; {alive or 'none'} of them may still be the best."
 
 
-def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
+def _draw(drawing: Drawing, shown: pl.DataFrame, limit_at: tuple[float, str], bars_in_words: str) -> None:
+    edge, text = limit_at
     names = shown["option"].to_list()
     x = make_span([*shown["low"], *shown["high"], edge], log=False, pixels=WIDTH, air=0.02)
     present = [state for state in _STATES if state in shown["state"]]
@@ -148,12 +170,13 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
     data = drawing.table("options", to_rows(shown))
 
     def scale(part: int) -> alt.Scale:
-        return alt.Scale(domain=present, range=[one[part] for one in looks])
+        # Ordinal, or a single state would be given the middle of a range that has no end.
+        return alt.Scale(type="ordinal", domain=present, range=[one[part] for one in looks])
 
     legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolOpacity=1, offset=8)
     row = alt.Y("option:N", sort=names, axis=_names(shown), scale=alt.Scale(domain=names))
     certified = _UNCERTIFIED not in shown["state"]
-    across = x.axis("Mean and confidence interval" if certified else "Estimate and standard error")
+    across = x.axis(bars_in_words)
     colour = alt.Color("state:N", scale=scale(0), legend=legend)
     opacity = alt.Opacity("state:N", scale=scale(4), legend=None)
     tooltip = ["option:N", "state:N"] + [
@@ -177,7 +200,6 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
         size=alt.Size("state:N", scale=scale(2), legend=legend),
         tooltip=tooltip,
     )
-    text = "largest low end" if up else "smallest high end"
     limit = drawing.table("edge", [{"edge": edge, "text": text}])
     across_limit = alt.X("edge:Q", scale=x.scale(), axis=across)
     line = limit.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(across_limit)

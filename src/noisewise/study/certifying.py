@@ -160,7 +160,9 @@ def _notes(analysis: Analysis, found: Recommended | None, withheld: bool) -> lis
     if one_block and math.isfinite(found.bound) and not withheld:
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
         top = int(np.argmax(signed))
-        if columns.plus[top] != found.option:
+        allowed = state.allowed() & (analysis.estimates.group == analysis.estimates.group[found.option])
+        largest = first_largest(analysis.estimates.means, allowed)  # named by the certificate already
+        if columns.plus[top] not in (found.option, largest):
             word = "largest" if analysis.specification.goal == "max" else "smallest"
             notes.append(
                 f"The {word} single value, {columns.value[top]:g}, was seen at "

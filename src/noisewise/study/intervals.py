@@ -73,12 +73,15 @@ def draw(analysis: Analysis, certificate: Certificate, most: int) -> Any:
             most=most,
             title="Estimates: the certificate is withheld, nothing is certified",
         )
+    table = comparison(analysis, certificate)
     return intervals_per_option(
-        comparison(analysis, certificate),
+        table,
         recommended=certificate.option,
         bound=certificate.bound if np.isfinite(certificate.bound) else None,
         goal=goal,
         most=most,
+        of_differences=True,
+        missing=certificate.n_options - len(table),
         title=_title(certificate),
     )
 

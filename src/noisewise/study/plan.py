@@ -17,7 +17,7 @@ from noisewise.study.menus import Noise, Priced, by_cost, by_share
 from noisewise.study.needs import least_more
 from noisewise.study.paths import Menu, Outcome, Path, Question, ask_ahead
 from noisewise.study.scatter import LEAST_FREEDOM
-from noisewise.study.show import as_html, counted, number, percent
+from noisewise.study.show import about, as_html, counted, percent
 from noisewise.study.suggesting import some_allowed
 
 #: Worlds that are drawn, and how few will do when each takes long: all of nine lie in a band of 80 %.
@@ -28,6 +28,7 @@ WORK = 4000.0
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
 WITHHELD = "The certificate is withheld now"
+COMING = "Coming measurements"
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,14 @@ class Forecast:
         """The counts in words."""
         if math.isinf(self.median):
             return "more measurements than were simulated"
-        count = f"about {number(self.median)} more measurement{'' if self.median == 1 else 's'}"
+        count = f"about {about(self.median)} more measurement{'' if self.median == 1 else 's'}"
         return f"{count} (80 %: {_to(self.low, self.high)})"
 
     def cost_words(self) -> str:
         """The cost in words."""
         if math.isinf(self.cost):
             return "more than was simulated"
-        return f"about {number(self.cost)} (80 %: {_to(self.cost_low, self.cost_high)})"
+        return f"about {about(self.cost)} (80 %: {_to(self.cost_low, self.cost_high)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +128,8 @@ class Plan:
                 )
                 lines.append(f"Of the measurements: {used}.")
         notes = self.notes
-        if self.high == 0.0:  # then the sentence says it
-            notes = tuple(note for note in notes if not note.startswith(WITHHELD))
+        if self.high == 0.0:  # then the sentence says it, or nothing is to come
+            notes = tuple(note for note in notes if not note.startswith((WITHHELD, COMING)))
         return "\n".join([*lines, *notes])
 
     __repr__ = __str__
@@ -198,9 +199,7 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
             more = counted(missing, "degree of freedom")
             notes.append(f"The scatter of {pool.name} lacks {more}, which no measurement with se= brings.")
     if any(analysis.columns.blocks[code] != NO_BLOCK for code in np.unique(analysis.columns.block)):
-        notes.append(
-            "Coming measurements are assumed to share one block; in new blocks it takes more of them."
-        )
+        notes.append(f"{COMING} are assumed to share one block; in new blocks it takes more of them.")
     return notes
 
 
@@ -258,7 +257,7 @@ def _read_eps(analysis: Analysis, eps: float | None) -> float:
 
 
 def _to(low: float, high: float) -> str:
-    return f"{number(low)} to {number(high)}" if math.isfinite(high) else f"{number(low)} or more"
+    return f"{about(low)} to {about(high)}" if math.isfinite(high) else f"{about(low)} or more"
 
 
 def _finite(plain: dict[str, Any]) -> dict[str, Any]:

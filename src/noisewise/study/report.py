@@ -160,7 +160,7 @@ def _certified(page: _Page, findings: Findings, most: int) -> None:
         rests = "It rests on:" if certificate.may_show_bounds else "A certificate would rest on:"
         parts += [f"<p>{rests}</p>", _list(certificate.assumptions)]
     page.section("What is certified", *parts)
-    if certificate.may_show_bounds and not course_of(findings.worth).is_empty():
+    if certificate.may_show_bounds and len(course_of(findings.worth)) > 1:
         drawn = page.chart("bound", lambda: draw_bound(findings.worth, certificate.eps))
         page.section("How the bound fell", drawn, *_thinned(findings.worth))
 

@@ -13,6 +13,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
 
 
+def about(value: float, digits: int = 3) -> str:
+    """A forecast, which has no more digits than that however large it is: 35,200."""
+    return number(float(f"{value:.{digits}g}"), digits) if math.isfinite(value) else number(value)
+
+
 def rounded_up(value: float, digits: int = 2) -> str:
     """A bound, never shown smaller than it is."""
     if not (math.isfinite(value) and value > 0.0):

@@ -29,6 +29,8 @@ from noisewise.study.show import number, rounded_up, usual_measurements
 
 #: So many options are tried out.
 TRIED = 12
+#: A bound that stays above this part of what it was has hardly been lowered.
+HARDLY = 0.99
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Slot:
             lines.append("The certificate is withheld: what it does to the bound cannot be said.")
         elif self.bound_before == 0.0:
             lines.append(f"The bound of {self.recommended} is 0 already: there is nothing left to decide.")
-        elif self.bound_before is not None and (self.bound_after or 0.0) >= self.bound_before:
+        elif self.bound_before is not None and (self.bound_after or 0.0) > HARDLY * self.bound_before:
             lines.append(f"By itself it will hardly lower the bound, {rounded_up(self.bound_before)}.")
         elif self.rival is not None and self.bound_before is not None:
             lines.append(

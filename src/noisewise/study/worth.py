@@ -74,7 +74,8 @@ class Worth:
         if quiet.is_empty():
             return f"{text}."
         part = float(quiet["precision_share"].sum())
-        return f"{text}; the {len(quiet):,} quietest hold {percent(part, 1)} of all precision."
+        those = "the quietest holds" if len(quiet) == 1 else f"the {len(quiet):,} quietest hold"
+        return f"{text}; {those} {percent(part, 1)} of all precision."
 
     def __str__(self) -> str:
         lines = [self.sentence]
