@@ -152,8 +152,9 @@ def _agreement(analysis: Analysis, columns: Columns, sigma: Floats) -> float | N
     """
     sums = analysis.pooled(columns, sigma)
     fit = fit_independent(analysis.n, sums)
-    if columns.value.size - fit.rank < 4 * FEW:
-        return None
+    freedom = columns.value.size - fit.rank
+    if freedom < 4 * FEW or tails(analysis, fit.squares(sums) / freedom, freedom)[0] >= SUSPICIOUS:
+        return None  # repeats agree: whatever is wrong is not a matter of time
     residuals = standard_residuals(analysis, columns, sigma, sums, fit)[np.argsort(columns.number)]
     # Ranks: one wrong measurement must not speak for all.
     ranks = np.argsort(np.argsort(residuals)) - 0.5 * (residuals.size - 1)
