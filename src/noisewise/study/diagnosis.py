@@ -59,8 +59,9 @@ def _about_misfit(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[
     found = advise(analysis)
     variances, likely = _variances(analysis, columns, found)
     blocks = _blocks(analysis, columns, sigma)
-    first = [said for said in (variances if likely else None, blocks) if said]
-    last = [variances] if variances and not likely else []
+    # What a person can look up in a moment comes before what changes the model.
+    first = [said for said in (variances, blocks) if said]
+    sure = bool(blocks or (variances and likely))
     fixes = []
     if analysis.state.model.model != INDEPENDENT:
         fixes.append(f'switch to model="{INDEPENDENT}", which assumes no features')
@@ -70,8 +71,8 @@ def _about_misfit(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[
     otherwise = "; or ".join(fixes)
     if found:
         said = f"{found.words[0].upper()}{found.words[1:]}."
-        return [*first, said, *last, f"Otherwise, {otherwise}."], {} if first else found.switch
-    return [*first, *last, f"{'Otherwise' if first or last else 'To fix it'}, {otherwise}."], {}
+        return [*first, said, f"Otherwise, {otherwise}."], {} if sure else found.switch
+    return [*first, f"{'Otherwise' if first else 'To fix it'}, {otherwise}."], {}
 
 
 def _named(columns: Columns) -> bool:
