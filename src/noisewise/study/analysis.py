@@ -5,11 +5,13 @@ import functools
 import numpy as np
 
 from noisewise.core.model import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.boundary import SCATTER, Boundary, Shares
 from noisewise.study.contrasts import Contrasts
 from noisewise.study.fit import Fit
 from noisewise.study.independent_fit import fit_independent
+from noisewise.study.levels import display_levels
 from noisewise.study.measurements import Columns
 from noisewise.study.mixed_boundary import LinearBoundary, MixedBoundary
 from noisewise.study.mixed_fit import fit_linear, fit_mixed
@@ -129,9 +131,23 @@ class Analysis:
         return Contrasts(fit.components, shares, resolution, any_choice=self._any_choice, slack=fit.slack)
 
     def estimated_values(self) -> Floats:
-        """The options' values as a person would read them: the sign undone, on the scale of a block."""
-        fit = self.estimates
-        return np.asarray(self.specification.sign * (fit.means + fit.level + self.sums.centre))
+        """The options' values as a person would read them: see `shown_values`."""
+        return self.shown_values(self.estimates)
+
+    def shown_values(self, fit: Fit) -> Floats:
+        """The sign undone, on the level of the average measurement: offsets weighted by their precision.
+
+        Display only. Every group of connected options has a level of its own; a group that was measured by
+        differences alone has none, and is shown around 0.
+        """
+        return np.asarray(self.specification.sign * (fit.means + display_levels(fit, self.sums)))
+
+    def comparable(self, option: str | None) -> Mask:
+        """Which options are linked with this one, so that their estimates stand on one level, (n,)."""
+        if option is None:
+            return np.ones(self.n, dtype=bool)
+        group = self.estimates.group
+        return np.asarray(group == group[self.state.index[option]])
 
     def pooled(self, columns: Columns, sigma: Floats) -> Sums:
         """Sums of some measurements, large values being good."""
