@@ -29,6 +29,7 @@ NAMES = (
     "deviation",
     "storage",
     "workers",
+    "starving",
 )
 
 
