@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.selection import Mask, first_largest
 from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import some_of
 from noisewise.study.certificate import Certificate
