@@ -10,6 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from tests.study.exact import ExactFit, logarithm, root, row
 
 from noisewise.study.boundary import COMPARING, LINEAR
 from noisewise.study.measurements import Columns
@@ -17,7 +18,6 @@ from noisewise.study.mixed_boundary import FIXED, LinearBoundary, MixedBoundary
 from noisewise.study.mixed_fit import fit_linear, fit_mixed
 from noisewise.study.sizes import Likelihood
 from noisewise.study.sums import pool
-from tests.study.exact import ExactFit, logarithm, root, row
 
 PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "20"))
 DELTA = 0.05

@@ -1,8 +1,8 @@
 """What is promised about blocks: how a study bounds differences within them, and signs of a broken promise.
 
 ``"contrasts"``: offsets are projected out, which costs nothing, and asks that what is measured next within a
-block depends on contrasts only (`noisewise.study.contrasts`). ``"any"``: every offset is paid for, and anybody
-may choose what to measure by anything.
+block depends on contrasts only (`noisewise.study.contrasts`). ``"any"``: every offset is paid for, and
+anybody may choose what to measure by anything.
 
 The promise concerns whoever looks at the first value of a block and then leaves the block. Before a second
 value there is no contrast, so a block that has one measurement was left by chance: there should be few of

@@ -68,9 +68,9 @@ def create_study(
             of your values), or ``"estimate"``, the default of that model.
         extra_scatter: What every error bar lacks (a standard deviation that is added in squares), or
             ``"estimate"``.
-        blocks: What you promise about blocks. ``"contrasts"``: within a block, what is measured next depends on
-            differences only, not on how high the block's values are; `ask` keeps to it, and then blocks cost
-            nothing. ``"any"``: nothing is promised, and every block costs something.
+        blocks: What you promise about blocks. ``"contrasts"``: within a block, what is measured next depends
+            on differences only, not on how high the block's values are; `ask` keeps to it, and then blocks
+            cost nothing. ``"any"``: nothing is promised, and every block costs something.
         policy: Who asks; any name of `noisewise.POLICIES`.
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.

@@ -12,7 +12,7 @@ from noisewise.core.model import Floats
 from noisewise.core.twofold import Twofold, add, subtract, twofold
 from noisewise.study.components import Component
 from noisewise.study.measurements import Codes
-from noisewise.study.sums import Sums, totals
+from noisewise.study.sums import Sums
 
 
 class Fit(NamedTuple):

@@ -7,6 +7,7 @@ connected group one node is set to 0; nothing that is reported depends on which.
 
 import numpy as np
 
+from noisewise.core.model import Floats
 from noisewise.study.components import UNMEASURED, Component, find_components
 from noisewise.study.fit import Fit, left_over
 from noisewise.study.sums import Sums, totals
@@ -58,7 +59,7 @@ def independent_rank(n: int, sums: Sums) -> int:
     return sum(part.size - 1 for part in find_components(n, sums))
 
 
-def _root(part: Component, offset_precision: np.ndarray) -> int:  # type: ignore[type-arg]
+def _root(part: Component, offset_precision: Floats) -> int:
     """The node set to 0: the block without a name, else the one with the most precision, else an option."""
     if not part.blocks.size:
         return 0

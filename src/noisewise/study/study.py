@@ -21,10 +21,10 @@ from noisewise.study.chain import follow, start_of
 from noisewise.study.changing import added_options, amended, policy_choice, require_reason, switched_model
 from noisewise.study.check import Check, check_fit
 from noisewise.study.choosing import Chooser
+from noisewise.study.diagnosis import explain
 from noisewise.study.flaws import rehearse
 from noisewise.study.happening import Happened, events_of
 from noisewise.study.intake import Batch, Parsed, Taken, check_batch
-from noisewise.study.diagnosis import explain
 from noisewise.study.intervals import draw
 from noisewise.study.logs import write_log
 from noisewise.study.menus import Noise, Priced

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.core.model import Floats
+from noisewise.core.network import totals as totals
 from noisewise.core.twofold import sum_of
 from noisewise.study.measurements import NO_BLOCK, Codes, Columns
-
 
 #: The parts of `Sums` that have an entry per row.
 ROWS = ("plus", "minus", "block", "value", "fine", "weight")
@@ -45,13 +45,9 @@ class Sums(NamedTuple):
 
     def select(self, kept: Any) -> "Sums":
         """Some of the rows, by a mask or a slice."""
-        parts: dict[str, Any] = {name: getattr(self, name) for name in ROWS}
-        return self._replace(**{name: None if part is None else part[kept] for name, part in parts.items()})
-
-
-def totals(codes: Codes, weights: Floats, size: int) -> Floats:
-    """The sum of the weights of each code, (size,)."""
-    return np.asarray(np.bincount(codes, weights, size), dtype=np.float64)
+        parts: Any = {name: getattr(self, name) for name in ROWS}
+        some: Any = {name: None if part is None else part[kept] for name, part in parts.items()}
+        return self._replace(**some)
 
 
 def block_places(columns: Columns, blocks: list[str]) -> Codes:
