@@ -112,7 +112,7 @@ def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch, any_choice)
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
     shares = Shares(0.05, N, N, False)
     dense = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
-    monkeypatch.setattr(contrasts, "make_part", lambda part, choice, unit: contrasts.BorderPart(part, choice))
+    monkeypatch.setattr(contrasts, "make_part", contrasts.BorderPart)
     bordered = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
     for option in range(N):
         ratio = (

@@ -19,9 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.rows import Floats
-from noisewise.core.twofold import Twofold, add, product_of, subtract, twofold
+from noisewise.core.twofold import Twofold, add, product_of, subtract, total, twofold
 
 Codes = NDArray[np.int64]
+
+#: Estimates are refined at most so often, and until no difference along the tree moves by more, in its errors.
+REFINED, SETTLED = 4, 1e-12
 
 
 def totals(codes: Codes, weights: Floats, size: int) -> Floats:
@@ -124,12 +127,12 @@ def reduce_links(links: Links, gone: NDArray[np.bool_], place: Codes) -> Links:
         tip = place[np.where(from_gone, links.other, links.one)[spokes]]
         turned = np.where(from_gone[spokes], -1.0, 1.0)  # as "tip minus hub"
         value = Twofold(turned * links.value.high[spokes], turned * links.value.low[spokes])
-        total = totals(hubs, weight, gone.size)[hubs]
+        whole = totals(hubs, weight, gone.size)[hubs]
         for step in range(1, int(np.bincount(hubs).max())):
             first = np.flatnonzero(hubs[:-step] == hubs[step:])
             second = first + step
             first, second = (ends[tip[first] != tip[second]] for ends in (first, second))
-            mesh = weight[first] / total[first] * weight[second]
+            mesh = weight[first] / whole[first] * weight[second]
             parts.append(Links(tip[first], tip[second], mesh, subtract(value.at(first), value.at(second))))
     return Links(
         np.concatenate([part.one for part in parts]),
@@ -191,14 +194,16 @@ def _settle_dense(size: int, links: Links) -> tuple[Twofold, float]:
     from scipy.linalg import cho_factor, cho_solve
 
     factor = cho_factor(0.5 * (gram + gram.T), check_finite=False)
-    for _ in range(3):
-        heights = _heights(size, order, parent, steps)
+    for _ in range(REFINED):
+        heights = _heights(under, steps)
         apart = subtract(heights.at((slice(None), None)), heights.at((None, slice(None))))
         flow = weights * subtract(value, apart).plain
         rise = cho_solve(factor, scale * np.einsum("it,it->t", under, flow @ outside), check_finite=False)
         steps = add(steps, product_of(scale, rise))
         moved = float(np.abs(rise).max())
-    return _heights(size, order, parent, steps), moved
+        if moved < SETTLED:
+            break
+    return _heights(under, steps), moved
 
 
 def _heaviest_tree(weights: Floats) -> tuple[Codes, Codes]:
@@ -216,12 +221,9 @@ def _heaviest_tree(weights: Floats) -> tuple[Codes, Codes]:
     return parent, order
 
 
-def _heights(size: int, order: Codes, parent: Codes, steps: Twofold) -> Twofold:
-    """The nodes' values, summed up along the tree from its root."""
-    heights = Twofold(np.zeros(size), np.zeros(size))
-    for at, node in enumerate(order[1:]):
-        heights.put(node, add(heights.at(parent[node]), steps.at(at)))
-    return heights
+def _heights(under: Floats, steps: Twofold) -> Twofold:
+    """The nodes' values: the sum of the steps of the tree that a node is under, (size,)."""
+    return total(Twofold(*(part[:, None] * under.T for part in steps)))
 
 
 def _fill_in(values: Twofold, links: Links, gone: NDArray[np.bool_]) -> None:

@@ -22,6 +22,7 @@ of all nodes, so the one with the smallest ``xᵀ(V + P)x`` counts. Two families
 - ρ on i and k and Λ elsewhere, for the n - 1 differences to the one best option.
 """
 
+import functools
 import math
 from typing import NamedTuple, Protocol
 
@@ -43,7 +44,10 @@ PAIRS = (
     Tuning(4.0, 6e1, 0.07),
     Tuning(0.2, 6e0, 0.06),
 )
-ELSEWHERE = tuple(sorted({tuning.elsewhere for tuning in PAIRS}))
+ELSEWHERE = sorted({tuning.elsewhere for tuning in PAIRS})
+_WHICH = np.array([ELSEWHERE.index(tuning.elsewhere) for tuning in PAIRS])
+_LOG_FLAT = np.log([tuning.share for tuning in ELLIPSOIDS])
+_LOG_PAIR = np.log([tuning.share for tuning in PAIRS])
 #: With more nodes than this, blocks take the place of options in the algebra if they are fewer.
 DENSE = 400
 #: Estimates that refinement still moved by more than this, in their errors, are not certified.
@@ -69,8 +73,8 @@ class Part(Protocol):
     def seen_from(self, option: int) -> Seen:
         """Everything about the differences to one of its options."""
 
-    def pair_growth(self, option: int, rho: float, big: float) -> Floats:
-        """``log det(I + P⁻¹V)`` with ρ on the option and each other one, Λ elsewhere, (options,)."""
+    def pair_growth(self, option: int) -> Floats:
+        """``log det(I + P⁻¹V)`` with ρ on the option and each other one, Λ elsewhere, (pairs, options)."""
 
 
 class Contrasts:
@@ -86,13 +90,16 @@ class Contrasts:
         slack: float = 0.0,
     ) -> None:
         self._shares, self._slack = shares, slack
-        self._unit = resolution**-2.0
+        unit = resolution**-2.0
         self._components = components
-        self._parts = [make_part(component, any_choice, self._unit) for component in components]
-        self._growth = {
-            prior: sum(part.growth(prior * self._unit) for part in self._parts)
-            for prior in {*ELSEWHERE, *(tuning.on_pair for tuning in ELLIPSOIDS)}
-        }
+        self._parts = [make_part(component, any_choice, unit) for component in components]
+        self._flat = unit * np.array([tuning.on_pair for tuning in ELLIPSOIDS])
+        self._on_pair = unit * np.array([tuning.on_pair for tuning in PAIRS])
+        self._elsewhere = unit * np.array([tuning.elsewhere for tuning in PAIRS])
+        self._flat_growth, self._pair_growth = (
+            np.array([sum(part.growth(prior) for part in self._parts) for prior in priors])
+            for priors in (self._flat, self._elsewhere)
+        )
 
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,); infinite if unconnected."""
@@ -108,34 +115,27 @@ class Contrasts:
         if self._slack > UNSETTLED:
             return np.full(component.options.size, np.inf)
         seen = part.seen_from(at)
-        best = np.full(component.options.size, np.inf)
         certain = math.log(1.0 / (COMPARING * self._shares.delta))
         doubt = self._shares.doubt(int(component.options[at]))[component.options]
+        # Other components grow by what is elsewhere in P.
+        beside = self._pair_growth - [part.growth(big) for big in self._elsewhere]
         with np.errstate(over="ignore", invalid="ignore"):
-            for tuning in ELLIPSOIDS:
-                radius = np.asarray(2.0 * (certain - math.log(tuning.share)) + self._growth[tuning.on_pair])
-                _lower(best, self._length(part, seen, tuning) * radius)
-            for tuning in PAIRS:
-                others = self._growth[tuning.elsewhere] - part.growth(tuning.elsewhere * self._unit)
-                growth = others + part.pair_growth(
-                    at, tuning.on_pair * self._unit, tuning.elsewhere * self._unit
-                )
-                radius = 2.0 * (doubt - math.log(tuning.share)) + growth
-                _lower(best, self._length(part, seen, tuning) * radius)
-        return np.asarray(np.sqrt(best))
+            flat = 2.0 * (certain - _LOG_FLAT) + self._flat_growth
+            pairs = 2.0 * (doubt - _LOG_PAIR[:, None]) + beside[:, None] + part.pair_growth(at)
+            squared = np.concatenate(
+                [self._lengths(part, seen, self._flat, self._flat) * flat[:, None],
+                 self._lengths(part, seen, self._on_pair, self._elsewhere) * pairs]
+            )  # fmt: skip
+        # What is not a number bounds nothing.
+        return np.asarray(np.sqrt(np.where(squared >= 0.0, squared, np.inf).min(axis=0)))
 
-    def _length(self, part: Part, seen: Seen, tuning: Tuning) -> Floats:
+    def _lengths(self, part: Part, seen: Seen, rho: Floats, big: Floats) -> Floats:
         """``min over shifts of xᵀ(V + P)x``: a sum of squares of distances between three groups of nodes."""
-        rho, big, others = tuning.on_pair * self._unit, tuning.elsewhere * self._unit, part.nodes - 2
+        rho, big, others = rho[:, None], big[:, None], part.nodes - 2
         x, middle = seen.variance, seen.middle
         total = others * big + 2.0 * rho
         apart = others * (big / total) * rho * (middle**2 + (x - middle) ** 2) + rho / total * rho * x**2
         return np.asarray(x + big * seen.scatter + apart)
-
-
-def _lower(best: Floats, squared: Floats) -> None:
-    """Keep the smaller; what is not a number bounds nothing."""
-    np.fmin(best, np.where(squared >= 0.0, squared, np.inf), out=best)
 
 
 def make_part(component: Component, any_choice: bool, unit: float) -> Part:
@@ -143,7 +143,7 @@ def make_part(component: Component, any_choice: bool, unit: float) -> Part:
     nodes = component.size if any_choice else component.options.size
     if nodes <= DENSE:
         return DensePart(component, any_choice, unit)
-    bordered = BorderPart(component, any_choice)
+    bordered = BorderPart(component, any_choice, unit)
     return bordered if 2 * bordered.border < nodes else DensePart(component, any_choice, unit)
 
 
@@ -156,8 +156,10 @@ class DensePart:
         _, self._links = component.weights(is_block & (not any_choice))
         self.nodes = len(self._links)
         np.fill_diagonal(self._links, 0.0)
-        priors = [big * unit for big in ELSEWHERE]
-        flat = [tuning.on_pair * unit for tuning in ELLIPSOIDS]
+        self._rho = unit * np.array([tuning.on_pair for tuning in PAIRS])[:, None]
+        self._big = unit * np.array([tuning.elsewhere for tuning in PAIRS])[:, None]
+        priors = [unit * big for big in ELSEWHERE]
+        flat = [unit * tuning.on_pair for tuning in ELLIPSOIDS]
         stack = np.repeat(self._links[None], len(priors) + len(flat), axis=0)
         excess = np.repeat(np.array([*priors, *flat])[:, None], self.nodes, axis=1)
         inverses, logs = invert_network(stack, excess)
@@ -165,7 +167,8 @@ class DensePart:
         self._growth: dict[float, float] = dict(
             zip([*priors, *flat], np.maximum(grown, 0.0).tolist(), strict=True)
         )
-        self._inverses = dict(zip(priors, inverses[: len(priors)], strict=True))
+        self._inverses = inverses[: len(priors)]
+        self._elsewhere_growth = np.array([self._growth[prior] for prior in priors])[_WHICH][:, None]
         self._base = int(np.argmax(self._links.sum(axis=1)))
         self._from_base = self._grounded(self._base)
 
@@ -204,36 +207,38 @@ class DensePart:
         shifted[option], shifted[:, option] = 0.0, 0.0
         return np.asarray(shifted)
 
-    def pair_growth(self, option: int, rho: float, big: float) -> Floats:
-        """``log det(I + P⁻¹V)`` for every pair with the option, or an upper bound of it."""
-        inverse = self._inverses[big]
-        own = np.diagonal(inverse)[: self._options]
-        with_it = inverse[option, : self._options]
+    def pair_growth(self, option: int) -> Floats:
+        """``log det(I + P⁻¹V)`` for every pair with the option: a determinant of rank two more."""
+        inverses, options = self._inverses, np.arange(self._options)
+        own, with_it = inverses[:, options, options], inverses[:, option, : self._options]
         # Rows of the inverse sum to 1/Λ: 1 - Λ·own is Λ times the sum of the others, without a difference.
-        row = inverse[option].copy()
-        row[option] = 0.0
-        before, after = np.cumsum(row) - row, np.cumsum(row[::-1])[::-1] - row
-        beside = (before + after)[: self._options]  # Σ over j of (option, j), j neither of the pair
-        rest = inverse[: self._options].copy()
-        rest[np.arange(self._options), np.arange(self._options)] = 0.0
-        rest[:, option] = 0.0
-        opposite = rest.sum(axis=1)
-        here = own[option]
+        row = inverses[:, option].copy()
+        row[:, option] = 0.0
+        before, after = np.cumsum(row, axis=1) - row, np.cumsum(row[:, ::-1], axis=1)[:, ::-1] - row
+        beside = (before + after)[:, : self._options]  # Σ over j of (option, j), j neither of the pair
+        rest = inverses[:, : self._options].copy()
+        rest[:, options, options] = 0.0
+        rest[:, :, option] = 0.0
+        opposite = rest.sum(axis=2)
+        own, with_it, beside, opposite = (part[_WHICH] for part in (own, with_it, beside, opposite))
+        rho, big, here = self._rho, self._big, own[:, [option]]
         determinant = (
             rho * rho * np.maximum(here * own - with_it**2, 0.0)
             + rho * big * with_it * (here + own + 2.0 * with_it)
             + big * beside * (rho * own + big * with_it + big * opposite)
             + big * opposite * (rho * here + big * with_it)
         )
-        determinant[option] = 1.0
-        return np.asarray(self._growth[big] + np.log(determinant) + 2.0 * (math.log(big) - math.log(rho)))
+        determinant[:, option] = 1.0
+        return np.asarray(self._elsewhere_growth + np.log(determinant) + 2.0 * (np.log(big) - np.log(rho)))
 
 
 class BorderPart:
     """Very many options in few blocks, or the other way round: the many follow the few by their loads."""
 
-    def __init__(self, component: Component, any_choice: bool) -> None:
+    def __init__(self, component: Component, any_choice: bool, unit: float) -> None:
         self._component, self._any = component, any_choice
+        self._rho = unit * np.array([tuning.on_pair for tuning in PAIRS])[:, None]
+        self._big = unit * np.array([tuning.elsewhere for tuning in PAIRS])[:, None]
         self._options = component.options.size
         self._is_block = np.arange(component.size) >= self._options
         alone = ~self._is_block & ~component.compared
@@ -245,6 +250,7 @@ class BorderPart:
         weight = np.bincount(links.one, links.weight, component.size)
         self._weight = weight + np.bincount(links.other, links.weight, component.size)
 
+    @functools.cache  # noqa: B019 - lives as long as one analysis
     def growth(self, prior: float) -> float:
         """``log det(I + V/prior)``."""
         component, gone = self._component, self._gone
@@ -290,9 +296,9 @@ class BorderPart:
             target[nodes] = given
         return Seen(*(target[: self._options] for target in found))
 
-    def pair_growth(self, option: int, rho: float, big: float) -> Floats:
-        """``log det(I + P⁻¹V)`` for every pair with the option, or an upper bound of it."""
-        # Hadamard: a determinant is at most the product of the diagonal.
+    def pair_growth(self, option: int) -> Floats:
+        """An upper bound of ``log det(I + P⁻¹V)``: a determinant is at most the product of the diagonal."""
         weight = self._weight[~self._is_block | self._any]
-        gain = np.log1p(weight / rho) - np.log1p(weight / big)
-        return np.asarray(np.log1p(weight / big).sum() + gain[option] + gain[: self._options])
+        within = np.log1p(weight / self._big)
+        gain = np.log1p(weight / self._rho) - within
+        return np.asarray(within.sum(axis=1, keepdims=True) + gain[:, [option]] + gain[:, : self._options])
