@@ -39,8 +39,8 @@ class Spoiler:
     """Knows the truth, and measures whatever is not yet wrong in the direction that would make a miss.
 
     A miss needs one rival, the target, to look too good beside the best option. Both are measured until
-    their difference errs that way; then what is known least is, so that the study may come to an end. All that is
-    looked at are differences between estimates.
+    their difference errs that way; then what is known least is, so that the study may come to an end. All
+    that is looked at are differences between estimates, and error bars.
     """
 
     def __init__(self, study: nw.Study, truth: dict[str, float], rng: Rng) -> None:
