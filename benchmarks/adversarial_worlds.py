@@ -39,8 +39,8 @@ class Spoiler:
     """Knows the truth, and measures whatever is not yet wrong in the direction that would make a miss.
 
     A miss needs one rival, the target, to look too good beside the best option. Both are measured until
-    their difference errs that way; then others are, so that the certificate may be concluded. All that is
-    looked at are differences between estimates.
+    their difference errs that way; then what is known least is, so that the study may come to an end. All
+    that is looked at are differences between estimates, and error bars.
     """
 
     def __init__(self, study: nw.Study, truth: dict[str, float], rng: Rng) -> None:
@@ -81,9 +81,11 @@ class Spoiler:
         unseen = [name for name in self.truth if name not in self._wrong]
         if unseen:
             return str(self.rng.choice(unseen))
-        if self.rng.random() < (0.4 if self.lucky else 0.1):
+        if self.rng.random() < 0.1:
             return str(self.rng.choice(list(self.truth)))
-        return self.target if self._wrong[self.target] < -self._wrong[self.best] else self.best
+        # The least known: it moves most when luck must be turned, and ends the study soonest when it lasts.
+        among = self.truth if self.lucky else (self.target, self.best)
+        return max(among, key=lambda name: self.se.get(name, np.inf))
 
     def error_bar(self, option: str) -> float:
         """Rough as long as luck lasts, fine where it must be turned."""
@@ -114,7 +116,7 @@ def adaptive(rng: Rng, confidence: float) -> Game:
         se = spoiler.error_bar(option)
         study.tell(option=option, value=truth[option] + se * rng.standard_normal(), se=se)
 
-    return Game(study, truth, step)
+    return Game(study, truth, step, steps=80)
 
 
 def favourites(rng: Rng, confidence: float) -> Game:

@@ -202,6 +202,8 @@ def page(counts: list[Count]) -> str:
         f"{counts[0].studies} studies per line, noisewise {nw.__version__}, {platform.machine()}, "
         f"seeds 0 to {counts[0].studies - 1}:",
         "",
+        *_in_words(counts),
+        "",
         "| world | confidence | allowed to stop | wrong then | wrong at any look | its rate, 95 % interval "
         "| looks without a certificate | ended in an error |",
         "|---|---|---|---|---|---|---|---|",
@@ -213,6 +215,31 @@ def page(counts: list[Count]) -> str:
             f"{100 * low:.1f} to {100 * high:.1f} % | {100 * one.withheld:.0f} % | {len(one.failures)} |"
         )
     return "\n".join(lines)
+
+
+def _in_words(counts: list[Count]) -> list[str]:
+    """What the table shows and what it cannot show, as sentences."""
+    studies = counts[0].studies
+    broken, failed, never = [], [], []
+    for one in counts:
+        line = f"{one.name} ({one.confidence:g})"
+        promised = not WORLDS[one.name].broken
+        if promised and interval(one.counted, one.studies)[0] > 1.0 - one.confidence:
+            broken.append(line)
+        if one.failures:
+            failed.append(line)
+        if not one.stopped:
+            never.append(line)
+    said = [
+        f"- No miss in {studies} studies leaves room for a rate of {100 * interval(0, studies)[1]:.1f} %."
+    ]
+    for about, lines in (
+        ("The promise is disproved in", broken),
+        ("Some studies ended in an error in", failed),
+        ("No study was allowed to stop, so that only the looks before were tested, in", never),
+    ):
+        said.append(f"- {about}: {'; '.join(lines) or 'no line'}.")
+    return said
 
 
 def write_page(path: Path, counts: list[Count]) -> None:
