@@ -22,7 +22,7 @@ def test_the_course_marks_quiet_measurements_and_eps():
     rows = table(chart, "course")
     assert [row["measurement"] for row in rows] == [1.0, 2.0, 3.0]
     assert rows[-1]["bound"] == 0.2  # the lower edge: a log axis has no 0
-    assert chart.to_dict()["title"]["text"] == ["After 3 measurements: the best is known"]
+    assert chart.to_dict()["title"]["text"] == ["After 3 measurements: the bound is 0"]
     said = " ".join(chart.to_dict()["title"]["subtitle"])
     assert "drawn at 0.2, the lower edge" in said
     assert "Dots are quiet measurements: 1 are shown." in said

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy
 
 import noisewise as nw
-from noisewise.study import Event, disks, migrations
+from noisewise.study import Event, commits, disks, migrations
 
 
 def make(path, **more):
@@ -231,7 +231,7 @@ def test_a_commit_whose_answer_is_lost_is_found_in_the_log(postgres, monkeypatch
         sent.append(1)
         raise ConnectionError("lost")
 
-    monkeypatch.setattr(store, "_send", lose_the_answer)
+    monkeypatch.setattr(commits, "send", lose_the_answer)
     assert study.tell(option="A", value=1.0, se=0.1).number == 1
     assert len(sent) == 1
     assert study.n_measurements == 1

@@ -98,8 +98,9 @@ def test_error_bars_that_behave_like_variances():
     study = nw.create_study(options=sorted(set(names)), eps=0.1)
     study.tell_many({"option": names, "value": values, "se": variances})
     (problem,) = study.check().problems
-    assert "Your error bars look like variances: their square roots fit" in problem
-    assert "tell them as var=" in problem
+    assert "the error bars are wrong" in problem
+    assert "Your error bars look like variances: their square roots fit" in study.check().remedies[0]
+    assert "tell them as var=" in study.check().remedies[0]
     right = nw.create_study(options=sorted(set(names)), eps=0.1)
     right.tell_many({"option": names, "value": values, "var": variances})
     assert right.check().ok
@@ -182,8 +183,9 @@ def test_a_model_that_does_not_fit():
     assert not certificate.reached
     assert certificate.sentence.startswith("Certificate withheld: reduced chi-square ")
     assert "(expected 1): the linear model or the error bars are wrong" in certificate.sentence
-    assert 'model="independent"' in certificate.sentence
-    assert "block=" in certificate.sentence
+    assert "study.check()" in str(certificate)
+    assert 'model="independent"' in str(study.check())
+    assert "block=" in str(study.check())
 
 
 @pytest.mark.parametrize(

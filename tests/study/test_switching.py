@@ -225,21 +225,21 @@ def test_a_size_that_cannot_be_estimated_yet_withholds_the_certificate():
 def test_the_check_tells_error_bars_features_and_options_apart():
     scatter = tell_all(make(), told(7, scatter=0.5)).check()
     assert scatter.advice == {"extra_scatter": "estimate"}
-    assert "Repeats of one option disagree by more than their error bars" in scatter.problems[0]
+    assert "Repeats of one option disagree by more than their error bars" in scatter.remedies[0]
     deviation = tell_all(make(), told(7, deviation=0.5)).check()
     assert deviation.advice == {"model": "linear+deviation"}
-    assert "Repeats of one option agree, and options deviate" in deviation.problems[0]
+    assert "Repeats of one option agree, and options deviate" in deviation.remedies[0]
     both = tell_all(make(), told(7, 300, deviation=0.7, scatter=0.4)).check()
     assert both.advice == {"model": "linear+deviation", "extra_scatter": "estimate"}
     strange = tell_all(make(), told(7, 300, deviation=3.0)).check()
     assert strange.advice == {"model": "independent"}
-    assert "and all were measured" in strange.problems[0]
+    assert "and all were measured" in strange.remedies[0]
     alone = tell_all(make("independent"), told(7, scatter=0.5)).check()
     assert alone.advice == {"extra_scatter": "estimate"}
     rows = told(7, 2000, deviation=0.5)
     once = tell_all(make(), list({row["option"]: row for row in rows}.values())).check()
     assert once.advice == {"model": "linear+deviation"}
-    assert "nothing was repeated, which alone would tell" in once.problems[0].lower()
+    assert "nothing was repeated, which alone would tell" in once.remedies[0].lower()
     assert tell_all(make(), told(7)).check().advice == {}
 
 
@@ -274,7 +274,7 @@ def test_repeats_that_disagree_are_not_taken_for_deviations():
             study.tell(option=NAMES[at], value=value, se=0.05)
     check = study.check()
     assert check.advice == {"extra_scatter": "estimate"}
-    assert "Repeats of one option disagree" in check.problems[0]
+    assert "Repeats of one option disagree" in check.remedies[0]
     study.switch(**check.advice)
     assert study.extra_scatter == pytest.approx(0.7, rel=0.3)
 

@@ -41,7 +41,7 @@ def bound_over_measurements(
     positive = table["bound"].filter(table["bound"] > 0.0).to_list() + ([eps] if eps else [])
     floor = round_below(min(positive) / 1.5) if positive else 1.0
     if (table["bound"] < floor).any():
-        said.append(f"A bound of 0 (the best is known) is drawn at {plain(floor)}, the lower edge.")
+        said.append(f"A bound of 0 (no other option is better) is drawn at {plain(floor)}, the lower edge.")
     if table["quiet"].any():
         said.append(f"Dots are quiet measurements: {int(table['quiet'].sum()):,} are shown.")
     shown = table.with_columns(pl.col("bound").clip(lower_bound=floor))
@@ -72,7 +72,7 @@ def _verdict(last: dict[str, Any]) -> str:
     count = int(last["measurement"])
     after = f"After {count:,} measurement{'' if count == 1 else 's'}"
     return (
-        f"{after}: the best is known"
+        f"{after}: the bound is 0"
         if last["bound"] <= 0.0
         else (f"{after}: at most {plain(last['bound'])} from the best")
     )

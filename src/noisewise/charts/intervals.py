@@ -26,6 +26,17 @@ _STATES = {
     "recommended": (ACCENT, "diamond", 150, 3.4, 1.0),
     "may still be the best": (BLUE, "circle", 60, 2.2, 1.0),
     "ruled out": (FADED, "cross", 28, 1.2, 0.8),
+    "nothing certified": (FADED, "circle", 60, 2.2, 1.0),
+}
+_UNCERTIFIED = "nothing certified"
+#: What the bars are, in words and as the title of the axis.
+_BARS: dict[bool | str, tuple[str, str]] = {
+    False: ("Bars are confidence intervals.", "Mean and confidence interval"),
+    True: (
+        "Bars say how far the difference to the recommended option can be off.",
+        "Estimate, and how far its difference to the recommended one can be off",
+    ),
+    _UNCERTIFIED: ("Bars are one standard error.", "Estimate and standard error"),
 }
 
 
@@ -36,6 +47,8 @@ def intervals_per_option(
     bound: float | None = None,
     most: int = 40,
     goal: Literal["max", "min"] = "max",
+    of_differences: bool = False,
+    missing: int = 0,
     title: str | None = None,
 ) -> alt.LayerChart:
     """A horizontal interval per option, the best mean on top.
@@ -43,10 +56,14 @@ def intervals_per_option(
     Args:
         frame: Columns ``option`` (names or numbers), ``mean``, ``low``, ``high`` (the ends of the
             confidence interval) and ``candidate`` (whether it may still be the best).
-        recommended: The option recommended now.
+        recommended: The option recommended now; None if nothing is certified, so that bars are estimates
+            with their standard errors, of which none is called the best or ruled out.
         bound: How far it can be from the best, if that is certified.
         most: Options shown; with more, the best means, and always the recommended one.
         goal: Whether large or small is good.
+        of_differences: Whether the intervals are those of the differences to the recommended option, which
+            has none itself.
+        missing: Options that have no row because nothing compares them with the recommended one yet.
         title: Default: the recommendation, and the bound if there is one.
 
     Example:
@@ -70,24 +87,32 @@ def intervals_per_option(
     check_order(table)
     check_count("most", most)
     up = check_choice("goal", goal, ("max", "min")) == "max"
-    best = _check_recommended(recommended, table["option"].to_list())
-    table = table.with_columns(
-        state=pl.when(pl.col("option") == best)
-        .then(pl.lit("recommended"))
-        .when(flags)
-        .then(pl.lit("may still be the best"))
-        .otherwise(pl.lit("ruled out"))
-    ).sort("mean", descending=up, maintain_order=True)
+    best = None if recommended is None else _check_recommended(recommended, table["option"].to_list())
+    table = table.with_columns(state=_states(best, flags)).sort("mean", descending=up, maintain_order=True)
     shown = table[:most]
-    if best not in shown["option"]:
+    if best is not None and best not in shown["option"]:
         shown = pl.concat([table[: most - 1], table.filter(pl.col("option") == best)])
     edge = most_of(table["low"]) if up else least_of(table["high"])
-    said = [_state_in_words(table, best, bound)]
+    edge_in_words = "largest low end" if up else "smallest high end"
+    if of_differences and best is not None:  # a bar that reaches beyond it belongs to who may be better
+        edge = float(table.filter(pl.col("option") == best)["mean"][0])
+        edge_in_words = "recommended"
+    bars = _BARS[_UNCERTIFIED if best is None else of_differences]
+    said = [bars[0] if best is None else f"{bars[0]} {_state_in_words(table, bound, missing)}"]
     if len(shown) < len(table):
         said.append(_left_out(table, shown))
     drawing = Drawing()
-    _draw(drawing, shown, edge, up)
-    return drawing.finish(title=title or _verdict(best, bound, up), subtitle=said, height=STEP * len(shown))
+    _draw(drawing, shown, (edge, edge_in_words), bars[1])
+    verdict = "Estimates: nothing is certified" if best is None else _verdict(best, bound, up)
+    return drawing.finish(title=title or verdict, subtitle=said, height=STEP * len(shown))
+
+
+def _states(best: str | None, flags: pl.Series) -> Any:
+    """What may be said about each option."""
+    if best is None:
+        return pl.lit(_UNCERTIFIED)
+    others = pl.when(flags).then(pl.lit("may still be the best")).otherwise(pl.lit("ruled out"))
+    return pl.when(pl.col("option") == best).then(pl.lit("recommended")).otherwise(others)
 
 
 def _check_recommended(recommended: Any, options: list[str]) -> str:
@@ -114,27 +139,30 @@ def _name(option: str) -> str:
     return f"Option {option}" if option.isdigit() else option
 
 
-def _state_in_words(table: pl.DataFrame, best: str, bound: float | None) -> str:
+def _state_in_words(table: pl.DataFrame, bound: float | None, missing: int) -> str:
     others = int((table["state"] == "may still be the best").sum())
-    bars = "Bars are confidence intervals."
+    if missing:
+        left = f"{missing:,} more cannot be compared with it yet"
+        return f"{others:,} of {len(table) - 1:,} others may still be the best, and {left}."
     if bound == 0.0 and others:
         # Comparing two options directly is sharper than comparing their intervals.
-        return f"{bars} Compared directly, no option is better, even where bars overlap."
+        return "Compared directly, no option is better, even where bars overlap."
     if others == 0:
-        return f"{bars} All others are ruled out." if len(table) > 1 else f"{bars} There is no other option."
-    return f"{bars} Besides it, {others:,} of {len(table) - 1:,} others may still be the best."
+        return "All others are ruled out." if len(table) > 1 else "There is no other option."
+    return f"Besides the recommended option, {others:,} of {len(table) - 1:,} others may still be the best."
 
 
 def _left_out(table: pl.DataFrame, shown: pl.DataFrame) -> str:
     hidden = table.filter(~pl.col("option").is_in(shown["option"].implode()))
+    left = f"{len(hidden):,} more options with worse means are not shown"
+    if _UNCERTIFIED in hidden["state"]:
+        return f"{left}."
     alive = int((hidden["state"] != "ruled out").sum())
-    return (
-        f"{len(hidden):,} more options with worse means are not shown; "
-        f"{alive or 'none'} of them may still be the best."
-    )
+    return f"{left}; {alive or 'none'} of them may still be the best."
 
 
-def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
+def _draw(drawing: Drawing, shown: pl.DataFrame, limit_at: tuple[float, str], bars_in_words: str) -> None:
+    edge, text = limit_at
     names = shown["option"].to_list()
     x = make_span([*shown["low"], *shown["high"], edge], log=False, pixels=WIDTH, air=0.02)
     present = [state for state in _STATES if state in shown["state"]]
@@ -142,11 +170,13 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
     data = drawing.table("options", to_rows(shown))
 
     def scale(part: int) -> alt.Scale:
-        return alt.Scale(domain=present, range=[one[part] for one in looks])
+        # Ordinal, or a single state would be given the middle of a range that has no end.
+        return alt.Scale(type="ordinal", domain=present, range=[one[part] for one in looks])
 
     legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolOpacity=1, offset=8)
     row = alt.Y("option:N", sort=names, axis=_names(shown), scale=alt.Scale(domain=names))
-    across = x.axis("Mean and confidence interval")
+    certified = _UNCERTIFIED not in shown["state"]
+    across = x.axis(bars_in_words)
     colour = alt.Color("state:N", scale=scale(0), legend=legend)
     opacity = alt.Opacity("state:N", scale=scale(4), legend=None)
     tooltip = ["option:N", "state:N"] + [
@@ -170,7 +200,6 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
         size=alt.Size("state:N", scale=scale(2), legend=legend),
         tooltip=tooltip,
     )
-    text = "largest low end" if up else "smallest high end"
     limit = drawing.table("edge", [{"edge": edge, "text": text}])
     across_limit = alt.X("edge:Q", scale=x.scale(), axis=across)
     line = limit.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(across_limit)
@@ -182,11 +211,11 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, edge: float, up: bool) -> None:
         fontSize=11,
         color=INK,
     ).encode(across_limit, y=alt.value(STEP * len(names)), text="text:N")
-    drawing.layers += [line, bars, points, words]
+    drawing.layers += [line, bars, points, words] if certified else [bars, points]
 
 
 def _names(shown: pl.DataFrame) -> alt.Axis:
-    bold = shown.filter(pl.col("state") == "recommended")["option"][0]
+    bold = shown.filter(pl.col("state") == "recommended")["option"].to_list() or [""]
     return alt.Axis(
         title="Option",
         grid=False,
@@ -196,6 +225,6 @@ def _names(shown: pl.DataFrame) -> alt.Axis:
         labelPadding=8,
         labelOverlap=False,
         labelFontWeight=alt.condition(
-            alt.FieldEqualPredicate(field="value", equal=bold), alt.value("bold"), alt.value("normal")
+            alt.FieldEqualPredicate(field="value", equal=bold[0]), alt.value("bold"), alt.value("normal")
         ),
     )

@@ -13,6 +13,11 @@ from noisewise.cli.studies import Json, Name, Store, certificate_of, job_row, op
 NOT_YET, DISAGREES = 3, 1
 #: Suggestions under way that are shown.
 SHOWN = 10
+#: What `best` tells of a certificate.
+BEST = (
+    "option", "estimate", "bound", "reached", "sentence", "candidates", "verdict", "largest_estimate",
+    "largest_estimate_value", "rank", "n_compared", "withheld",
+)  # fmt: skip
 
 
 def status(store: Store, study: Name = None, json: Json = False) -> None:
@@ -48,9 +53,10 @@ def best(store: Store, study: Name = None, json: Json = False) -> None:
     """The option to take if measuring stops now."""
     opened = open_study(store, study)
     plain = certificate_of(opened)
-    names = ("option", "estimate", "bound", "reached", "sentence", "candidates")
-    words = plain["sentence"] if plain["option"] is None else [plain["option"], plain["sentence"]]
-    report("best", opened, json, {name: plain[name] for name in names}, words)
+    certificate = opened.certificate()
+    beside = [certificate.beside] if certificate.beside else []
+    words = [*([plain["option"]] if certificate.may_show_bounds else []), plain["sentence"], *beside]
+    report("best", opened, json, {name: plain[name] for name in BEST}, words)
 
 
 def certify(
@@ -62,7 +68,7 @@ def certify(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """How far the best option can be from the best, and whether measuring may stop.
+    """How far the recommended option can be from the best, and whether measuring may stop.
 
     Exit code 0: stopping is allowed. 3: not yet. With --verify: 0 if the log agrees, 1 if not.
     """
@@ -131,6 +137,7 @@ def check(store: Store, study: Name = None, json: Json = False) -> None:
         "problems": list(found.problems),
         "notes": list(found.notes),
         "worst": [dict(row) for row in found.worst],
+        "remedies": list(found.remedies),
         "advice": found.advice,
     }
     report("check", opened, json, content, str(found).splitlines())

@@ -1,6 +1,5 @@
 """What the commands print: JSON for programs, tables and progress for people."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
+
+from noisewise.core.plain import strict_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,8 +26,8 @@ def console(*, err: bool = False, width: int = 100) -> "Console":
 
 
 def print_json(schema: str, content: dict[str, Any]) -> None:
-    """One JSON object on standard output, with the name of its schema."""
-    typer.echo(json.dumps({"schema": f"noisewise.{schema}/1", **content}, indent=2, allow_nan=False))
+    """One JSON object on standard output, with the name of its schema; what is no number is null."""
+    typer.echo(strict_json({"schema": f"noisewise.{schema}/1", **content}, indent=2))
 
 
 @contextmanager

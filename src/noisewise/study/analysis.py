@@ -5,16 +5,24 @@ import functools
 import numpy as np
 
 from noisewise.core.model import Floats
-from noisewise.study.boundary import SCATTER, Boundary, Shares
-from noisewise.study.fit import Fit, fit_independent, fit_linear
+from noisewise.core.selection import Mask
+from noisewise.study.blocks import DOUBTED, doubt_about_blocks
+from noisewise.study.boundary import INDEPENDENT, SCATTER, Boundary, Shares
+from noisewise.study.contrasts import Contrasts
+from noisewise.study.fit import Fit
+from noisewise.study.independent_fit import fit_independent
+from noisewise.study.levels import display_levels
 from noisewise.study.measurements import Columns
-from noisewise.study.mixed_boundary import MixedBoundary
-from noisewise.study.mixed_fit import fit_mixed
-from noisewise.study.modelling import DEVIATION
+from noisewise.study.mixed_boundary import LinearBoundary, MixedBoundary
+from noisewise.study.mixed_fit import fit_linear, fit_mixed
+from noisewise.study.modelling import CONTRASTS, DEVIATION
 from noisewise.study.scatter import Sigmas, settle, widened
 from noisewise.study.sizes import Likelihood, Sizes, settle_sizes
 from noisewise.study.state import State
 from noisewise.study.sums import Sums, pool
+
+#: Share of δ of bounds on connected options, once readings without a block may have certified something.
+CONNECTED = 1.0 - sum(tuning.share for tuning in INDEPENDENT)
 
 
 class Analysis:
@@ -71,35 +79,109 @@ class Analysis:
     def certified(self) -> Fit:
         """The fit with the standard errors and the size of deviations that the certificate uses."""
         deviation, _ = self.sizes.certified
-        if self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation:
+        same = self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation
+        if same and (self._any_choice == self._promised_nothing or self.state.model.model != DEVIATION):
             return self.estimates
-        return self.fit(self.pooled(self.columns, self.sigmas.certified), deviation)
+        return self.fit(self.certified_sums, deviation, any_choice=self._any_choice)
 
     @functools.cached_property
-    def boundary(self) -> Boundary | MixedBoundary:
+    def certified_sums(self) -> Sums:
+        """Pooled with the standard errors that the certificate uses."""
+        if self.sigmas.certified is self.sigmas.estimated:
+            return self.sums
+        return self.pooled(self.columns, self.sigmas.certified)
+
+    @functools.cached_property
+    def block_doubt(self) -> str | None:
+        """Why blocks are not trusted to have been filled by looking at contrasts only; None if they are."""
+        if self._promised_nothing:
+            return None
+        return doubt_about_blocks(self.columns, self.estimates, self.specification.sign)
+
+    @property
+    def _promised_nothing(self) -> bool:
+        return self.specification.blocks != CONTRASTS
+
+    @property
+    def _any_choice(self) -> bool:
+        """Whether bounds must hold whoever chose what to measure within blocks, and pay for every offset."""
+        return self._promised_nothing or self.block_doubt is not None
+
+    @property
+    def _certified_delta(self) -> float:
+        """The error probability, less what is kept for studies whose promise about blocks is doubted."""
+        if self._promised_nothing or not self.certified_sums.without_lone_blocks().has_border:
+            return self.shares.delta
+        return self.shares.delta * (DOUBTED if self._any_choice else 1.0 - DOUBTED)
+
+    @functools.cached_property
+    def boundary(self) -> Boundary | LinearBoundary | Contrasts:
         """The boundary on differences."""
+        delta, resolution = self._certified_delta, self.specification.resolution
         if self.state.model.model == DEVIATION:
             n_allowed = int(self.state.allowed().sum())
-            return MixedBoundary(self.certified, self.shares.delta, n_allowed, self.specification.resolution)
-        return Boundary(self.certified, self.shares, self.specification.resolution)
+            return MixedBoundary(self.certified, delta, n_allowed, resolution, any_order=self._any_choice)
+        if self.state.features is not None:
+            return LinearBoundary(self.certified, delta, resolution, any_order=self._any_choice)
+        linked = self.certified_sums
+        if not self._promised_nothing:
+            linked = linked.without_lone_blocks()
+        fit = self.certified
+        if not linked.has_border:
+            bare = fit if linked is self.certified_sums else fit_independent(self.n, linked)
+            return Boundary(bare, self.shares, resolution)
+        shares = self.shares._replace(delta=self._connected_share() * delta)
+        return Contrasts(fit.components, shares, resolution, any_choice=self._any_choice, slack=fit.slack)
+
+    def _connected_share(self) -> float:
+        """Of δ, for connected options.
+
+        Before anything connected them, options that were measured without a block had bounds of their own,
+        and may have been certified. With at most one such option there was nothing to certify; and if the
+        promise about blocks is kept, its values did not decide what came next.
+        """
+        sums = self.certified_sums
+        without_block = int(np.count_nonzero((sums.minus < 0) & (sums.block == 0)))
+        return 1.0 if without_block < 2 and not self._any_choice else CONNECTED
 
     def estimated_values(self) -> Floats:
-        """The options' values as a person would read them: the sign undone, on the scale of a block."""
-        fit = self.estimates
-        return np.asarray(self.specification.sign * (fit.means + fit.level + self.sums.centre))
+        """The options' values as a person would read them: see `shown_values`."""
+        return self.shown_values(self.estimates)
+
+    def shown_values(self, fit: Fit) -> Floats:
+        """The sign undone, on the level of the average measurement: offsets weighted by their precision.
+
+        Display only. Every group of connected options has a level of its own; a group that was measured by
+        differences alone has none, and is shown around 0.
+        """
+        return np.asarray(self.specification.sign * (fit.means + display_levels(fit, self.sums)))
+
+    def comparable(self, option: str | None) -> Mask:
+        """Which options are linked with this one, so that their estimates stand on one level, (n,)."""
+        if option is None:
+            return np.ones(self.n, dtype=bool)
+        group = self.estimates.group
+        return np.asarray(group == group[self.state.index[option]])
 
     def pooled(self, columns: Columns, sigma: Floats) -> Sums:
         """Sums of some measurements, large values being good."""
         return pool(columns, sigma, self.specification.sign)
 
-    def fit(self, sums: Sums, deviation: float | None = None) -> Fit:
-        """The model of this study, fitted; with the estimated size of deviations unless one is given."""
+    def fit(self, sums: Sums, deviation: float | None = None, *, any_choice: bool | None = None) -> Fit:
+        """The model of this study, fitted.
+
+        Args:
+            sums: The measurements.
+            deviation: The size of deviations; default: the estimated one.
+            any_choice: Whether bounds on it will have to hold whoever chose what to measure within blocks.
+        """
         if self.state.features is None:
             return fit_independent(self.n, sums)
         ridge = (2.0 / (self.state.model.span or np.inf)) ** 2
         if self.state.model.model == DEVIATION:
             size = self.sizes.deviation if deviation is None else deviation
-            return fit_mixed(self.state.features, sums, size, ridge)
+            strict = self._promised_nothing if any_choice is None else any_choice
+            return fit_mixed(self.state.features, sums, size, ridge, any_order=strict)
         return fit_linear(self.state.features, sums, ridge)
 
     def likelihood(self) -> Likelihood:

@@ -1,13 +1,20 @@
 """The certificate: which option to take, how far it can be from the best, and what that rests on."""
 
-import json
 import math
 from dataclasses import asdict, dataclass
 
+from noisewise.core.plain import strict_json
 from noisewise.study.catalogue import some_of
-from noisewise.study.show import as_html, percent, rounded_up
+from noisewise.study.claims import NOTHING, REACHED, UNDECIDED
+from noisewise.study.show import as_html, number, ordinal, percent, rounded_up
 
-SCHEMA = 1
+#: Since 2 there is a verdict, and a certificate that is withheld lists every option as a candidate.
+SCHEMA = 2
+#: What certificates of every schema say; the words of earlier ones were others.
+SUBSTANCE = (
+    "option", "bound", "confidence", "goal", "eps", "n_options", "n_measurements", "n_events", "data",
+    "reached",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +30,7 @@ class Certificate:
     eps: float | None
     n_options: int
     n_measurements: int
-    candidates: tuple[str, ...]  # options that may still be the best
+    candidates: tuple[str, ...]  # options that may still be the best: all of them if it is withheld
     withheld: tuple[str, ...]  # reasons; the bound is infinite then
     assumptions: tuple[str, ...]
     notes: tuple[str, ...]
@@ -32,37 +39,74 @@ class Certificate:
     data: str  # hash of specification and measurements
     approximate: tuple[str, ...] = ()  # reasons why the confidence holds only approximately
     head: str = ""  # the last hash of the log's chain: it stands for every event so far
+    verdict: str = NOTHING  # see `noisewise.study.claims`
+    largest_estimate: str | None = None  # whose estimate is largest (goal "min": smallest), if comparable
+    largest_estimate_value: float | None = None
+    rank: int | None = None  # of the option, by estimate, among those that can be compared
+    n_compared: int = 0
+    spread: float = 0.0  # the largest estimated difference between them
 
     @property
     def reached(self) -> bool:
         """Whether the bound is at most eps, so that measuring may stop."""
-        return self.eps is not None and not self.withheld and self.bound <= self.eps
+        return self.verdict == REACHED
+
+    @property
+    def may_show_bounds(self) -> bool:
+        """Whether bounds, and what they rule out, may be shown at all."""
+        return self.option is not None and not self.withheld
 
     @property
     def sentence(self) -> str:
-        """The certificate in one sentence."""
+        """The certificate in one sentence, or in a few where nothing is decided yet."""
         if self.option is None:
             return self._why_nobody()
         if self.withheld:
             return f"Certificate withheld: {'; '.join(self.withheld)}."
-        side = "below" if self.goal == "max" else "above"
         if math.isinf(self.bound):
-            return (
-                f"{self.option} leads, without a bound yet: {self.notes[0]}"
-                if self.notes
-                else f"{self.option} leads."
-            )
-        sure = f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
+            why = self.notes[0] if self.notes else "its numbers cannot be computed."
+            return f"{self.option} leads, without a bound yet: {why}"
         if self.n_options == 1:
             text = f"{self.option} is the only option: there is nothing to compare it with."
         elif self.bound == 0.0:
-            text = f"{self.option} is the best of {self.n_options}, {sure}."
+            text = f"{self.option} is the best of {self.n_options}, {self._sure}."
+        elif self.verdict == UNDECIDED:
+            text = f"Nothing is decided yet: {self.option} is {self._far}, {self._sure}, {self._apart}."
         else:
-            far = f"at most {rounded_up(self.bound)} {side}"
-            text = f"{self.option}: {far} the best of {self.n_options}, {sure}."
+            text = f"{self.option}: {self._far}, {self._sure}."
         if self.eps is not None:
             text += f" Stopping is {'' if self.reached else 'not yet '}allowed (eps {self.eps:g})."
         return text
+
+    @property
+    def beside(self) -> str | None:
+        """A sentence about the option with the largest estimate, where that is another one."""
+        if self.largest_estimate in (None, self.option) or self.largest_estimate_value is None:
+            return None
+        word = "largest" if self.goal == "max" else "smallest"
+        value = number(self.largest_estimate_value, 4)
+        said = f"The {word} estimate is that of {self.largest_estimate}, {value}"
+        place = ordinal(self.rank or 1)
+        if self.withheld:
+            return f"{said}; if the error bars were right, {self.option} would have the smallest bound."
+        why = "" if math.isinf(self.bound) else " and has the smallest bound"
+        return f"{said}; {self.option} is {place} of {self.n_compared} by estimate{why}."
+
+    @property
+    def _sure(self) -> str:
+        return f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
+
+    @property
+    def _far(self) -> str:
+        side = "below" if self.goal == "max" else "above"
+        return f"at most {rounded_up(self.bound)} {side} the best of {self.n_options}"
+
+    @property
+    def _apart(self) -> str:
+        """Why a bound decides nothing."""
+        if self.n_compared < 2:
+            return "and no other option can be compared with it yet"
+        return f"which is more than any two estimates differ ({number(self.spread)})"
 
     def _why_nobody(self) -> str:
         if not self.n_measurements:
@@ -72,7 +116,7 @@ class Certificate:
         return "Nothing was measured yet of the options that are not excluded."
 
     def __str__(self) -> str:
-        lines = [self.sentence]
+        lines = [self.sentence, *([self.beside] if self.beside else [])]
         if self.option is not None and not self.withheld:
             others = [name for name in self.candidates if name != self.option]
             if others:
@@ -83,6 +127,8 @@ class Certificate:
             lines += [f"  - {assumption}" for assumption in self.assumptions]
         else:
             lines += self.notes
+            if self.withheld:
+                lines.append("The check says what to do about it: study.check(), or `noisewise check`.")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -92,9 +138,11 @@ class Certificate:
         return as_html(f"Certificate of {self.study}", str(self).splitlines(), good=good)
 
     def to_json(self) -> str:
-        """As JSON, to be kept and re-checked with `noisewise.verify_certificate`."""
+        """As JSON, to be kept and re-checked with `noisewise.verify_certificate`.
+
+        Strict: a bound that does not exist is null.
+        """
         plain = asdict(self)
-        plain["bound"] = None if math.isinf(self.bound) else self.bound
-        return json.dumps(
+        return strict_json(
             {"schema": SCHEMA, **plain, "reached": self.reached, "sentence": self.sentence}, indent=2
         )

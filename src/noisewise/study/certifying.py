@@ -2,7 +2,8 @@
 
 import hashlib
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,15 +13,17 @@ from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import some_of
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check, check_fit
-from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
-from noisewise.study.measurements import KINDS
+from noisewise.study.claims import claim_at
+from noisewise.study.measurements import Codes
 from noisewise.study.modelling import SIZES
-from noisewise.study.resting import about_model, approximations
-from noisewise.study.show import counted, number
+from noisewise.study.resting import approximations, assumptions
+from noisewise.study.show import counted
 from noisewise.study.sums import block_places
 
 #: Searching for the smallest bound looks at most at so many options; each look costs O(n).
 MOST_LOOKS = 60
+#: Bounds that differ by less than this part of themselves are equal.
+EQUAL = 1e-9
 
 
 def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
@@ -30,29 +33,34 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     found = recommend(analysis)
     unusable = tuple(one.advice for one in state.unusable())
     withheld = (*check.problems, *unusable) if found is not None else ()
-    bound = math.inf if found is None or withheld else found.bound
-    allowed = state.allowed()
-    candidates: tuple[str, ...] = ()
-    if found is not None:
-        candidates = tuple(state.ids[k] for k in np.flatnonzero(found.candidates))
+    claim = claim_at(analysis, found, withheld)
     return Certificate(
         study=specification.name,
-        option=None if found is None else state.ids[found.option],
-        bound=bound,
-        estimate=None if found is None else found.estimate,
+        option=claim.option,
+        bound=claim.bound,
+        estimate=claim.estimate,
         confidence=specification.confidence,
         goal=specification.goal,
         eps=specification.eps,
-        n_options=int(allowed.sum()),
+        n_options=int(state.allowed().sum()),
         n_measurements=analysis.columns.value.size,
-        candidates=candidates,
-        withheld=tuple(withheld),
-        assumptions=tuple(_assumptions(analysis, check)),
-        notes=(*_notes(analysis, found), *(one.advice for one in state.ignored.values())),
+        candidates=claim.candidates,
+        withheld=withheld,
+        assumptions=assumptions(analysis, check),
+        notes=(
+            *_notes(analysis, found, bool(withheld)),
+            *(one.advice for one in state.ignored.values()),
+        ),
         radius=RADII[state.model.model],
         n_events=state.n_events,
         data=fingerprint(analysis),
         approximate=approximations(analysis),
+        verdict=claim.verdict,
+        largest_estimate=claim.largest_estimate,
+        largest_estimate_value=claim.largest_estimate_value,
+        rank=claim.rank,
+        n_compared=claim.n_compared,
+        spread=claim.spread,
     )
 
 
@@ -84,13 +92,18 @@ def recommend(analysis: Analysis) -> Recommended | None:
     measured = allowed & (fit.group >= 0)
     if not measured.any():
         return None
-    groups, sizes = np.unique(fit.group[measured], return_counts=True)
-    group = measured & (fit.group == groups[np.argmax(sizes)])
+    # By name, so that the order of the list decides nothing, not even between equals.
+    by_name = analysis.state.by_name()
+    by_name = by_name[measured[by_name]]
+    groups, first, sizes = np.unique(fit.group[by_name], return_index=True, return_counts=True)
+    largest = groups[np.lexsort((first, -sizes))[0]]
+    group = measured & (fit.group == largest)
+    among = by_name[fit.group[by_name] == largest]
     if waiting:
-        option, gaps = first_largest(fit.means, group), np.full(analysis.n, np.inf)
+        option, gaps = int(among[np.argmax(fit.means[among])]), np.full(analysis.n, np.inf)
     else:
-        option, gaps = smallest_bound(fit.means, np.flatnonzero(group), analysis.boundary.half_widths)
-    gaps[~group] = np.inf
+        option, gaps = smallest_bound(fit.differences, among, analysis.boundary.half_widths)
+    gaps[~group | np.isnan(gaps)] = np.inf  # what could not be computed bounds nothing
     gaps[option] = 0.0
     span = math.inf if analysis.state.model.span is None else analysis.state.model.span
     bound = min(span, max(0.0, float(gaps[allowed].max())))
@@ -105,68 +118,62 @@ def recommend(analysis: Analysis) -> Recommended | None:
     )
 
 
-def smallest_bound(means: Floats, among: Any, half_widths: Any) -> tuple[int, Floats]:
+def smallest_bound(
+    differences: Callable[[int], Floats], among: Codes, half_widths: Callable[[int], Floats]
+) -> tuple[int, Floats]:
     """The option whose upper bounds on all others' advantage are smallest, and those bounds, (n,).
 
     Half-widths are symmetric, so one O(n) look at option k bounds from below what every other option's
     bound can be; options are looked at in the order of these lower bounds until none can be better than the
-    best found.
+    best found. Of equals the first in ``among`` is taken.
+
+    Args:
+        differences: All estimates minus that of an option, (n,).
+        among: The options to choose from.
+        half_widths: By how much each of these can be off, (n,).
     """
-    floors = np.full(means.size, np.inf)
+    first = differences(int(among[0]))
+    floors = np.full(first.size, np.inf)
     floors[among] = -np.inf
 
     def raise_floors(rival: int) -> None:
-        advantage = means[rival] - means + half_widths(rival)
+        advantage = _or_infinite(half_widths(rival) - differences(rival))
         advantage[rival] = -np.inf
         np.maximum(floors, advantage, out=floors, where=np.isfinite(floors) | (floors == -np.inf))
 
-    raise_floors(int(among[np.argmax(means[among])]))
-    best, best_bound, best_gaps = -1, math.inf, np.empty(0)
+    raise_floors(_first_least(-first, among))
+    looked: dict[int, tuple[float, Floats]] = {}
+    best = math.inf
     for _ in range(min(MOST_LOOKS, among.size)):
-        option = int(among[np.argmin(floors[among])])
-        if best >= 0 and floors[option] >= best_bound * (1.0 - 1e-12):
+        option = _first_least(floors, among)
+        if looked and floors[option] > best + EQUAL * abs(best):
             break
-        gaps = means - means[option] + half_widths(option)
+        gaps = _or_infinite(differences(option) + half_widths(option))
         gaps[option] = 0.0
         rival = int(among[np.argmax(gaps[among])])
-        if best < 0 or gaps[rival] < best_bound:
-            best, best_bound, best_gaps = option, float(gaps[rival]), gaps
+        looked[option] = float(gaps[rival]), gaps
+        best = min(best, looked[option][0])
         floors[option] = math.inf
         raise_floors(rival)
-    return best, best_gaps
+    level = best + EQUAL * abs(best)
+    option = next((k for k in among.tolist() if k in looked and looked[k][0] <= level), int(among[0]))
+    return option, looked[option][1]
 
 
-def _assumptions(analysis: Analysis, check: Check) -> list[str]:
-    columns = analysis.columns
-    present = {KINDS[code] for code in np.unique(columns.kind)}
-    said = []
-    if KNOWN in present:
-        said += [
-            "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
-            "these error bars do not depend on the realised noise (were not computed from the same readings)",
-        ]
-    if READINGS in present:
-        said.append(
-            "readings scatter normally, equally within each instrument (or block); an upper limit is used"
-        )
-    if NONE in present:
-        said.append("measurements without error bars share one normal scatter; an upper limit is used")
-    if COUNTS in present:
-        said.append(
-            "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
-        )
-    said.append("what a measurement measures does not change with time, apart from its block's offset")
-    said += about_model(analysis)
-    if check.freedom > 0:
-        freedom = counted(check.freedom, "degree of freedom")
-        fit = f"reduced chi-square {number(check.reduced)} on {freedom}"
-        said.append(f"the fit was checked: {fit}")
-    else:
-        said.append("not checked yet: whether the model fits (nothing was repeated)")
-    return said
+def _first_least(values: Floats, among: Codes) -> int:
+    """The first with the least value; differences that rounding makes do not count."""
+    least = float(values[among].min())
+    if not math.isfinite(least):
+        return int(among[np.argmin(values[among])])
+    return int(among[np.argmax(values[among] <= least + EQUAL * abs(least))])
 
 
-def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
+def _or_infinite(bounds: Floats) -> Floats:
+    """NaN fails closed: a bound that could not be computed is infinite."""
+    return np.where(np.isnan(bounds), np.inf, bounds)
+
+
+def _notes(analysis: Analysis, found: Recommended | None, withheld: bool) -> list[str]:
     if found is None:
         return []
     notes, state = [], analysis.state
@@ -180,10 +187,14 @@ def _notes(analysis: Analysis, found: Recommended | None) -> list[str]:
         )
     columns = analysis.columns
     level = columns.minus < 0
-    if level.any():
+    # In another block another value is nothing special: its offset may be all there is to it.
+    one_block = np.unique(columns.block[level]).size == 1
+    if one_block and math.isfinite(found.bound) and not withheld:
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
         top = int(np.argmax(signed))
-        if columns.plus[top] != found.option:
+        allowed = state.allowed() & (analysis.estimates.group == analysis.estimates.group[found.option])
+        largest = first_largest(analysis.estimates.means, allowed)  # named by the certificate already
+        if columns.plus[top] not in (found.option, largest):
             word = "largest" if analysis.specification.goal == "max" else "smallest"
             notes.append(
                 f"The {word} single value, {columns.value[top]:g}, was seen at "

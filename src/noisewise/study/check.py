@@ -1,4 +1,4 @@
-"""Does the model fit, and are the error bars what they claim to be?"""
+"""Does the model fit, and are the error bars what they claim to be? Cheap: every certificate asks."""
 
 import math
 from dataclasses import dataclass, field
@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model import Floats
-from noisewise.study.advice import Advice, advise
 from noisewise.study.analysis import Analysis
 from noisewise.study.deviations import sizes_in_words, standing_rows, unlike_the_others
-from noisewise.study.error_bars import COUNTS, KNOWN, NONE
+from noisewise.study.error_bars import COUNTS, NONE
 from noisewise.study.fit import Fit
 from noisewise.study.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
-from noisewise.study.modelling import DEVIATION, INDEPENDENT, LINEAR
+from noisewise.study.modelling import DEVIATION, LINEAR
 from noisewise.study.scatter import unequal_scatter
 from noisewise.study.show import as_html, counted, number
 from noisewise.study.sizes import usual_errors
@@ -21,6 +20,8 @@ from noisewise.study.sums import Sums, block_places, totals
 
 #: A fit this unlikely under the model withholds the certificate.
 SUSPICIOUS = 0.01
+#: Sets of readings this unlikely under one common scatter must not be pooled.
+UNEQUAL = 0.001
 #: An estimated difference so many standard errors above `span` contradicts it.
 BEYOND = 4.0
 WORST = 5
@@ -37,7 +38,9 @@ class Check:
     problems: tuple[str, ...]  # each withholds the certificate
     notes: tuple[str, ...]
     worst: tuple[dict[str, Any], ...]
+    remedies: tuple[str, ...] = ()  # what to do about the problems, the likeliest first
     advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
+    explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
 
     @property
     def ok(self) -> bool:
@@ -53,8 +56,8 @@ class Check:
                 f"Reduced chi-square {number(self.reduced)} on {counted(self.freedom, 'degree of freedom')} "
                 f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
-        lines += [f"PROBLEM: {problem}" for problem in self.problems]
-        lines += list(self.notes)
+        lines += [f"PROBLEM: {problem}." for problem in self.problems]
+        lines += [*self.remedies, *self.notes]
         if self.worst:
             lines.append("Largest residuals, in standard errors:")
             lines += [f"  {row['what']} {row['name']}: {row['residual']:+.1f}" for row in self.worst]
@@ -67,46 +70,42 @@ class Check:
 
 
 def check_fit(analysis: Analysis) -> Check:
-    """Everything that can be said from the measurements themselves."""
-    columns, sigma = _checkable(analysis)
+    """Whether anything speaks against the certificate; what to do about it: `noisewise.study.diagnosis`."""
+    columns, sigma = checkable(analysis)
     same = columns is analysis.columns and sigma is analysis.sigmas.estimated
     sums = analysis.sums if same else analysis.pooled(columns, sigma)
     fit = analysis.estimates if same else analysis.fit(sums)
-    squares = fit.squares(sums)
     freedom = columns.value.size - fit.rank
-    advice: dict[str, str] = {}
     problems = [*analysis.sigmas.waiting]
-    notes: list[str] = []
     reduced = p_value = math.nan
     expected = (math.nan, math.nan)
     worst: tuple[dict[str, Any], ...] = ()
     if freedom > 0:
-        pooled = sum(pool.freedom for pool in analysis.sigmas.pools if pool.name != WITHOUT_ERROR_BARS)
-        reduced = squares / freedom
-        p_value, below, expected = _reference(reduced, freedom, pooled)
+        reduced = fit.squares(sums) / freedom
+        p_value, _, expected = tails(analysis, reduced, freedom)
         worst = _worst(
             analysis, columns, standard_residuals(analysis, columns, sigma, sums, fit), sums.blocks
         )
-        if p_value < SUSPICIOUS:
-            advised = advise(analysis)
-            advice = advised.switch if advised else {}
-            problems.append(_misfit(analysis, reduced, columns, worst, advised))
-        elif below < SUSPICIOUS and reduced < 0.5 and (columns.kind == KINDS.index(KNOWN)).mean() > 0.5:
-            notes.append(_too_large(analysis, columns, reduced))
-    if (name := unequal_scatter(columns, SUSPICIOUS / 10.0)) is not None:
+        if math.isnan(reduced):
+            problems.append(
+                "the fit cannot be computed: some values or error bars are too large or too small"
+            )
+        elif p_value < SUSPICIOUS:
+            problems.append(_misfit(analysis, reduced, worst))
+    if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
         problems.append(
-            f"the scatter within {name} differs from one measurement to the next by more than chance: name "
-            "the instrument= of each, so that only equals are pooled"
+            f"the scatter within {columns.pools[pool]} differs from one measurement to the next by more than "
+            "chance"
         )
     if contradiction := _beyond_span(analysis):
         problems.append(contradiction)
     if outlier := unlike_the_others(analysis, SUSPICIOUS):
         problems.append(outlier)
-    notes += sizes_in_words(analysis)
-    return Check(reduced, freedom, p_value, expected, tuple(problems), tuple(notes), worst, advice)
+    notes = tuple(sizes_in_words(analysis))
+    return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst)
 
 
-def _checkable(analysis: Analysis) -> tuple[Columns, Floats]:
+def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
     """The measurements whose error bars can be judged, with those error bars."""
     columns, sigma = analysis.columns, analysis.sigmas.estimated
     without = columns.kind == KINDS.index(NONE)
@@ -117,6 +116,14 @@ def _checkable(analysis: Analysis) -> tuple[Columns, Floats]:
         # Their common sigma was estimated from this very fit.
         columns, sigma = columns.select(~without), sigma[~without]
     return columns, sigma
+
+
+def tails(analysis: Analysis, reduced: float, freedom: int) -> tuple[float, float, tuple[float, float]]:
+    """Upper and lower tail of a reduced chi-square, and where it lies in 95 % of cases."""
+    pools = analysis.sigmas.pools
+    return _reference(
+        reduced, freedom, sum(pool.freedom for pool in pools if pool.name != WITHOUT_ERROR_BARS)
+    )
 
 
 def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, float, tuple[float, float]]:
@@ -131,66 +138,15 @@ def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, floa
     return float(chdtrc(freedom, squares)), float(chdtr(freedom, squares)), (float(low), float(high))
 
 
-def _misfit(
-    analysis: Analysis,
-    reduced: float,
-    columns: Columns,
-    worst: tuple[dict[str, Any], ...],
-    advice: Advice | None,
-) -> str:
+def _misfit(analysis: Analysis, reduced: float, worst: tuple[dict[str, Any], ...]) -> str:
     model = analysis.state.model.model
     blame = "the linear model or the error bars are" if model == LINEAR else "the error bars are"
     if model == DEVIATION:
         blame = "the size of the deviations or the error bars are"
-    fixes = ["give block= if days, plates or judges differ", "or use larger error bars"]
-    if model != INDEPENDENT:
-        fixes.insert(0, f'switch to model="{INDEPENDENT}", which assumes no features')
     text = f"reduced chi-square {number(reduced)} (expected 1): {blame} wrong"
     if worst:
         text += f", most of all for {worst[0]['what']} {worst[0]['name']}"
-    variances = _like_variances(analysis, columns, advice.gain if advice else 0.0)
-    advised = f"{advice.words[0].upper()}{advice.words[1:]}. Otherwise, " if advice else "To fix it, "
-    return f"{text}. {variances}{advised}{'; '.join(fixes)}"
-
-
-def _too_large(analysis: Analysis, columns: Columns, reduced: float) -> str:
-    if variances := _like_variances(analysis, columns):
-        return variances.strip()
-    return (
-        f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations "
-        f"of single readings{_mean_of(reduced)}. If so, tell sd= with n=."
-    )
-
-
-def _mean_of(reduced: float) -> str:
-    return f" where the value is the mean of about {round(1.0 / reduced)}" if reduced > 1e-3 else ""
-
-
-def _like_variances(analysis: Analysis, columns: Columns, gain: float = 0.0) -> str:
-    """A sentence if the square roots of the error bars fit much better than they do themselves.
-
-    And hardly worse than what else was found to explain the misfit, which raises log L by ``gain`` with a
-    number of its own, where square roots need none.
-    """
-    known = columns.select(columns.kind == KINDS.index(KNOWN))
-    if known.value.size < 10 or np.ptp(np.log(known.sigma)) < 1e-9:
-        return ""
-    as_given, _ = _likelihood(analysis, known, known.sigma)
-    as_variances, reduced = _likelihood(analysis, known, np.sqrt(known.sigma))
-    if as_variances - as_given > max(6.0, gain - 20.0) and 1.0 / 3.0 < reduced < 3.0:
-        return (
-            "Your error bars look like variances: their square roots fit "
-            f"(reduced chi-square {number(reduced)}). If they are, tell them as var=. "
-        )
-    return ""
-
-
-def _likelihood(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[float, float]:
-    sums = analysis.pooled(columns, sigma)
-    fit = analysis.fit(sums)
-    squares = fit.squares(sums)
-    freedom = max(1, columns.value.size - fit.rank)
-    return -float(np.log(sigma).sum()) - squares / 2.0, squares / freedom
+    return text
 
 
 def standard_residuals(analysis: Analysis, columns: Columns, sigma: Floats, sums: Sums, fit: Fit) -> Floats:
@@ -210,7 +166,7 @@ def _worst(
     level = columns.minus < 0
     ids = analysis.state.ids
     rows = [
-        {"what": "measurement", "name": _name_of(analysis, columns, int(at)), "residual": residual[at]}
+        {"what": "measurement", "name": name_of(analysis, columns, int(at)), "residual": residual[at]}
         for at in np.argpartition(-np.abs(residual), min(WORST, residual.size - 1))[:WORST]
     ]
     # An option (a block) whose residuals all point one way, as the linear model cannot follow it.
@@ -227,10 +183,13 @@ def _worst(
     return tuple(signed[:WORST])
 
 
-def _name_of(analysis: Analysis, columns: Columns, at: int) -> str:
-    ids, minus = analysis.state.ids, columns.minus[at]
+def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
+    """A measurement as people know it: its number, its key, and what it measured."""
+    ids, minus, number = analysis.state.ids, columns.minus[at], int(columns.number[at])
     what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
-    return f"m-{columns.number[at]} of {what}"
+    told = analysis.state.told
+    key = told[number - 1].get("key") if number <= len(told) else None
+    return f"m-{number}{f' (key {key})' if key else ''} of {what}"
 
 
 def _beyond_span(analysis: Analysis) -> str | None:
@@ -240,9 +199,9 @@ def _beyond_span(analysis: Analysis) -> str | None:
     if span is None or measured.size < 2 or not analysis.columns.value.size:
         return None
     variances = fit.variances()
-    low, high = fit.means + BEYOND * np.sqrt(variances), fit.means - BEYOND * np.sqrt(variances)
-    top, bottom = measured[np.argmax(high[measured])], measured[np.argmin(low[measured])]
-    if fit.group[top] != fit.group[bottom] or high[top] - low[bottom] <= span:
+    at_least, at_most = fit.means - BEYOND * np.sqrt(variances), fit.means + BEYOND * np.sqrt(variances)
+    top, bottom = measured[np.argmax(at_least[measured])], measured[np.argmin(at_most[measured])]
+    if fit.group[top] != fit.group[bottom] or at_least[top] - at_most[bottom] <= span:
         return None
     names = analysis.state.ids
     return (

@@ -12,11 +12,12 @@ from noisewise.core.model import Floats
 from noisewise.core.randomness import check_seed, generator
 from noisewise.study.analysis import Analysis
 from noisewise.study.beliefs import draw_worlds
+from noisewise.study.measurements import NO_BLOCK
 from noisewise.study.menus import Noise, Priced, by_cost, by_share
 from noisewise.study.needs import least_more
 from noisewise.study.paths import Menu, Outcome, Path, Question, ask_ahead
 from noisewise.study.scatter import LEAST_FREEDOM
-from noisewise.study.show import as_html, counted, number
+from noisewise.study.show import about, as_html, counted, percent
 from noisewise.study.suggesting import some_allowed
 
 #: Worlds that are drawn, and how few will do when each takes long: all of nine lie in a band of 80 %.
@@ -27,6 +28,7 @@ WORK = 4000.0
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
 WITHHELD = "The certificate is withheld now"
+COMING = "Coming measurements"
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,14 @@ class Forecast:
         """The counts in words."""
         if math.isinf(self.median):
             return "more measurements than were simulated"
-        count = f"about {number(self.median)} more measurement{'' if self.median == 1 else 's'}"
+        count = f"about {about(self.median)} more measurement{'' if self.median == 1 else 's'}"
         return f"{count} (80 %: {_to(self.low, self.high)})"
 
     def cost_words(self) -> str:
         """The cost in words."""
         if math.isinf(self.cost):
             return "more than was simulated"
-        return f"about {number(self.cost)} (80 %: {_to(self.cost_low, self.cost_high)})"
+        return f"about {about(self.cost)} (80 %: {_to(self.cost_low, self.cost_high)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,7 @@ class Plan:
         until = f"Until the bound is at most {self.eps:g}"
         if first.high == 0.0 and self.withheld:
             reasons = "; ".join(self.withheld)
-            return f"{until}: it is small enough already, but the certificate is withheld: {reasons}."
+            return f"{until}: no more, were it not for the certificate, which is withheld: {reasons}."
         if first.high == 0.0:
             return f"{until}: nothing, it is there already."
         if self.by_cost:
@@ -122,12 +124,12 @@ class Plan:
                 lines.append(f"{other.name[0].upper()}{other.name[1:]}: {said}.")
             if self.by_cost and len(self.forecasts[0].levels) > 1:
                 used = ", ".join(
-                    f"{level.share:.0%} at {level.sigma:g}" for level in self.forecasts[0].levels
+                    f"{percent(level.share, 0)} at {level.sigma:g}" for level in self.forecasts[0].levels
                 )
                 lines.append(f"Of the measurements: {used}.")
         notes = self.notes
-        if self.high == 0.0:  # then the sentence says it
-            notes = tuple(note for note in notes if not note.startswith(WITHHELD))
+        if self.high == 0.0:  # then the sentence says it, or nothing is to come
+            notes = tuple(note for note in notes if not note.startswith((WITHHELD, COMING)))
         return "\n".join([*lines, *notes])
 
     __repr__ = __str__
@@ -196,6 +198,8 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
         if (missing := LEAST_FREEDOM - pool.freedom) > 0:
             more = counted(missing, "degree of freedom")
             notes.append(f"The scatter of {pool.name} lacks {more}, which no measurement with se= brings.")
+    if any(analysis.columns.blocks[code] != NO_BLOCK for code in np.unique(analysis.columns.block)):
+        notes.append(f"{COMING} are assumed to share one block; in new blocks it takes more of them.")
     return notes
 
 
@@ -253,7 +257,7 @@ def _read_eps(analysis: Analysis, eps: float | None) -> float:
 
 
 def _to(low: float, high: float) -> str:
-    return f"{number(low)} to {number(high)}" if math.isfinite(high) else f"{number(low)} or more"
+    return f"{about(low)} to {about(high)}" if math.isfinite(high) else f"{about(low)} or more"
 
 
 def _finite(plain: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import polars as pl
 from noisewise.study.analysis import Analysis
 from noisewise.study.check import standard_residuals
 from noisewise.study.plan import Plan
+from noisewise.study.show import counted, rounded_up
 from noisewise.study.worth import Worth
 
 if TYPE_CHECKING:
@@ -49,10 +50,15 @@ def draw_bound(worth: Worth, eps: float | None) -> Any:
     """The bound after each measurement."""
     from noisewise.charts import bound_over_measurements
 
+    if worth.withheld:
+        raise ValueError(f"there is no bound: the certificate is withheld ({'; '.join(worth.withheld)}).")
     course = course_of(worth)
     if course.is_empty():
         raise ValueError("there is no bound yet: too little was measured.")
-    return bound_over_measurements(course, eps=eps)
+    last = float(course["bound"][-1])
+    known = f"at most {rounded_up(last)} from the best" if last > 0.0 else "the bound is 0"
+    after = counted(course["measurement"][-1], "measurement")
+    return bound_over_measurements(course, eps=eps, title=f"After {after}: {known}")
 
 
 def course_of(worth: Worth) -> pl.DataFrame:

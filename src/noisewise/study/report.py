@@ -20,10 +20,11 @@ from noisewise.core.version import __version__
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check
+from noisewise.study.claims import EXCLUDED, NOT_KNOWN
 from noisewise.study.intervals import draw
 from noisewise.study.plan import Plan
 from noisewise.study.plots import course_of, draw_bound, draw_plan, draw_residuals, draw_worth
-from noisewise.study.show import counted
+from noisewise.study.show import counted, percent
 from noisewise.study.worth import Worth
 
 #: Rows of the tables of options, measurements and events.
@@ -144,24 +145,29 @@ def _about(findings: Findings) -> str:
 
 def _certified(page: _Page, findings: Findings, most: int) -> None:
     certificate, analysis = findings.certificate, findings.analysis
-    parts = [_list(certificate.notes)] if certificate.notes else []
-    if certificate.option is not None and not analysis.sigmas.waiting:
+    said = [*([certificate.beside] if certificate.beside else []), *certificate.notes]
+    parts = [_list(tuple(said))] if said else []
+    if not certificate.may_show_bounds:
+        parts.insert(0, "<p>Nothing is certified at this moment.</p>")
+    if certificate.option is not None:
         parts.append(page.chart("intervals", lambda: draw(analysis, certificate, most)))
+    if certificate.may_show_bounds:
         parts.append(
             '<p class="soft">A bar says how far the difference to the recommended option can be off: an '
             "option whose bar reaches beyond the recommended estimate may still be better.</p>"
         )
     if certificate.assumptions:
-        parts += ["<p>It rests on:</p>", _list(certificate.assumptions)]
+        rests = "It rests on:" if certificate.may_show_bounds else "A certificate would rest on:"
+        parts += [f"<p>{rests}</p>", _list(certificate.assumptions)]
     page.section("What is certified", *parts)
-    if not course_of(findings.worth).is_empty():
+    if certificate.may_show_bounds and len(course_of(findings.worth)) > 1:
         drawn = page.chart("bound", lambda: draw_bound(findings.worth, certificate.eps))
         page.section("How the bound fell", drawn, *_thinned(findings.worth))
 
 
 def _thinned(worth: Worth) -> list[str]:
     count = len(worth.ledger)
-    if worth.looks >= count:
+    if worth.withheld or worth.looks >= count:
         return []
     return [
         f'<p class="soft">The bound was computed after {worth.looks:,} of {count:,} measurements: those that '
@@ -187,8 +193,8 @@ def _planned(page: _Page, findings: Findings) -> None:
 
 _GROUPS = {
     "measurements": ("measurements", "{:,}"),
-    "precision_share": ("of the precision", "{:.1%}"),
-    "share": ("of what was learnt", "{:.1%}"),
+    "precision_share": ("of the precision", "{}"),
+    "share": ("of what was learnt", "{}"),
 }
 
 
@@ -200,6 +206,7 @@ def _learnt(page: _Page, findings: Findings) -> None:
         for what in ("instrument", "block"):
             if worth.ledger[what].n_unique() > 1:
                 groups = worth.by(what).with_columns(pl.col(what).fill_null(f"no {what}"))
+                groups = _in_percent(groups, 1, "precision_share", "share")
                 parts.append(_table(groups, {what: (what, "{}"), **_GROUPS}, "groups"))
     page.section("What the measurements were worth", *parts)
 
@@ -219,7 +226,7 @@ _OPTIONS = {
     "estimate": ("estimate", "{:.5g}"),
     "se": ("standard error", "{:.3g}"),
     "measurements": ("measurements", "{:,}"),
-    "may_be_best": ("may be the best", "{}"),
+    "standing": ("may be the best", "{}"),
     "excluded": ("excluded", "{}"),
 }
 _MEASUREMENTS = {
@@ -230,7 +237,7 @@ _MEASUREMENTS = {
     "sigma": ("sigma", "{:.3g}"),
     "block": ("block", "{}"),
     "instrument": ("instrument", "{}"),
-    "share": ("of what was learnt", "{:.2%}"),
+    "share": ("of what was learnt", "{}"),
     "bound_after": ("bound after", "{:.3g}"),
     "voided": ("voided", "{}"),
 }
@@ -245,13 +252,19 @@ _EVENTS = {
 def _listed(page: _Page, findings: Findings) -> None:
     down = findings.certificate.goal == "max"
     options = findings.options.sort("estimate", descending=down, nulls_last=True, maintain_order=True)
-    options = options.with_columns(
-        may_be_best=pl.when("may_be_best").then(pl.lit("yes")).otherwise(pl.lit("no"))
-    )
+    said = {True: "yes", False: "no", None: NOT_KNOWN}
+    standing = [
+        EXCLUDED if excluded is not None else said[answer]
+        for answer, excluded in options.select("may_be_best", "excluded").iter_rows()
+    ]
+    options = options.with_columns(pl.Series("standing", standing, dtype=pl.String))
     listed = _table(options, _OPTIONS, "options", first=True)
-    page.section("The options", _folded("Estimates, the best first", listed))
+    order = "largest" if down else "smallest"
+    page.section("The options", _folded(f"Estimates, the {order} first", listed))
     ledger = findings.worth.ledger.select("id", "share", "bound_after")
-    told = findings.measurements.join(ledger, on="id", how="left", maintain_order="left")
+    told = findings.measurements.join(
+        _in_percent(ledger, 2, "share"), on="id", how="left", maintain_order="left"
+    )
     short = pl.col("body").str.slice(0, 160)
     page.section(
         "The log",
@@ -265,7 +278,7 @@ def _made(page: _Page, findings: Findings) -> None:
     policy, model = state.policy, state.model
     rows = {
         "question": f"goal {specification.goal}, eps {specification.eps}, "
-        f"confidence {specification.confidence}, span {model.span}, {model}",
+        f"confidence {percent(specification.confidence)}, span {model.span}, {model}",
         "policy": f"{policy.name} of noisewise {policy.version}, {json.dumps(policy.options)}",
         "seed of the study": str(specification.seed),
         "study made with": f"noisewise {specification.version}",
@@ -297,6 +310,14 @@ def _table(
         which = "first" if first else "last"
         left = f'<p class="soft">The {which} {len(shown):,} of {len(frame):,} {escape(what)}.</p>'
     return f'{left}<div class="wide">{html_table(shown, used)}</div>'
+
+
+def _in_percent(frame: pl.DataFrame, decimals: int, *columns: str) -> pl.DataFrame:
+    """Shares as words, so that nothing but all is 100 %."""
+    return frame.with_columns(
+        pl.Series(name, [percent(share, decimals) for share in frame[name]], dtype=pl.String)
+        for name in columns
+    )
 
 
 def _folded(title: str, content: str) -> str:

@@ -1,15 +1,84 @@
-"""What a certificate rests on because of its model, and why it may hold only approximately."""
+"""What a certificate rests on, topic by topic, and why it may hold only approximately."""
+
+from collections.abc import Callable
 
 import numpy as np
 
 from noisewise.study.analysis import Analysis
+from noisewise.study.check import Check
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.measurements import KINDS
-from noisewise.study.modelling import DEVIATION, ESTIMATE
+from noisewise.study.modelling import ANY, DEVIATION, ESTIMATE
 from noisewise.study.show import counted, number, rounded_up
 
 
-def about_model(analysis: Analysis) -> list[str]:
+def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
+    """Everything that must be true for the certificate to hold, one sentence each."""
+    return tuple(said for topic in TOPICS for said in topic(analysis, check))
+
+
+def _kinds(analysis: Analysis) -> set[str]:
+    return {KINDS[code] for code in np.unique(analysis.columns.kind)}
+
+
+def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
+    """Assumptions that come with the kinds of error bars told."""
+    present, said = _kinds(analysis), []
+    if KNOWN in present:
+        said += [
+            "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
+            "these error bars do not depend on the realised noise (were not computed from the same readings)",
+        ]
+    if READINGS in present:
+        said.append(
+            "readings scatter normally, equally within each instrument (or block); an upper limit is used"
+        )
+    if NONE in present:
+        said.append("measurements without error bars share one normal scatter; an upper limit is used")
+    if COUNTS in present:
+        said.append(
+            "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
+        )
+    if present & {READINGS, COUNTS}:
+        said.append("how many readings or trials a measurement has was not decided by how they came out")
+    return said
+
+
+def about_time(analysis: Analysis, check: Check) -> list[str]:
+    """What neither the options nor those who measure may do as time goes by."""
+    return [
+        "what a measurement measures does not change with time, apart from its block's offset",
+        "when a measurement is told, and whether at all, does not depend on how it came out (no good run "
+        "comes in sooner than a bad one)",
+    ]
+
+
+def about_blocks(analysis: Analysis, check: Check) -> list[str]:
+    """What was promised about blocks, if there are any: see `noisewise.study.blocks`."""
+    if not analysis.columns.value.size or not analysis.sums.has_border:
+        return []
+    if analysis.specification.blocks == ANY:
+        return ["offsets of blocks are unknown; whoever chose what to measure, and by whatever"]
+    if analysis.block_doubt is None:
+        return [
+            "what is measured next within a block depends on differences seen so far, not on how high the "
+            "block's values are (`ask` keeps to it)"
+        ]
+    return [
+        f"{analysis.block_doubt}; so the bound that holds whoever chose what to measure is used, which is "
+        "larger: finish blocks that were begun"
+    ]
+
+
+def about_fit(analysis: Analysis, check: Check) -> list[str]:
+    """Whether any of it was checked."""
+    if check.freedom > 0:
+        freedom = counted(check.freedom, "degree of freedom")
+        return [f"the fit was checked: reduced chi-square {number(check.reduced)} on {freedom}"]
+    return ["not checked yet: whether the model fits (nothing was repeated)"]
+
+
+def about_model(analysis: Analysis, check: Check) -> list[str]:
     """Assumptions that come with the model."""
     model, sizes, said = analysis.state.model, analysis.sizes, []
     if model.uses_features:
@@ -32,6 +101,11 @@ def about_model(analysis: Analysis) -> list[str]:
     return said
 
 
+#: In the order in which they are listed; whatever a cheaper bound needs is added here.
+Topic = Callable[[Analysis, Check], list[str]]
+TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_blocks, about_fit)
+
+
 def _limited(size: float, largest: float | None) -> str:
     """A size, and the upper limit that the certificate uses if it was estimated."""
     if largest is None:
@@ -46,7 +120,12 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
         reasons.append("the size of the deviations was estimated from the same measurements")
     if model.extra_scatter == ESTIMATE:
         reasons.append("the extra scatter was estimated from the same measurements")
-    present = {KINDS[code] for code in np.unique(analysis.columns.kind)} - {KNOWN}
+    present = _kinds(analysis) - {KNOWN}
+    if NONE in present:
+        reasons.append(
+            "the scatter of measurements without error bars is exactly limited only if what was repeated did "
+            "not depend on their values"
+        )
     if model.model == DEVIATION and present:
         names = {READINGS: "readings", COUNTS: "shares", NONE: "measurements without error bars"}
         listed = ", ".join(names[kind] for kind in sorted(present))

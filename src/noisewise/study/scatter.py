@@ -9,12 +9,13 @@ are normal, so by Ville
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from noisewise.core.model import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.error_bars import NONE, READINGS
 from noisewise.study.measurements import KINDS, Columns
 from noisewise.study.show import counted
@@ -138,21 +139,34 @@ def upper_limit(squares: float, freedom: float, delta: float) -> float:
     return math.sqrt(min(limits))
 
 
-def unequal_scatter(columns: Columns, level: float) -> str | None:
-    """The first pool whose sets of readings scatter too differently to share one (Bartlett), if any."""
-    from scipy.special import chdtrc
-
+def unequal_scatter(columns: Columns, level: float) -> int | None:
+    """The first pool whose sets of readings scatter too differently to share one, if any: its code."""
     is_reading = columns.kind == KINDS.index(READINGS)
     for code in np.unique(columns.pool[is_reading]):
-        members = is_reading & (columns.pool == code) & (columns.scatter > 0.0)
-        freedom, squares = columns.readings[members] - 1.0, columns.scatter[members]
-        sets = freedom.size
-        if sets < 2:
-            continue
-        total = freedom.sum()
-        pooled = squares.sum() / total
-        statistic = total * np.log(pooled) - (freedom * np.log(squares / freedom)).sum()
-        correction = 1.0 + ((1.0 / freedom).sum() - 1.0 / total) / (3.0 * (sets - 1))
-        if chdtrc(sets - 1, statistic / correction) < level:
-            return str(columns.pools[code])
+        members = is_reading & (columns.pool == code)
+        if chance_of_equal_scatter(columns, [members]) < level:
+            return int(code)
     return None
+
+
+def chance_of_equal_scatter(columns: Columns, groups: Iterable[Mask]) -> float:
+    """The probability of sets of readings that differ as much, if all of one group scatter alike (Bartlett).
+
+    Args:
+        columns: The measurements.
+        groups: Which sets share one scatter; different groups may differ.
+    """
+    from scipy.special import chdtrc
+
+    statistic, free = 0.0, 0
+    for group in groups:
+        members = group & (columns.scatter > 0.0)
+        freedom, squares = columns.readings[members] - 1.0, columns.scatter[members]
+        if freedom.size < 2:
+            continue
+        total, sets = freedom.sum(), freedom.size
+        pooled = squares.sum() / total
+        apart = total * np.log(pooled) - (freedom * np.log(squares / freedom)).sum()
+        statistic += apart / (1.0 + ((1.0 / freedom).sum() - 1.0 / total) / (3.0 * (sets - 1)))
+        free += sets - 1
+    return float(chdtrc(free, statistic)) if free else 1.0

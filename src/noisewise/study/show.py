@@ -13,6 +13,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
 
 
+def about(value: float, digits: int = 3) -> str:
+    """A forecast, which has no more digits than that however large it is: 35,200."""
+    return number(float(f"{value:.{digits}g}"), digits) if math.isfinite(value) else number(value)
+
+
 def rounded_up(value: float, digits: int = 2) -> str:
     """A bound, never shown smaller than it is."""
     if not (math.isfinite(value) and value > 0.0):
@@ -21,9 +26,23 @@ def rounded_up(value: float, digits: int = 2) -> str:
     return number(math.ceil(value / size * (1.0 - 1e-12)) * size, digits + 1)
 
 
-def percent(share: float) -> str:
-    """A confidence such as 95 % or 99.9 %."""
-    return f"{100.0 * share:.4g} %"
+def percent(share: float, decimals: int | None = None) -> str:
+    """A share such as 95 % or 99.9999 %: 100 % is said of all and 0 % of nothing only.
+
+    Args:
+        share: From 0 to 1.
+        decimals: How many are shown; default: as many as there are, for what was chosen and not measured.
+    """
+    shown = f"{100.0 * share:.10g}" if decimals is None else f"{100.0 * share:.{decimals}f}"
+    if decimals is not None:
+        least = 10.0**-decimals
+        if float(shown) >= 100.0 and share < 1.0:
+            return f"over {100.0 - least:.{decimals}f} %"
+        if float(shown) == 0.0 and share > 0.0:
+            return f"under {least:.{decimals}f} %"
+    elif float(shown) >= 100.0 and share < 1.0:
+        return "over 99.99999999 %"
+    return f"{shown} %"
 
 
 def counted(count: float, thing: str) -> str:

@@ -26,10 +26,12 @@ from noisewise.study.analysis import Analysis
 from noisewise.study.certifying import Recommended, recommend
 from noisewise.study.choosing import Chooser
 from noisewise.study.foresight import Foreseen, reference_of, with_more
-from noisewise.study.show import number, usual_measurements
+from noisewise.study.show import number, rounded_up, usual_measurements
 
 #: So many options are tried out.
 TRIED = 12
+#: A bound that stays above this part of what it was has hardly been lowered.
+HARDLY = 0.99
 
 
 @dataclass(frozen=True)
@@ -47,18 +49,22 @@ class Slot:
     bound_after: float | None
     rival: str | None  # from whom it helps to tell the recommended option apart
     recommended: str | None
+    withheld: bool = False  # then there is no bound, before or after
 
     def __str__(self) -> str:
         paid = "" if self.cost is None else f" (cost {self.cost:g})"
         lines = [f"sigma {self.sigma:g}: measure {self.option}{paid}."]
-        if self.bound_before == 0.0:
-            lines.append(f"{self.recommended} is known to be the best: there is nothing left to decide.")
-        elif self.bound_before is not None and (self.bound_after or 0.0) >= self.bound_before:
-            lines.append(f"By itself it will hardly lower the bound, {number(self.bound_before)}.")
+        if self.withheld:
+            lines.append("The certificate is withheld: what it does to the bound cannot be said.")
+        elif self.bound_before == 0.0:
+            lines.append(f"The bound of {self.recommended} is 0 already: there is nothing left to decide.")
+        elif self.bound_before is not None and (self.bound_after or 0.0) > HARDLY * self.bound_before:
+            lines.append(f"By itself it will hardly lower the bound, {rounded_up(self.bound_before)}.")
         elif self.rival is not None and self.bound_before is not None:
             lines.append(
                 f"It helps most to tell {self.recommended} from {self.rival}: the bound falls from "
-                f"{number(self.bound_before)} to {number(self.bound_after or 0.0)} if all comes as expected."
+                f"{rounded_up(self.bound_before)} to {rounded_up(self.bound_after or 0.0)} if the result is "
+                "as expected."
             )
         worth = "" if self.usual is None else f"; worth {usual_measurements(self.usual)}"
         now = "not known yet" if self.se_before is None else f"now ±{number(self.se_before)}"
@@ -78,6 +84,8 @@ def fill_slots(
     sigmas: float | Sequence[float],
     budget: float | None,
     under_way: list[tuple[int, float | None]],
+    *,
+    withheld: bool = False,
 ) -> list[Slot]:
     """An option for every slot, the quietest choosing first; in the order given.
 
@@ -86,6 +94,7 @@ def fill_slots(
         sigmas: Of the slots.
         budget: What all may cost together.
         under_way: Options that are being measured now, with their sigmas.
+        withheld: Whether the certificate is: no bound is told then.
     """
     listed = [sigmas] if isinstance(sigmas, int | float) else sigmas
     given = [check_amount("sigma", sigma) for sigma in listed]
@@ -95,7 +104,7 @@ def fill_slots(
         check_positive("budget", budget)
         if analysis.state.costs is None:
             raise ValueError("`budget` needs costs: the catalogue of this study has no cost column.")
-    filler = _Filler(analysis, under_way, budget)
+    filler = _Filler(analysis, under_way, budget, withheld)
     filled: dict[int, Slot] = {}
     for place in sorted(range(len(given)), key=lambda at: (given[at], at)):
         filled[place] = filler.fill(given[place])
@@ -106,9 +115,13 @@ class _Filler:
     """Slots one after the other, each as if those before came out as expected."""
 
     def __init__(
-        self, analysis: Analysis, under_way: list[tuple[int, float | None]], budget: float | None
+        self,
+        analysis: Analysis,
+        under_way: list[tuple[int, float | None]],
+        budget: float | None,
+        withheld: bool,
     ) -> None:
-        self._analysis, self._budget = analysis, budget
+        self._analysis, self._budget, self._withheld = analysis, budget, withheld
         self._chooser = Chooser(analysis, analysis.state.policy)
         self._extra = analysis.sizes.extra_scatter
         self._usual = float(np.median(analysis.sigmas.estimated)) if analysis.columns.value.size else None
@@ -141,10 +154,11 @@ class _Filler:
             information=math.log1p(width / noise**2),
             se_before=error,
             se_after=self._error(option),
-            bound_before=_finite(before),
-            bound_after=_finite(self._found),
+            bound_before=None if self._withheld else _finite(before),
+            bound_after=None if self._withheld else _finite(self._found),
             rival=None if rival is None else state.ids[rival],
             recommended=None if before is None else state.ids[before.option],
+            withheld=self._withheld,
         )
 
     def _usual_error_bar(self) -> float | None:

@@ -6,16 +6,17 @@ chain, and with what this handle has seen before.
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, Row, insert, select
+from sqlalchemy import Connection, Row, insert, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from noisewise.study.chain import links, start_of
-from noisewise.study.refusals import another_history, another_store, damaged, outcome_unknown, rolled_back
+from noisewise.study.commits import commit
+from noisewise.study.database import Database
+from noisewise.study.refusals import another_history, another_store, damaged, rolled_back
 from noisewise.study.schema import HEADS, STORE, STUDIES, check_seal, seal_of, studies_in, write_roll
 from noisewise.study.statements import (
     APPEND,
@@ -32,7 +33,6 @@ from noisewise.study.statements import (
 from noisewise.study.storage import (
     DamagedError,
     Event,
-    OutcomeUnknownError,
     check_name,
     check_numbers,
     moved_on,
@@ -40,43 +40,6 @@ from noisewise.study.storage import (
     to_json,
     unknown,
 )
-
-#: Seconds for which a store whose answer was lost is asked what became of a change.
-ASKING = 10.0
-
-
-class Database(Protocol):
-    """What is different between SQLite and PostgreSQL."""
-
-    label: str  # how messages call it, without secrets
-    locks_rows: bool  # whether writers lock a study's head, or hold the whole store anyway
-
-    def reader(self) -> Engine:
-        """For transactions that only read; they wait for nobody."""
-
-    def writer(self) -> Engine:
-        """For transactions that write; refuses if the store was opened for reading."""
-
-    def check(self) -> None:
-        """`StoreChangedError` if this is visibly not the store that was opened."""
-
-    def stamp(self, connection: Connection) -> None:
-        """Leave a trace of a change where `check` looks."""
-
-    def turn(self, study: int, patience: float) -> AbstractContextManager[bool]:
-        """A context in which nobody else decides; yields whether the turn came in time."""
-
-    def explain(self, error: DBAPIError) -> Exception:
-        """What went wrong before a commit, in a sentence."""
-
-    def integrity(self) -> str | None:
-        """What the database itself finds wrong with what it keeps."""
-
-    def surely_undone(self, error: DBAPIError) -> bool:
-        """Whether a commit that failed like this has certainly left nothing."""
-
-    def close(self) -> None:
-        """Close all connections."""
 
 
 class Head(NamedTuple):
@@ -159,7 +122,7 @@ class SqlStorage:
                 end = {"which": study, "number": kept[-1].number, "hash": bytes.fromhex(kept[-1].hash)}
                 connection.execute(MOVE, end)
                 self._database.stamp(connection)
-                self._commit(transaction, study, kept[0])
+                commit(self._database, transaction, study, kept[0])
         finally:
             connection.close()
         self._database.check()
@@ -176,11 +139,11 @@ class SqlStorage:
                 raise rolled_back(self._database.label, name, head.number, after)
             if seen == head and after == head.number:
                 return []
-            before = self._hash_of(connection, study, after)
-            if before is None:
-                raise self._damaged(f"event {after} of {name!r} is missing", after)
-            found = connection.execute(READ, {"study": study, "after": after}).all()
-        return self._compared(name, study, Head(after, before), [head, seen or head], found)
+            # With the event before them, if there is one: they must continue the log that was read.
+            found = connection.execute(READ, {"study": study, "first": max(after, 1)}).all()
+            before = self._starts[study] if after == 0 else self._base(name, study, after, found)
+        base, found = Head(after, before), found[1:] if after else found
+        return self._compared(name, study, base, [head, seen or head], found)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
@@ -239,6 +202,15 @@ class SqlStorage:
             raise another_history(self._database.label, name)
         return head
 
+    def _base(self, name: str, study: int, number: int, found: Any) -> bytes:
+        """The hash of the event before those that are read, the same as it was."""
+        if not found or found[0][0] != number:
+            raise self._damaged(f"event {number} of {name!r} is missing", number)
+        known = self._known_hash(study, number)
+        if known is not None and known != found[0][5]:
+            raise another_history(self._database.label, name)
+        return bytes(found[0][5])
+
     def _compared(self, name: str, study: int, base: Head, ends: list[Head], found: Any) -> list[Event]:
         """Rows as events, after comparing each with its hash, and some with what is known besides."""
         last = base.number + len(found)
@@ -273,61 +245,16 @@ class SqlStorage:
         if (known := self._known_hash(study, after)) is not None:
             return known
         with self._reading() as connection:
-            found = self._hash_of(connection, study, after)
-            if found is None:
+            row = connection.execute(ONE, {"study": study, "number": after}).first()
+            if row is None:
                 raise moved_on(name, connection.execute(HEAD, {"study": study}).scalar() or 0, after)
-            return found
-
-    def _hash_of(self, connection: Connection, study: int, number: int) -> bytes | None:
-        if (known := self._known_hash(study, number)) is not None:
-            return known
-        row = connection.execute(ONE, {"study": study, "number": number}).first()
-        return None if row is None else bytes(row.hash)
+            return bytes(row.hash)
 
     def _known_hash(self, study: int, number: int) -> bytes | None:
         if number == 0:
             return self._starts[study]
         seen = self._seen.get(study)
         return seen.hash if seen is not None and seen.number == number else None
-
-    def _commit(self, transaction: Any, study: int, first: Event) -> None:
-        """Commit, and find out what became of it if the answer is lost."""
-        self._database.check()
-        try:
-            self._send(transaction)
-        except (DBAPIError, ConnectionError) as error:
-            if isinstance(error, DBAPIError) and self._database.surely_undone(error):
-                raise
-            if not self._was_written(study, first, error):
-                raise self._unwritten(error) from error
-
-    def _send(self, transaction: Any) -> None:
-        transaction.commit()
-
-    def _was_written(self, study: int, first: Event, error: Exception) -> bool:
-        """Ask the store, for a while; behind the lock that the lost transaction may still hold."""
-        give_up = time.monotonic() + ASKING
-        while True:
-            try:
-                with self._database.writer().begin() as connection:
-                    if self._database.locks_rows:
-                        connection.execute(LOCK, {"study": study})
-                    row = connection.execute(ONE, {"study": study, "number": first.number}).first()
-                    return row is not None and row.append == first.append and bool(first.append)
-            except (DBAPIError, OSError):
-                if time.monotonic() > give_up:
-                    raise self._unknown(error) from error
-                time.sleep(0.2)
-
-    def _unwritten(self, error: Exception) -> Exception:
-        if self._database.locks_rows and isinstance(error, DBAPIError):
-            return self._database.explain(error)
-        # SQLite: what a failed write left in the write-ahead log may count again after a crash.
-        return error if not isinstance(error, DBAPIError) else self._unknown(error)
-
-    def _unknown(self, error: Exception) -> OutcomeUnknownError:
-        reason = str(self._database.explain(error)) if isinstance(error, DBAPIError) else str(error)
-        return outcome_unknown(reason)
 
     def _damaged(self, how: str, event: int | None = None) -> DamagedError:
         return damaged(self._database.label, how, event)

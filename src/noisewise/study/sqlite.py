@@ -294,8 +294,11 @@ def _connect_writer(path: Path, timeout: float, durable: bool) -> sqlite3.Connec
 
 
 def _connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
-    connection = _connect(path, "ro", timeout)
+    # Where it may, SQLite tidies its files away when the last connection is closed, also a reader's.
+    tidies = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    connection = _connect(path, "rw" if tidies else "ro", timeout)
     try:
+        connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
     except sqlite3.OperationalError:
         connection.close()

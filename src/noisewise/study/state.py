@@ -89,6 +89,7 @@ class State:
         self.pairs: set[tuple[int, int]] = set()
         self.jobs: dict[str, Job] = {}
         self.policy: PolicyChoice = specification.policy
+        self._by_name = np.empty(0, dtype=np.int64)
 
     def apply(self, event: Event) -> None:
         """Let one event happen; one that cannot happen is ignored, and named."""
@@ -128,6 +129,12 @@ class State:
             for one in self.ignored.values()
             if one.kind in MATTERING and one.mended is None and one.number not in self.voided
         ]
+
+    def by_name(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The options in the order of their names, (n,): ties between them are broken by it."""
+        if self._by_name.size != len(self.ids):
+            self._by_name = np.array(sorted(range(len(self.ids)), key=self.ids.__getitem__), dtype=np.int64)
+        return self._by_name
 
     def allowed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which options are not excluded, (n,)."""

@@ -27,7 +27,7 @@ APPEND = insert(EVENTS)
 _COLUMNS = (EVENTS.c.number, EVENTS.c.at, EVENTS.c.kind, EVENTS.c.append, EVENTS.c.body, EVENTS.c.hash)
 READ = (
     select(*_COLUMNS)
-    .where(EVENTS.c.study == bindparam("study"), EVENTS.c.number > bindparam("after"))
+    .where(EVENTS.c.study == bindparam("study"), EVENTS.c.number >= bindparam("first"))
     .order_by(EVENTS.c.number)
 )
 ONE = select(EVENTS.c.append, EVENTS.c.hash).where(

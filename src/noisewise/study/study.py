@@ -21,6 +21,7 @@ from noisewise.study.chain import follow, start_of
 from noisewise.study.changing import added_options, amended, policy_choice, require_reason, switched_model
 from noisewise.study.check import Check, check_fit
 from noisewise.study.choosing import Chooser
+from noisewise.study.diagnosis import explain
 from noisewise.study.flaws import rehearse
 from noisewise.study.happening import Happened, events_of
 from noisewise.study.intake import Batch, Parsed, Taken, check_batch
@@ -384,9 +385,13 @@ class Study:
         return self._judge()[1]
 
     def check(self) -> Check:
-        """Whether the measurements fit the model and their own error bars."""
+        """Whether the measurements fit the model and their own error bars, and what to do if not."""
         self._catch_up()
-        return self._judge()[0]
+        check, certificate = self._judge()
+        if not check.explained:  # which takes longer than the certificate, and no one else needs it
+            check = explain(self._now(), check)
+            self._judged = check, certificate
+        return check
 
     def plan(
         self,
@@ -430,7 +435,8 @@ class Study:
                 most, and some evenly between.
         """
         self._catch_up()
-        return find_worth(self._now(), check_count("looks", looks, least=8))
+        looks = check_count("looks", looks, least=8)
+        return find_worth(self._now(), looks, self._judge()[1].withheld)
 
     def slot(self, sigma: float | Sequence[float], *, budget: float | None = None) -> list[Slot]:
         """What to do with opportunities whose error bar is known, and what each is worth. Reserves nothing.
@@ -443,7 +449,7 @@ class Study:
         self._catch_up()
         index = self._state.index
         under_way = [(index[job.option], job.sigma) for job in self._state.open_jobs(self._clock())]
-        return fill_slots(self._now(), sigma, budget, under_way)
+        return fill_slots(self._now(), sigma, budget, under_way, withheld=bool(self._judge()[1].withheld))
 
     def frame(self, what: Frame = "options") -> pl.DataFrame:
         """The measurements, options or events as a polars frame."""
@@ -672,6 +678,8 @@ class Study:
         ]
         if certificate.estimate is not None:
             lines.append(f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}.")
+        if certificate.beside:
+            lines.append(certificate.beside)
         return lines
 
 

@@ -9,6 +9,7 @@ from noisewise.core.checks import check_choice
 from noisewise.core.text import printable
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
+from noisewise.study.claims import may_be_best, standings
 from noisewise.study.show import moment
 from noisewise.study.state import State
 from noisewise.study.storage import Event
@@ -80,20 +81,23 @@ def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.D
     columns = analysis.columns
     measured = fit.group >= 0 if columns.value.size else np.zeros(analysis.n, dtype=bool)
     errors = np.sqrt(fit.variances())
-    looks = np.bincount(columns.plus, minlength=analysis.n)
-    estimate = np.where(measured, analysis.estimated_values(), np.nan)
-    candidates = set(certificate.candidates)
+    sides = np.concatenate([columns.plus, columns.minus[columns.minus >= 0]])  # a difference is of two
+    looks = np.bincount(sides, minlength=analysis.n)
+    estimate = np.where(
+        measured & analysis.comparable(certificate.option), analysis.estimated_values(), np.nan
+    )
+    said = standings(certificate, state.ids, state.excluded)
     frame = pl.DataFrame(
         {
             "option": state.ids,
             "estimate": estimate,
-            "se": np.where(measured & np.isfinite(errors), errors, np.nan),
+            "se": np.where(measured & np.isfinite(errors) & (errors > 0.0), errors, np.nan),
             "measurements": looks,
-            "may_be_best": [name in candidates for name in state.ids],
+            "may_be_best": [may_be_best(standing) for standing in said],
             "recommended": [name == certificate.option for name in state.ids],
             "excluded": [state.excluded.get(row) for row in range(analysis.n)],
         },
-        schema_overrides={"excluded": pl.String},
+        schema_overrides={"excluded": pl.String, "may_be_best": pl.Boolean},
     )
     if state.costs is not None:
         frame = frame.with_columns(pl.Series("cost", state.costs))

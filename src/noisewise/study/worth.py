@@ -14,7 +14,7 @@ from noisewise.study.certifying import recommend
 from noisewise.study.foresight import Foreseen
 from noisewise.study.ledger import information
 from noisewise.study.measurements import Codes
-from noisewise.study.show import as_html, counted, number, percent
+from noisewise.study.show import as_html, counted, number, percent, rounded_up
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
 QUIET = 0.5
@@ -34,6 +34,7 @@ class Worth:
     precision: float
     equivalent: float  # as many measurements at the average noise would carry the same precision
     looks: int  # after how many measurements the bound was computed
+    withheld: tuple[str, ...] = ()  # why there are no bounds, if the certificate is withheld
 
     def by(self, what: str) -> pl.DataFrame:
         """The ledger summed by ``"block"``, ``"instrument"`` or ``"option"``."""
@@ -54,7 +55,8 @@ class Worth:
         """The same in words."""
         return [
             f"  {row[what] or f'no {what}'}: {counted(row['measurements'], 'measurement')}, "
-            f"{row['precision_share']:.1%} of the precision, {row['share']:.1%} of what was learnt"
+            f"{percent(row['precision_share'], 1)} of the precision, {percent(row['share'], 1)} of what was "
+            "learnt"
             for row in self.by(what).to_dicts()
         ]
 
@@ -72,22 +74,28 @@ class Worth:
         if quiet.is_empty():
             return f"{text}."
         part = float(quiet["precision_share"].sum())
-        return f"{text}; the {len(quiet):,} quietest hold {percent(round(part, 3))} of all precision."
+        those = "the quietest holds" if len(quiet) == 1 else f"the {len(quiet):,} quietest hold"
+        return f"{text}; {those} {percent(part, 1)} of all precision."
 
     def __str__(self) -> str:
         lines = [self.sentence]
         top = self.ledger.sort("share", descending=True, maintain_order=True)[:SHOWN]
         if len(top):
-            lines.append("Worth most (share of what was learnt; bound before and after):")
+            bounds = "" if self.withheld else "; bound before and after"
+            lines.append(f"Worth most (share of what was learnt{bounds}):")
         for row in top.to_dicts():
             what = row["option"] if row["minus"] is None else f"{row['option']} - {row['minus']}"
-            bounds = [_bound(row["bound_before"]), _bound(row["bound_after"])]
-            lines.append(
-                f"  {row['id']} {what} ± {row['sigma']:.3g}: {row['share']:.1%}, {' to '.join(bounds)}"
-            )
+            said = f"  {row['id']} {what} ± {row['sigma']:.3g}: {percent(row['share'], 1)}"
+            if not self.withheld:
+                said += f", {_bound(row['bound_before'])} to {_bound(row['bound_after'])}"
+            lines.append(said)
         for what in ("instrument", "block"):
             if self.ledger[what].is_not_null().any():
                 lines += [f"By {what}:", *self.lines_by(what)[:SHOWN]]
+        if self.withheld:
+            lines.append(
+                f"No bounds are shown, since the certificate is withheld: {'; '.join(self.withheld)}."
+            )
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -96,13 +104,19 @@ class Worth:
         return as_html("Worth", str(self).splitlines())
 
 
-def find_worth(analysis: Analysis, looks: int) -> Worth:
-    """The ledger of the measurements that count."""
+def find_worth(analysis: Analysis, looks: int, withheld: tuple[str, ...] = ()) -> Worth:
+    """The ledger of the measurements that count.
+
+    Args:
+        analysis: What is known.
+        looks: After how many of them to look at the bound, at most.
+        withheld: Why there is no certificate: then there are no bounds either.
+    """
     columns, state = analysis.columns, analysis.state
     sigma = analysis.sigmas.estimated
     precision = sigma**-2.0
     learnt = information(analysis)
-    places = look_places(learnt, looks)
+    places = look_places(learnt, looks) if not withheld else np.zeros(0, dtype=np.int64)
     before, after = _bounds(analysis, places)
     told = [state.told[number - 1] for number in columns.number]
     ledger = pl.DataFrame(
@@ -130,6 +144,7 @@ def find_worth(analysis: Analysis, looks: int) -> Worth:
         precision=float(precision.sum()),
         equivalent=float(np.mean(sigma**2) * precision.sum()) if sigma.size else 0.0,
         looks=places.size,
+        withheld=withheld,
     )
 
 
@@ -162,4 +177,4 @@ def _bounds(analysis: Analysis, places: Codes) -> tuple[Floats, Floats]:
 
 
 def _bound(value: Any) -> str:
-    return "no bound" if value is None else number(value)
+    return "no bound" if value is None else rounded_up(value)

@@ -1,0 +1,30 @@
+"""On which level estimates are shown: offsets of blocks make any level as true as another.
+
+Only differences between options mean something where blocks have offsets, so a level has to be chosen, for
+display alone. It is that of the average measurement: a control whose daily values average 0.11 is shown near
+0.11, whichever day the fit sets to 0.
+"""
+
+import numpy as np
+
+from noisewise.core.model import Floats
+from noisewise.study.fit import Fit
+from noisewise.study.sums import Sums, totals
+
+
+def display_levels(fit: Fit, sums: Sums) -> Floats:
+    """What to add to the means of the fit, (n,): the same for all options that are connected.
+
+    ``Σ weight·(offset of its block) / Σ weight`` over the rows of a group that are not differences, plus the
+    centre; for a group of differences alone, minus the mean of its options.
+    """
+    names, group = np.unique(fit.group, return_inverse=True)
+    level = sums.minus < 0
+    of_row, weight = group[sums.plus[level]], sums.weight[level]
+    weights = totals(of_row, weight, names.size)
+    offsets = totals(of_row, weight * fit.offsets[sums.block[level]], names.size)
+    means = totals(group, fit.means, names.size) / totals(group, np.ones(group.size), names.size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        levels = np.where(weights > 0.0, sums.centre + offsets / weights, -means)
+    levels[names < 0] = sums.centre  # never measured: there is nothing to show
+    return np.asarray(levels[group])
