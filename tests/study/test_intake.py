@@ -359,3 +359,61 @@ def test_words_of_other_scripts_and_emoji_are_texts():
     for name in names:
         study.tell(option=name, value=1.0, se=0.1, block=name, key=name)
     assert study.options == names
+
+
+# ---- large tables
+
+
+def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
+    """The fast way from columns to JSON text is the slow way from bodies, byte by byte."""
+    from noisewise.study.happening import events_of
+    from noisewise.study.intake import Parsed, check_batch
+    from noisewise.study.sheets import read_sheet
+    from noisewise.study.storage import to_json
+
+    study = study_of("A", 'quote " back \\ é 日本', "C")
+    study.ask(3)
+    table = {
+        "option": ["A", study.options[1], "C", "A"],
+        "value": [1.0, -2.5e-30, 1e20, 7],
+        "se": [0.1, 1e-30, 3, 0.5],
+        "block": ["x", None, "ü", "x"],
+        "key": [None, "k", None, '"'],
+        "note": ["n", "m", None, None],
+    }
+    for columns in (table, {**table, "cost": [1.0, 2.0, 3.0, 4.0]}):
+        parsed = Parsed(read_sheet(columns), None, True, lambda *_: None)
+        assert parsed.in_bulk == ("cost" not in columns)
+        batch = check_batch(study._state, parsed, now=1.7e9, match=True, repeat=False, watch=lambda *_: None)
+        events = events_of(batch, 1, 1.7e9)
+        assert list(events.texts) == [to_json(event.body) for event in events]
+        assert [(e.number, e.at, e.kind) for e in events.outlines] == [
+            (e.number, e.at, e.kind) for e in events
+        ]
+
+
+def test_parsing_happens_once_and_only_news_are_checked_again(tmp_path, monkeypatch):
+    """Somebody else tells between the check and the append, three times."""
+    from noisewise.study import study as module
+
+    checks = []
+    check = module.check_batch
+    monkeypatch.setattr(module, "check_batch", lambda *a, **k: checks.append(1) or check(*a, **k))
+    one = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.1)
+    other = nw.load_study(tmp_path / "s.db")
+    storage, append = one._storage, one._storage.append
+    interruptions = iter(range(3))
+
+    def interrupted(name, after, events):
+        if next(interruptions, None) is not None:
+            other.tell(option="B", value=1.0, se=0.1, key=f"theirs-{after}")
+        return append(name, after, events)
+
+    monkeypatch.setattr(storage, "append", interrupted)
+    monkeypatch.setattr(storage, "turn", None, raising=False)
+    monkeypatch.setattr(one, "_turn", lambda: __import__("contextlib").nullcontext())
+    monkeypatch.setattr(other, "_turn", lambda: __import__("contextlib").nullcontext())
+    taken = one.tell_many({"option": ["A", "A"], "value": [1.0, 2.0], "se": [0.1, 0.1], "key": ["a", "b"]})
+    assert [told.number for told in taken] == [4, 5]
+    assert len(checks) == 1
+    assert nw.load_study(tmp_path / "s.db").n_measurements == 5

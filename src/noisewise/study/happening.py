@@ -52,6 +52,14 @@ class BatchEvents(Sequence[Event]):
             yield self._event(place)
 
     @property
+    def texts(self) -> Iterator[str]:
+        """The bodies as JSON text."""
+        for place, text in enumerate(self._batch.texts()):
+            if place % STEP == 0:
+                self._batch.watch("writing", place, len(self))
+            yield text
+
+    @property
     def outlines(self) -> Iterator[Event]:
         """The events without their bodies."""
         append = "" if self._lead is None else self._lead.append

@@ -16,7 +16,7 @@ from noisewise.study.copies import find_copies
 from noisewise.study.error_bars import KNOWN
 from noisewise.study.sheets import Sheet
 from noisewise.study.state import TOLD, State
-from noisewise.study.storage import Event
+from noisewise.study.storage import Event, to_json
 from noisewise.study.telling import (
     Measurement,
     about_lease,
@@ -33,6 +33,7 @@ from noisewise.study.telling import (
 
 #: Columns of the tables that are read in bulk, besides value and se.
 _PLAIN = frozenset(("option", "value", "se", "block", "instrument", "key", "by", "note"))
+_TEXTS = ("block", "instrument", "key", "by", "note")
 #: As many rows are named in one message.
 NAMED = 5
 Watch = Callable[[str, int, int], None]
@@ -70,6 +71,26 @@ class Parsed:
             return cells
         return [cells[row] for row in self.rows]
 
+    def texts(self, options: list[str], places: list[int]) -> Iterator[tuple[int, str]]:
+        """The bodies of plain rows as JSON text, the same as of `content` with an option, and faster."""
+        names = [name for name in _TEXTS if name in self.sheet.columns]
+        cells = [self.sheet.columns[name] for name in names]
+        known: dict[str, str] = {option: to_json(option) for option in set(options)}
+        for place in places:
+            sigma = repr(float(self._sigma[place]))
+            more = "".join(
+                f',"{name}":{to_json(column[self.rows[place]])}'
+                for name, column in zip(names, cells, strict=True)
+                if column[self.rows[place]] is not None
+            )
+            yield (
+                place,
+                (
+                    f'{{"option":{known[options[place]]},"value":{float(self._value[place])!r},"kind":"{KNOWN}",'
+                    f'"sigma":{sigma},"shown":{sigma}{more}}}'
+                ),
+            )
+
     def content(self, place: int) -> dict[str, Any]:
         """What a row says by itself."""
         if self._bodies is not None:
@@ -77,7 +98,7 @@ class Parsed:
         row, columns = self.rows[place], self.sheet.columns
         sigma = float(self._sigma[place])
         content = {"value": float(self._value[place]), "kind": KNOWN, "sigma": sigma, "shown": sigma}
-        for name in ("block", "instrument", "key", "by", "note"):
+        for name in _TEXTS:
             if name in columns and columns[name][row] is not None:
                 content[name] = columns[name][row]
         return content
@@ -145,6 +166,16 @@ class Batch(Sequence[tuple[str, dict[str, Any]]]):
         if isinstance(at, slice):
             return [("tell", self.body(place)) for place in range(*at.indices(len(self)))]
         return "tell", self.body(at)
+
+    def texts(self) -> Iterator[str]:
+        """The bodies as JSON text."""
+        told = self.told
+        if not self.parsed.in_bulk:
+            yield from (to_json(self.body(at)) for at in range(len(self)))
+            return
+        for at, (place, text) in enumerate(self.parsed.texts(told.options, told.fresh)):
+            plain = place not in told.jobs and place not in told.notes
+            yield text if plain else to_json(self.body(at))
 
     def untouched_by(self, news: list[Event]) -> bool:
         """Whether the rows can be told as they were checked although these events came between.

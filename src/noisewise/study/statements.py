@@ -39,9 +39,11 @@ def chained_rows(
     study: int, before: bytes, events: list[Event]
 ) -> tuple[list[Event], Iterator[dict[str, Any]]]:
     """Events with their hashes, and their rows, made as they are needed."""
+    # Events of a large table are made one by one: what is needed here is had without their bodies.
+    outlines = getattr(events, "outlines", events)
+    texts = getattr(events, "texts", None) or (to_json(event.body) for event in events)
     kept, bodies, head = Hashed(events), [], before
-    for e in events:
-        body = to_json(e.body)
+    for e, body in zip(outlines, texts, strict=True):
         head = link(head, e.number, e.at, e.kind, e.append, body)
         if e.hash and e.hash != head.hex():
             raise DamagedError(f"event {e.number} does not continue this log.", e.number)
