@@ -30,15 +30,19 @@ def problem(rng, rows=40):
 
 
 def bordered(precision, right):
-    """Blocks and options 2 and 5 in the border, the others on the diagonal."""
+    """Blocks and options 2 and 5 in the border, the others by themselves; blocks with their sign turned."""
+    turned = np.where(np.arange(N + BLOCKS) < N, 1.0, -1.0)
+    precision, right = precision * np.outer(turned, turned), right * turned
     dense, alone = [N, N + 1, 2, 5], [0, 1, 3, 4]
-    own, own_values = np.zeros(N), np.zeros(N)
-    own[alone], own_values[alone] = precision[alone, alone], right[alone]
+    excess, values = np.zeros(N), np.zeros(N)
+    excess[alone], values[alone] = precision.sum(axis=1)[alone], right[alone]
     couplings = np.zeros((N, 4))
-    couplings[alone] = precision[np.ix_(alone, dense)]
+    couplings[alone] = -precision[np.ix_(alone, dense)]
+    links = -precision[np.ix_(dense, dense)]
+    np.fill_diagonal(links, 0.0)
     seats = np.array([-1, -1, 2, -1, -1, 3])
     return Border(
-        own, own_values, np.arange(N), couplings, precision[np.ix_(dense, dense)], right[dense], seats
+        excess, values, np.arange(N), couplings, links, precision.sum(axis=1)[dense], right[dense], seats
     )
 
 

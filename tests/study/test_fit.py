@@ -1,5 +1,6 @@
 """The fit and its boundaries against plain matrices."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from noisewise.study import contrasts
 from noisewise.study.boundary import COMPARING, INDEPENDENT, LINEAR, UNCONNECTED, Boundary, Shares
-from noisewise.study.fit import fit_independent, fit_linear
+from noisewise.study.contrasts import ELLIPSOIDS, PAIRS, Contrasts
+from noisewise.study.fit import fit_linear
+from noisewise.study.independent_fit import fit_independent
 from noisewise.study.measurements import Columns
 from noisewise.study.sums import pool
 
@@ -56,63 +60,84 @@ def test_the_independent_fit_is_weighted_least_squares(seed, blocks, differences
     contrasts = np.zeros((reached.size, rows.shape[1]))
     contrasts[np.arange(reached.size), reached] = 1.0
     contrasts[:, here] -= 1.0
-    variances = np.einsum("ij,jk,ik->i", contrasts, inverse, contrasts)
-    assert_allclose((fit.means - fit.means[here])[reached], contrasts @ solution, atol=1e-8)
-    loads = np.zeros((N, fit.loads.shape[1]))
-    loads[fit.touched] = fit.loads
-    covariance = np.diag(np.where(np.isfinite(fit.own), fit.own, 0.0)) + loads @ fit.covariance @ loads.T
-    pairs = np.eye(N)[reached] - np.eye(N)[here]
-    assert_allclose(np.einsum("ij,jk,ik->i", pairs, covariance, pairs), variances, atol=1e-9)
+    assert_allclose(fit.differences(here)[reached], contrasts @ solution, atol=1e-8)
     squares = sums.within + np.sum(sums.weight * fit.residuals**2)
     assert squares == pytest.approx(np.sum(weight * (told.value - rows @ solution) ** 2), rel=1e-6)
     assert fit.rank == np.linalg.matrix_rank(rows)
 
 
-def naive_half_widths(told, resolution, delta):
-    """The formula of the module with all matrices written out; the block without a name is set to 0."""
-    rows, weight = np.delete(design(told, N), N, axis=1), told.sigma**-2.0
+def naive_half_widths(told, resolution, delta, any_choice):
+    """The formula of the module with all matrices written out."""
+    rows, weight = design(told, N), told.sigma**-2.0
+    rows[:, N:] *= -1.0  # an offset is minus the value of its node
     rows = rows[:, (rows != 0.0).any(axis=0)]
     precision = (rows * weight[:, None]).T @ rows
-    inverse = np.linalg.inv(precision)
+    if not any_choice:
+        options, blocks = precision[:N, :N], precision[N:, N:]
+        precision = options - precision[:N, N:] @ np.linalg.inv(blocks) @ precision[N:, :N]
+    size = len(precision)
+    inverse = np.linalg.pinv(precision, rcond=1e-13)
     half = np.zeros((N, N))
-    for one in range(N):
-        for other in range(N):
-            if one == other:
-                continue
-            contrast = np.zeros(rows.shape[1])
-            contrast[[one, other]] = 1.0, -1.0
-            x = inverse @ contrast
-            tried = []
-            for rho, big, share in INDEPENDENT:
-                prior = np.full(rows.shape[1], big / resolution**2)
-                prior[[one, other]] = rho / resolution**2
-                doubt = math.log((N - 1) / (COMPARING * delta * share))
-                radius = 2.0 * doubt + np.log1p(np.diag(precision) / prior).sum()
-                tried.append(x @ (precision + np.diag(prior)) @ x * radius)
-            half[one, other] = math.sqrt(min(tried))
+    for one, other in itertools.permutations(range(N), 2):
+        contrast = np.zeros(size)
+        contrast[[one, other]] = 1.0, -1.0
+        x = inverse @ contrast
+        tried = []
+        for tuning, ways in [(t, 1) for t in ELLIPSOIDS] + [(t, N - 1) for t in PAIRS]:
+            prior = np.full(size, tuning.elsewhere / resolution**2)
+            prior[[one, other]] = tuning.on_pair / resolution**2
+            shifted = x - (prior @ x) / prior.sum()
+            doubt = math.log(ways / (COMPARING * delta * tuning.share))
+            radius = 2.0 * doubt + np.linalg.slogdet(np.eye(size) + precision / prior[:, None])[1]
+            tried.append((x @ precision @ x + prior @ shifted**2) * radius)
+        half[one, other] = math.sqrt(min(tried))
     return half
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_boundaries_of_independent_options_are_the_written_formula(seed):
-    rng = np.random.default_rng(seed)
-    told = columns(rng, rows=80)
+@pytest.mark.parametrize("any_choice", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_boundaries_of_linked_options_are_the_written_formula(seed, any_choice):
+    told = columns(np.random.default_rng(seed), rows=80)
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
-    boundary = Boundary(fit, Shares(0.05, N, N, False), 0.7)
-    expected = naive_half_widths(told, 0.7, 0.05)
+    boundary = Contrasts(fit.components, Shares(0.05, N, N, False), 0.7, any_choice=any_choice)
     found = np.array([boundary.half_widths(option) for option in range(N)])
-    assert_allclose(found, expected, rtol=1e-6)
+    assert_allclose(found, naive_half_widths(told, 0.7, 0.05, any_choice), rtol=1e-6)
     assert_allclose(found, found.T, rtol=1e-9)
+
+
+@pytest.mark.parametrize("any_choice", [False, True])
+def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch, any_choice):
+    told = columns(np.random.default_rng(5), rows=80, differences=False)
+    fit = fit_independent(N, pool(told, told.sigma, 1.0))
+    shares = Shares(0.05, N, N, False)
+    dense = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
+    monkeypatch.setattr(contrasts, "make_part", lambda part, choice, unit: contrasts.BorderPart(part, choice))
+    bordered = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
+    for option in range(N):
+        ratio = (
+            bordered.half_widths(option)[np.arange(N) != option]
+            / dense.half_widths(option)[np.arange(N) != option]
+        )
+        # Hadamard's bound of a determinant is never below it.
+        assert (ratio >= 1.0 - 1e-9).all()
+        assert (ratio <= 1.15).all()
 
 
 def test_without_blocks_two_scalar_boundaries_remain():
     told = columns(np.random.default_rng(1), blocks=False, differences=False)
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
     found = Boundary(fit, Shares(0.05, N, N, False), 1.0).half_widths(2)
-    expected = naive_half_widths(told, 1.0, 0.05)[2]
-    assert len(INDEPENDENT) > UNCONNECTED
-    assert (found >= expected - 1e-9).all()  # those that differ in Λ alone are left out
-    assert_allclose(found, expected, rtol=0.02)
+    weight = np.bincount(told.plus, told.sigma**-2.0, N)
+    expected = np.zeros(N)
+    for other in set(range(N)) - {2}:
+        pair = weight[[2, other]]
+        tried = []
+        for rho, big, share in INDEPENDENT[:UNCONNECTED]:
+            radius = 2.0 * math.log((N - 1) / (COMPARING * 0.05 * share)) + np.log1p(pair / rho).sum()
+            radius += np.log1p(np.delete(weight, [2, other]) / big).sum()
+            tried.append((1.0 / pair + rho / pair**2).sum() * radius)
+        expected[other] = math.sqrt(min(tried))
+    assert_allclose(found, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -146,18 +171,18 @@ def test_balanced_blocks_cost_nothing():
     ones, zeros = np.ones(rows), np.zeros(rows, int)
     sigma = np.full(rows, 0.5)
     told = Columns(ones, plus, zeros - 1, block, ones, zeros, sigma, ones, ones, zeros, BLOCKS, [""])
-    half = [
-        Boundary(fit_independent(N, pool(part, sigma, 1.0)), Shares(0.05, N, N, False), 1.0).half_widths(0)
-        for part in (told, told._replace(block=zeros))
-    ]
-    assert_allclose(half[0], half[1], rtol=1e-6)
+    shares = Shares(0.05, N, N, False)
+    linked = Contrasts(fit_independent(N, pool(told, sigma, 1.0)).components, shares, 1.0, any_choice=False)
+    bare = Boundary(fit_independent(N, pool(told._replace(block=zeros), sigma, 1.0)), shares, 1.0)
+    # In measurements, that is in squares: hardly more.
+    assert ((linked.half_widths(0)[1:] / bare.half_widths(0)[1:]) ** 2 <= 1.04).all()
 
 
 def test_options_without_a_link_have_no_bound():
     told = columns(np.random.default_rng(0), rows=2, differences=False)
     told = told._replace(plus=np.array([0, 1]), block=np.array([1, 2]))
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
-    half = Boundary(fit, Shares(0.05, N, N, False), 1.0).half_widths(0)
+    half = Contrasts(fit.components, Shares(0.05, N, N, False), 1.0, any_choice=False).half_widths(0)
     assert np.isinf(half[1:]).all()
     assert half[0] == 0.0
 

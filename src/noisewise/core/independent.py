@@ -169,9 +169,18 @@ def perturbed_means(model: IndependentModel, normals: Floats, scale: float) -> F
     n = model.columns.n
     values = model.means + scale * np.sqrt(model.own) * normals[:n]
     if model.columns.border:
-        away = np.linalg.cholesky(model.border) @ normals[n:]
+        away = _root(model.border) @ normals[n:]
         values[model.columns.touched] += scale * (model.loads @ away)
     return values
+
+
+def _root(covariance: Floats) -> Floats:
+    """A square root, also where rounding leaves no positive definite matrix."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariance))
+    except np.linalg.LinAlgError:
+        sizes, directions = np.linalg.eigh(covariance)
+        return np.asarray(directions * np.sqrt(np.maximum(sizes, 0.0)))
 
 
 def theta(model: IndependentModel) -> Floats:

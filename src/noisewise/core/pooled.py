@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.independent import IndependentModel, set_posterior
 from noisewise.core.model import LOG_DET, TOLD, TOTAL_PRECISION, Model, recentre, refresh
+from noisewise.core.network import invert_network
 from noisewise.core.rows import Floats
 
 
@@ -39,59 +40,61 @@ def fill_model(model: Model, rows: Floats, values: Floats, weights: Floats, told
 
 
 class Border(NamedTuple):
-    """Pooled measurements of independent options, as the blocks of ``V`` and ``Σ weight·value·row``.
+    """Pooled measurements of independent options as a network: see `noisewise.core.network`.
 
-    ``V = [[diag(own), couplings], [couplingsᵀ, dense]]``; an option that sits in the border has ``own = 0``.
+    Nodes are the options and what they share: offsets of blocks (with their sign turned, so that a value is a
+    difference) and, in the place of options of their own, those that were compared.
     """
 
-    own: Floats  # (n,)
-    own_values: Floats  # (n,)
+    excess: Floats  # (n,): prior precision and weight outside of all blocks; 0 for an option in the border
+    values: Floats  # (n,): Σ weight·value of the options' own measurements
     touched: NDArray[np.int64]  # (rows,): sorted
-    couplings: Floats  # (rows, q)
-    dense: Floats  # (q, q)
-    dense_values: Floats  # (q,)
-    seats: NDArray[np.int64]  # (rows,): which unknown of the border the option itself is, or -1
+    couplings: Floats  # (rows, q): weight between an option and a shared node
+    links: Floats  # (q, q): between two shared nodes
+    shared_excess: Floats  # (q,)
+    shared_values: Floats  # (q,)
+    seats: NDArray[np.int64]  # (rows,): which shared node the option itself is, or -1
+    gone: int = 0  # unknowns that were eliminated before
+    gone_log_det: float = 0.0  # and what they add to the log-determinant
 
 
 class Posterior(NamedTuple):
     """What the measurements say: see `noisewise.core.independent`."""
 
-    own: Floats  # (n,): infinite for an option that nothing is known about
+    own: Floats  # (n,)
     loads: Floats  # (rows, q)
     border: Floats  # (q, q)
-    border_means: Floats  # (q,)
     means: Floats  # (n,)
     log_det: float
 
 
 def solve_border(sums: Border) -> Posterior:
-    """Eliminate the options, solve for the border, substitute back."""
+    """Eliminate the options, solve for the border, substitute back; no difference is taken on the way."""
     seated = sums.seats >= 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(sums.own > 0.0, 1.0 / sums.own, np.inf)
-        means = np.where(sums.own > 0.0, sums.own_values / sums.own, 0.0)
-    own[sums.touched[seated]] = 0.0
-    q = sums.dense.shape[0]
-    loads = np.zeros((sums.touched.size, q))
     alone = ~seated
     rows = sums.touched[alone]
-    loads[alone] = -sums.couplings[alone] * own[rows, None]
+    precision = sums.excess.copy()
+    precision[rows] += sums.couplings[alone].sum(axis=1)
+    positive = precision > 0.0
+    own = np.zeros(precision.size)
+    own[positive] = 1.0 / precision[positive]
+    means = sums.values * own
+    loads = np.zeros(sums.couplings.shape)
+    loads[alone] = sums.couplings[alone] * own[rows, None]
     loads[seated, sums.seats[seated]] = 1.0
-    complement = sums.dense + sums.couplings[alone].T @ loads[alone]
-    border, log_det = inverse(complement)
-    border_means = border @ (sums.dense_values + loads[alone].T @ sums.own_values[rows])
-    means[sums.touched] += loads @ border_means
-    positive = sums.own > 0.0
-    return Posterior(
-        own, loads, border, border_means, means, log_det + float(np.log(sums.own[positive]).sum())
-    )
+    links = sums.links + sums.couplings[alone].T @ loads[alone]
+    border, log_det = invert_network(links, sums.shared_excess + loads[alone].T @ sums.excess[rows])
+    shared = border @ (sums.shared_values + loads[alone].T @ sums.values[rows])
+    means[sums.touched] += loads @ shared
+    logs = sums.gone_log_det + float(log_det) + float(np.log(precision[positive]).sum())
+    return Posterior(own, loads, border, means, logs)
 
 
 def fill_independent(model: IndependentModel, sums: Border, weight: float, told: int) -> None:
     """Fill a fresh model from sums that contain its ridge."""
     ridge = 1.0 / float(model.own[0])
     solved = solve_border(sums)
-    unknowns = int(np.count_nonzero(sums.own > 0.0)) + sums.dense.shape[0]
+    unknowns = int(np.count_nonzero(sums.excess > 0.0)) + sums.links.shape[0] + sums.gone
     tally = {
         LOG_DET: solved.log_det - unknowns * float(np.log(ridge)),
         TOTAL_PRECISION: weight,

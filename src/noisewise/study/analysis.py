@@ -6,13 +6,16 @@ import numpy as np
 
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask
+from noisewise.study.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.boundary import SCATTER, Boundary, Shares
-from noisewise.study.fit import Fit, fit_independent, fit_linear
+from noisewise.study.contrasts import Contrasts
+from noisewise.study.fit import Fit, fit_linear
+from noisewise.study.independent_fit import fit_independent
 from noisewise.study.levels import display_levels
 from noisewise.study.measurements import Columns
 from noisewise.study.mixed_boundary import MixedBoundary
 from noisewise.study.mixed_fit import fit_mixed
-from noisewise.study.modelling import DEVIATION
+from noisewise.study.modelling import CONTRASTS, DEVIATION
 from noisewise.study.scatter import Sigmas, settle, widened
 from noisewise.study.sizes import Likelihood, Sizes, settle_sizes
 from noisewise.study.state import State
@@ -75,15 +78,50 @@ class Analysis:
         deviation, _ = self.sizes.certified
         if self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation:
             return self.estimates
-        return self.fit(self.pooled(self.columns, self.sigmas.certified), deviation)
+        return self.fit(self.certified_sums, deviation)
 
     @functools.cached_property
-    def boundary(self) -> Boundary | MixedBoundary:
+    def certified_sums(self) -> Sums:
+        """Pooled with the standard errors that the certificate uses."""
+        if self.sigmas.certified is self.sigmas.estimated:
+            return self.sums
+        return self.pooled(self.columns, self.sigmas.certified)
+
+    @functools.cached_property
+    def block_doubt(self) -> str | None:
+        """Why blocks are not trusted to have been filled by looking at contrasts only; None if they are."""
+        if self.specification.blocks != CONTRASTS:
+            return None
+        return doubt_about_blocks(self.columns, self.estimates, self.specification.sign)
+
+    @functools.cached_property
+    def boundary(self) -> Boundary | MixedBoundary | Contrasts:
         """The boundary on differences."""
         if self.state.model.model == DEVIATION:
             n_allowed = int(self.state.allowed().sum())
             return MixedBoundary(self.certified, self.shares.delta, n_allowed, self.specification.resolution)
+        if self.state.features is None:
+            return self._independent_boundary()
         return Boundary(self.certified, self.shares, self.specification.resolution)
+
+    def _independent_boundary(self) -> Boundary | Contrasts:
+        shares, resolution, sums = self.shares, self.specification.resolution, self.certified_sums
+        contrasts = self.specification.blocks == CONTRASTS
+        linked = sums.without_lone_blocks() if contrasts else sums
+        if not linked.has_border:
+            bare = self.certified if linked is sums else fit_independent(self.n, linked)
+            return Boundary(bare, shares, resolution)
+        doubted = self.block_doubt is not None
+        part = 1.0 if not contrasts else DOUBTED if doubted else 1.0 - DOUBTED
+        fit = self.certified
+        return Contrasts(
+            fit.components,
+            shares,
+            resolution,
+            any_choice=doubted or not contrasts,
+            part=part,
+            moved=fit.moved,
+        )
 
     def estimated_values(self) -> Floats:
         """The options' values as a person would read them: see `shown_values`."""

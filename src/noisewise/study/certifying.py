@@ -2,17 +2,19 @@
 
 import hashlib
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import some_of
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check, check_fit
-from noisewise.study.claims import claim_at
+from noisewise.study.claims import Claim, claim_at
+from noisewise.study.measurements import Codes
 from noisewise.study.modelling import SIZES
 from noisewise.study.resting import approximations, assumptions
 from noisewise.study.show import counted
@@ -20,6 +22,8 @@ from noisewise.study.sums import block_places
 
 #: Searching for the smallest bound looks at most at so many options; each look costs O(n).
 MOST_LOOKS = 60
+#: Bounds that differ by less than this part of themselves are equal.
+EQUAL = 1e-9
 
 
 def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
@@ -42,7 +46,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         candidates=claim.candidates,
         withheld=withheld,
         assumptions=assumptions(analysis, check),
-        notes=tuple(_notes(analysis, found, bool(withheld))),
+        notes=tuple(_notes(analysis, found, claim)),
         radius=RADII[state.model.model],
         n_events=state.n_events,
         data=fingerprint(analysis),
@@ -84,12 +88,17 @@ def recommend(analysis: Analysis) -> Recommended | None:
     measured = allowed & (fit.group >= 0)
     if not measured.any():
         return None
-    groups, sizes = np.unique(fit.group[measured], return_counts=True)
-    group = measured & (fit.group == groups[np.argmax(sizes)])
+    # By name, so that the order of the list decides nothing, not even between equals.
+    by_name = analysis.state.by_name()
+    by_name = by_name[measured[by_name]]
+    groups, first, sizes = np.unique(fit.group[by_name], return_index=True, return_counts=True)
+    largest = groups[np.lexsort((first, -sizes))[0]]
+    group = measured & (fit.group == largest)
+    among = by_name[fit.group[by_name] == largest]
     if waiting:
-        option, gaps = first_largest(fit.means, group), np.full(analysis.n, np.inf)
+        option, gaps = int(among[np.argmax(fit.means[among])]), np.full(analysis.n, np.inf)
     else:
-        option, gaps = smallest_bound(fit.means, np.flatnonzero(group), analysis.boundary.half_widths)
+        option, gaps = smallest_bound(fit.differences, among, analysis.boundary.half_widths)
     gaps[~group | np.isnan(gaps)] = np.inf  # what could not be computed bounds nothing
     gaps[option] = 0.0
     span = math.inf if analysis.state.model.span is None else analysis.state.model.span
@@ -105,35 +114,54 @@ def recommend(analysis: Analysis) -> Recommended | None:
     )
 
 
-def smallest_bound(means: Floats, among: Any, half_widths: Any) -> tuple[int, Floats]:
+def smallest_bound(
+    differences: Callable[[int], Floats], among: Codes, half_widths: Callable[[int], Floats]
+) -> tuple[int, Floats]:
     """The option whose upper bounds on all others' advantage are smallest, and those bounds, (n,).
 
     Half-widths are symmetric, so one O(n) look at option k bounds from below what every other option's
     bound can be; options are looked at in the order of these lower bounds until none can be better than the
-    best found.
+    best found. Of equals the first in ``among`` is taken.
+
+    Args:
+        differences: All estimates minus that of an option, (n,).
+        among: The options to choose from.
+        half_widths: By how much each of these can be off, (n,).
     """
-    floors = np.full(means.size, np.inf)
+    first = differences(int(among[0]))
+    floors = np.full(first.size, np.inf)
     floors[among] = -np.inf
 
     def raise_floors(rival: int) -> None:
-        advantage = _or_infinite(means[rival] - means + half_widths(rival))
+        advantage = _or_infinite(half_widths(rival) - differences(rival))
         advantage[rival] = -np.inf
         np.maximum(floors, advantage, out=floors, where=np.isfinite(floors) | (floors == -np.inf))
 
-    raise_floors(int(among[np.argmax(means[among])]))
-    best, best_bound, best_gaps = -1, math.inf, np.empty(0)
+    raise_floors(_first_least(-first, among))
+    looked: dict[int, tuple[float, Floats]] = {}
+    best = math.inf
     for _ in range(min(MOST_LOOKS, among.size)):
-        option = int(among[np.argmin(floors[among])])
-        if best >= 0 and floors[option] >= best_bound * (1.0 - 1e-12):
+        option = _first_least(floors, among)
+        if looked and floors[option] > best + EQUAL * abs(best):
             break
-        gaps = _or_infinite(means - means[option] + half_widths(option))
+        gaps = _or_infinite(differences(option) + half_widths(option))
         gaps[option] = 0.0
         rival = int(among[np.argmax(gaps[among])])
-        if best < 0 or gaps[rival] < best_bound:
-            best, best_bound, best_gaps = option, float(gaps[rival]), gaps
+        looked[option] = float(gaps[rival]), gaps
+        best = min(best, looked[option][0])
         floors[option] = math.inf
         raise_floors(rival)
-    return best, best_gaps
+    level = best + EQUAL * abs(best)
+    option = next((k for k in among.tolist() if k in looked and looked[k][0] <= level), int(among[0]))
+    return option, looked[option][1]
+
+
+def _first_least(values: Floats, among: Codes) -> int:
+    """The first with the least value; differences that rounding makes do not count."""
+    least = float(values[among].min())
+    if not math.isfinite(least):
+        return int(among[np.argmin(values[among])])
+    return int(among[np.argmax(values[among] <= least + EQUAL * abs(least))])
 
 
 def _or_infinite(bounds: Floats) -> Floats:
@@ -141,7 +169,7 @@ def _or_infinite(bounds: Floats) -> Floats:
     return np.where(np.isnan(bounds), np.inf, bounds)
 
 
-def _notes(analysis: Analysis, found: Recommended | None, withheld: bool) -> list[str]:
+def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[str]:
     if found is None:
         return []
     notes, state = [], analysis.state
@@ -157,12 +185,10 @@ def _notes(analysis: Analysis, found: Recommended | None, withheld: bool) -> lis
     level = columns.minus < 0
     # In another block another value is nothing special: its offset may be all there is to it.
     one_block = np.unique(columns.block[level]).size == 1
-    if one_block and math.isfinite(found.bound) and not withheld:
+    if one_block and math.isfinite(claim.bound):
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
         top = int(np.argmax(signed))
-        allowed = state.allowed() & (analysis.estimates.group == analysis.estimates.group[found.option])
-        largest = first_largest(analysis.estimates.means, allowed)  # named by the certificate already
-        if columns.plus[top] not in (found.option, largest):
+        if state.ids[columns.plus[top]] not in (claim.option, claim.largest_estimate):
             word = "largest" if analysis.specification.goal == "max" else "smallest"
             notes.append(
                 f"The {word} single value, {columns.value[top]:g}, was seen at "

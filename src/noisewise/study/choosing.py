@@ -7,7 +7,7 @@ nothing else.
 
 import math
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from noisewise.policies.registry import make_policy, rule_named
 from noisewise.policies.rule import FORESEEING, Rule, make_params
 from noisewise.policies.saving import copy_state
 from noisewise.study.analysis import Analysis
+from noisewise.study.border import assemble_border
 from noisewise.study.deviating import Layout, deviating_options, fill_mixed, layout_of
-from noisewise.study.fit import assemble_border
+from noisewise.study.foresight import reference_place
 from noisewise.study.measurements import Codes
-from noisewise.study.modelling import DEVIATION
+from noisewise.study.modelling import CONTRASTS, DEVIATION
 from noisewise.study.specification import PolicyChoice
 from noisewise.study.sums import Sums, block_places, totals
 
@@ -48,7 +49,9 @@ class Chooser:
         self._seed = int(policy.options.get("seed", 0))
         sigma = analysis.sigmas.estimated / self._unit
         self._typical = float(np.median(sigma)) if sigma.size else math.nan
-        sums = analysis.sums
+        levelled = _on_a_level(analysis)
+        self._zero = levelled.zero(analysis)
+        sums = levelled.sums
         sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2)
         options = {name: value for name, value in policy.options.items() if name != "horizon"}
         actions = _actions(analysis, sums, self._rule)
@@ -57,7 +60,8 @@ class Chooser:
         if analysis.state.model.model == DEVIATION:
             deviation = analysis.sizes.deviation / self._unit
             fill_mixed(self._rule, self._params, self._state, analysis.state.features, sums, deviation)
-        _learn(self._rule, self._params, self._state, analysis, sums, sigma)
+        levelled = levelled._replace(sums=sums)
+        _learn(self._rule, self._params, self._state, analysis, levelled, sigma)
 
     def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
         """The option to measure next; the random draws belong to the number of the question."""
@@ -97,6 +101,7 @@ class Chooser:
 
     def learn(self, option: int, value: float, sigma: float) -> None:
         """Take in one more measurement; large values are good, and 0 is where the sums are centred."""
+        value -= self._zero
         told = sigma / self._unit if self._rule.sees_sigma != "never" else math.nan
         self._rule.absorb(self._params, self._state, option, value / self._unit, told)
 
@@ -113,6 +118,36 @@ class Chooser:
         if not math.isfinite(assumed):
             assumed = math.sqrt(self._state.model.squared_widths[option]) or 1.0
         self._rule.imagine(self._params, self._state, option, assumed)
+
+
+class Levelled(NamedTuple):
+    """The sums as a rule sees them."""
+
+    sums: Sums
+    taken: Floats | None  # (blocks,): what was taken off the values of each block; None if nothing was
+
+    def zero(self, analysis: Analysis) -> float:
+        """What was taken off values in the block of coming measurements."""
+        return 0.0 if self.taken is None else float(self.taken[reference_place(analysis.estimates)])
+
+
+def _on_a_level(analysis: Analysis) -> Levelled:
+    """What a rule may know of values in blocks.
+
+    Where contrasts alone may decide what is measured next in a block, the estimated offset of every block is
+    taken off, and the mean of the options that are connected: shifting a block then changes nothing. Blocks
+    with one probe say nothing about differences, and are left out.
+    """
+    sums = analysis.sums
+    if analysis.specification.blocks != CONTRASTS or not sums.has_border:
+        return Levelled(sums, None)
+    fit = analysis.estimates
+    taken = fit.offsets.copy()
+    for part in fit.components:
+        taken[part.blocks] += float(np.mean(fit.means[part.options]))
+    sums = sums.without_lone_blocks()
+    value = np.where(sums.minus < 0, sums.value - taken[sums.block], sums.value)
+    return Levelled(sums._replace(value=value), taken)
 
 
 def unit_of(analysis: Analysis) -> float:
@@ -136,27 +171,26 @@ def _actions(analysis: Analysis, sums: Sums, rule: Rule) -> ActionSet:
     if features is None:
         if not (whole and sums.has_border):
             return IndependentOptions(analysis.n)
-        border = assemble_border(
-            analysis.n, sums, layout.blocks, layout.compared, np.empty(0, int), ridge=1.0
-        )
-        columns = Separate(analysis.n, border.touched, border.dense.shape[0])
+        border = assemble_border(analysis.n, sums, layout.blocks, layout.compared, ridge=1.0)
+        columns = Separate(analysis.n, border.touched, border.links.shape[0])
         return IndependentOptions(analysis.n, columns=columns)
     n_places = layout.blocks.size if whole else 0
     return ActionSet(np.column_stack([features, np.ones(analysis.n), np.zeros((analysis.n, n_places))]))
 
 
-def _learn(rule: Rule, params: Any, state: Any, analysis: Analysis, sums: Sums, sigma: Floats) -> None:
+def _learn(
+    rule: Rule, params: Any, state: Any, analysis: Analysis, levelled: Levelled, sigma: Floats
+) -> None:
+    sums = levelled.sums
     if not sums.n_measurements:
         return
     if rule.catch_up is None:
-        _learn_one_by_one(rule, params, state, analysis, sums, sigma)
+        _learn_one_by_one(rule, params, state, analysis, levelled, sigma)
         return
     layout, told = layout_of(sums), sums.n_measurements
     ridge = params.setting.ridge
     if analysis.state.features is None:
-        border = assemble_border(
-            analysis.n, sums, layout.blocks, layout.compared, np.empty(0, int), ridge=ridge
-        )
+        border = assemble_border(analysis.n, sums, layout.blocks, layout.compared, ridge=ridge)
         fill_independent(state.model, border, float(sums.weight.sum()), told)
     elif analysis.state.model.model != DEVIATION:
         rows = _dense_rows(analysis.state.features, sums, layout)
@@ -180,29 +214,32 @@ def _dense_rows(features: Floats, sums: Sums, layout: Layout) -> Floats:
 
 
 def _learn_one_by_one(
-    rule: Rule, params: Any, state: Any, analysis: Analysis, sums: Sums, sigma: Floats
+    rule: Rule, params: Any, state: Any, analysis: Analysis, levelled: Levelled, sigma: Floats
 ) -> None:
     """For rules with books of their own: each measurement, its block's estimated offset taken off.
 
     A rule that may pool sees one measurement per option. The order is that of the catalogue.
     """
+    sums, columns, sign = levelled.sums, analysis.columns, analysis.specification.sign
     if (sums.minus >= 0).any():
         raise ValueError(
             f"the policy {rule.name!r} cannot learn from differences: choose another one, such as 'vaee', "
             "with study.set_policy(...)."
         )
-    offsets = analysis.estimates.offsets
-    columns, unit = analysis.columns, analysis.specification.sign
+    offsets, unit = analysis.estimates.offsets, unit_of(analysis)
     if rule.pools:
-        values = sums.value - offsets[sums.block] / unit_of(analysis)
+        values = sums.value - (offsets[sums.block] / unit if levelled.taken is None else 0.0)
         weight = totals(sums.plus, sums.weight, analysis.n)
         mean = totals(sums.plus, sums.weight * values, analysis.n)
         for option in np.flatnonzero(weight):
             rule.absorb(params, state, int(option), mean[option] / weight[option], weight[option] ** -0.5)
         return
     block = block_places(columns, sums.blocks)
-    values = (unit * columns.value - sums.centre - offsets[block]) / unit_of(analysis)
+    taken = offsets if levelled.taken is None else levelled.taken
+    values = (sign * columns.value - sums.centre - taken[block]) / unit
+    seen = np.isin(block, sums.block)  # not those of blocks that were left out
     sees = rule.sees_sigma != "never"
     for at in np.lexsort((sigma, values, block, columns.plus)):
-        told = float(sigma[at]) if sees else math.nan
-        rule.absorb(params, state, int(columns.plus[at]), float(values[at]), told)
+        if seen[at]:
+            told = float(sigma[at]) if sees else math.nan
+            rule.absorb(params, state, int(columns.plus[at]), float(values[at]), told)

@@ -12,6 +12,7 @@ from noisewise.study.catalogue import read_catalogue
 from noisewise.study.certificate import SUBSTANCE, Certificate
 from noisewise.study.certifying import certify
 from noisewise.study.choosing import Chooser, complete_options
+from noisewise.study.modelling import CONTRASTS
 from noisewise.study.opening import MEMORY, PATIENCE, open_store
 from noisewise.study.specification import DEFAULT_POLICY, PolicyChoice, Specification, check_question
 from noisewise.study.state import State, replay
@@ -34,6 +35,7 @@ def create_study(
     span: float | None = None,
     deviation: float | str | None = None,
     extra_scatter: float | str | None = None,
+    blocks: str = CONTRASTS,
     policy: str = DEFAULT_POLICY,
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | None = None,
@@ -64,6 +66,9 @@ def create_study(
             of your values), or ``"estimate"``, the default of that model.
         extra_scatter: What every error bar lacks (a standard deviation that is added in squares), or
             ``"estimate"``.
+        blocks: What you promise about blocks. ``"contrasts"``: within a block, what is measured next depends on
+            differences only, not on how high the block's values are; `ask` keeps to it, and then blocks cost
+            nothing. ``"any"``: nothing is promised, and every block costs something.
         policy: Who asks; any name of `noisewise.POLICIES`.
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
@@ -80,7 +85,7 @@ def create_study(
     """
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
-        lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter,
+        lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
     )  # fmt: skip
     catalogue = read_catalogue(options, id=id, features=features, cost=cost, model=model)
     pinned = complete_options(

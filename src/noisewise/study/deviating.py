@@ -15,7 +15,7 @@ from noisewise.core.mixed import eliminate, on_a_level
 from noisewise.core.model import LOG_DET, TOLD, TOTAL_PRECISION, Floats
 from noisewise.policies.rule import Rule
 from noisewise.study.mixed_fit import gather_rows
-from noisewise.study.sums import Sums
+from noisewise.study.sums import ROWS, Sums
 
 
 class Layout(NamedTuple):
@@ -65,6 +65,3 @@ def fill_mixed(
         TOLD: float(sums.n_measurements if whole else 0),
     }
     set_posterior(model, found.own, found.loads, found.border, found.means, tally)
-
-
-ROWS = ("plus", "minus", "block", "value", "weight")

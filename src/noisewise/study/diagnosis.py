@@ -17,7 +17,7 @@ from noisewise.study.advice import Advice, advise
 from noisewise.study.analysis import Analysis
 from noisewise.study.check import SUSPICIOUS, UNEQUAL, Check, checkable, name_of, standard_residuals, tails
 from noisewise.study.error_bars import KNOWN, READINGS
-from noisewise.study.fit import fit_independent
+from noisewise.study.independent_fit import fit_independent
 from noisewise.study.measurements import KINDS, NO_BLOCK, Columns
 from noisewise.study.modelling import INDEPENDENT
 from noisewise.study.outliers import find_outliers, fit_rest

@@ -8,6 +8,8 @@ from noisewise.core.checks import check_choice, check_positive
 INDEPENDENT, LINEAR, DEVIATION = MODELS = ("independent", "linear", "linear+deviation")
 #: In the place of a number: to be found from the measurements, by restricted likelihood.
 ESTIMATE = "estimate"
+#: What is promised about blocks: see `noisewise.study.blocks`.
+CONTRASTS, ANY = PROMISES = ("contrasts", "any")
 #: What a specification may leave out.
 SIZES = ("deviation", "extra_scatter")
 

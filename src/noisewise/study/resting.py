@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from noisewise.study.analysis import Analysis
+from noisewise.study.blocks import about_blocks
 from noisewise.study.check import Check
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.measurements import KINDS
@@ -53,6 +54,13 @@ def about_time(analysis: Analysis, check: Check) -> list[str]:
     ]
 
 
+def about_choices(analysis: Analysis, check: Check) -> list[str]:
+    """Who may choose what to measure within blocks."""
+    if not analysis.columns.value.size or not analysis.sums.has_border:
+        return []
+    return [about_blocks(analysis.specification.blocks, analysis.block_doubt)]
+
+
 def about_fit(analysis: Analysis, check: Check) -> list[str]:
     """Whether any of it was checked."""
     if check.freedom > 0:
@@ -86,7 +94,7 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
 
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
-TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_fit)
+TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_choices, about_fit)
 
 
 def _limited(size: float, largest: float | None) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 from noisewise.core.mixed import eliminate
 from noisewise.core.model import Floats
 from noisewise.study.error_bars import COUNTS, NONE
-from noisewise.study.fit import fit_independent, least_squares
+from noisewise.study.fit import least_squares
+from noisewise.study.independent_fit import fit_independent
 from noisewise.study.limits import lower_size, upper_size
 from noisewise.study.measurements import KINDS, Columns
 from noisewise.study.mixed_fit import gather_rows, leave

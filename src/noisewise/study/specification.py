@@ -5,7 +5,7 @@ from typing import Any
 
 from noisewise.core.checks import check_choice, check_count, check_positive, check_probability
 from noisewise.study.catalogue import Catalogue
-from noisewise.study.modelling import SIZES, ModelChoice, Size, choose_model
+from noisewise.study.modelling import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
 
 #: The policy of a study that names none.
 DEFAULT_POLICY = "vage"
@@ -42,6 +42,7 @@ class Specification:
     version: str
     deviation: Size = None  # of the model it began with
     extra_scatter: Size = None
+    blocks: str = ANY  # what is promised about them; studies from before there was a choice promised nothing
 
     @property
     def first_model(self) -> ModelChoice:
@@ -94,6 +95,7 @@ def check_question(
     seed: Any,
     deviation: Any = None,
     extra_scatter: Any = None,
+    blocks: Any = CONTRASTS,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     chosen = choose_model(model, span, deviation, extra_scatter)
@@ -105,6 +107,7 @@ def check_question(
         "noise_floor": None if noise_floor is None else check_positive("noise_floor", noise_floor),
         "lease": WEEK if lease is None else check_positive("lease", lease),
         "seed": check_count("seed", seed, least=0),
+        "blocks": check_choice("blocks", blocks, PROMISES),
     }
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(

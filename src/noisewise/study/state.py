@@ -59,6 +59,7 @@ class State:
         self.pairs: set[tuple[int, int]] = set()
         self.jobs: dict[str, Job] = {}
         self.policy: PolicyChoice = specification.policy
+        self._by_name = np.empty(0, dtype=np.int64)
 
     def apply(self, event: Event) -> None:
         """Let one event happen."""
@@ -86,6 +87,12 @@ class State:
                 for event in together:
                     self.apply(event)
             self.n_events = together[-1].number
+
+    def by_name(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The options in the order of their names, (n,): ties between them are broken by it."""
+        if self._by_name.size != len(self.ids):
+            self._by_name = np.array(sorted(range(len(self.ids)), key=self.ids.__getitem__), dtype=np.int64)
+        return self._by_name
 
     def allowed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which options are not excluded, (n,)."""

@@ -5,7 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model import Floats
+from noisewise.core.twofold import add, subtract, twofold
 from noisewise.study.measurements import NO_BLOCK, Codes, Columns
+
+
+#: The parts of `Sums` that have an entry per row.
+ROWS = ("plus", "minus", "block", "value", "fine", "weight")
 
 
 class Sums(NamedTuple):
@@ -15,6 +20,7 @@ class Sums(NamedTuple):
     minus: Codes  # (rows,): NOBODY unless a difference
     block: Codes  # (rows,): places in ``blocks``; differences cancel offsets and have NO_BLOCK's
     value: Floats  # (rows,): weighted means times the goal's sign, minus ``centre`` unless a difference
+    fine: Floats  # (rows,): what these values lack as doubles; see `noisewise.core.twofold`
     weight: Floats  # (rows,)
     blocks: list[str]  # sorted; NO_BLOCK first
     centre: float
@@ -25,6 +31,17 @@ class Sums(NamedTuple):
     def has_border(self) -> bool:
         """Whether anything connects options: an offset or a difference."""
         return bool((self.minus >= 0).any() or (self.block > 0).any())
+
+    def without_lone_blocks(self) -> "Sums":
+        """The rows that say something about differences: a block with one probe says nothing."""
+        level = self.minus < 0
+        probes = np.bincount(self.block[level], minlength=len(self.blocks))
+        alone = level & (probes[self.block] == 1)
+        if level.all() and (probes[1:] < 2).all():
+            alone &= self.block > 0  # nothing is connected: values without a block stand for themselves
+        if not alone.any():
+            return self
+        return self._replace(**{name: getattr(self, name)[~alone] for name in ROWS})
 
 
 def totals(codes: Codes, weights: Floats, size: int) -> Floats:
@@ -47,10 +64,9 @@ def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     # A difference the other way round is the same probe.
     turned = difference & (columns.minus > columns.plus)
     plus, minus = np.where(turned, columns.minus, columns.plus), np.where(turned, columns.plus, columns.minus)
-    value = sign * columns.value
+    value = np.where(turned, -sign, sign) * columns.value
     levels = value[~difference]
     centre = float(np.median(levels)) if levels.size else 0.0
-    value = np.where(difference, np.where(turned, -value, value), value - centre)
     weight = sigma**-2.0
     # One number per probe; sorting by value and weight, too, makes the sums independent of the order told.
     n = 1 + int(plus.max(initial=0))
@@ -58,16 +74,31 @@ def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     order = _order(probe, value, weight)
     value, weight, probe = value[order], weight[order], probe[order]
     if not order.size:
-        return Sums(plus, minus, block, value, weight, blocks, centre, 0.0, 0)
+        return Sums(plus, minus, block, value, value, weight, blocks, centre, 0.0, 0)
     fresh = np.ones(order.size, dtype=bool)
     fresh[1:] = np.diff(probe) != 0
-    starts = np.flatnonzero(fresh)
+    starts, which = np.flatnonzero(fresh), np.cumsum(fresh) - 1
     weights = np.add.reduceat(weight, starts)
-    means = np.add.reduceat(weight * value, starts) / weights
-    apart = value - means[np.cumsum(fresh) - 1]
-    within = float(np.sum(weight * apart * apart))
+    base = value[_heaviest(weight, starts, which)]
+    # The heaviest value and the mean deviation from it: values of 1e6 keep the digits of error bars of 1e-6.
+    mean_apart = np.add.reduceat(weight / weights[which] * (value - base[which]), starts)
     rows = order[starts]
-    return Sums(plus[rows], minus[rows], block[rows], means, weights, blocks, centre, within, order.size)
+    zero = np.where(difference[rows], 0.0, centre)
+    means = add(twofold(base), twofold(mean_apart))
+    apart = subtract(twofold(value), means.at(which)).plain
+    means = subtract(means, twofold(zero))
+    within = float(np.sum(weight * apart * apart))
+    return Sums(
+        plus[rows], minus[rows], block[rows], means.high, means.low, weights, blocks, centre, within,
+        order.size,
+    )  # fmt: skip
+
+
+def _heaviest(weight: Floats, starts: Codes, which: Codes) -> Codes:
+    """The place of the heaviest measurement of each probe, the first of several."""
+    top = weight == np.maximum.reduceat(weight, starts)[which]
+    places = np.where(top, np.arange(weight.size), weight.size)
+    return np.asarray(np.minimum.reduceat(places, starts))
 
 
 def _order(probe: Codes, value: Floats, weight: Floats) -> Codes:

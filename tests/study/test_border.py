@@ -1,0 +1,47 @@
+"""The border of independent options, whichever side of the network it is made of."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from noisewise.core.independent import Separate, covariance_with, new_independent
+from noisewise.core.pooled import fill_independent
+from noisewise.study import border as module
+from noisewise.study.deviating import layout_of
+from tests.study.test_fit import BLOCKS, N, columns, design
+from noisewise.study.sums import pool
+
+
+def posterior(told, ridge, options_as_border):
+    sums = pool(told, told.sigma, 1.0)
+    layout = layout_of(sums)
+    measured = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]]))
+    if options_as_border:
+        border = module._options_as_border(N, sums, measured, ridge)
+    else:
+        border = module.assemble_border(N, sums, layout.blocks, layout.compared, ridge)
+    model = new_independent(Separate(N, border.touched, border.links.shape[0]), ridge)
+    fill_independent(model, border, float(sums.weight.sum()), sums.n_measurements)
+    return model, sums
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32), blocks=st.booleans(), differences=st.booleans())
+def test_both_borders_are_the_posterior_of_plain_matrices(seed, blocks, differences):
+    told = columns(np.random.default_rng(seed), blocks=blocks, differences=differences)
+    ridge = 0.7
+    rows = np.delete(design(told, N), N, axis=1)  # values without a block have no offset
+    used = np.r_[np.ones(N, bool), (rows[:, N:] != 0.0).any(axis=0)]
+    rows, weight = rows[:, used], told.sigma**-2.0
+    precision = ridge * np.eye(rows.shape[1]) + (rows * weight[:, None]).T @ rows
+    for way in (False, True):
+        model, sums = posterior(told, ridge, way)
+        centred = told.value - np.where(told.minus < 0, sums.centre, 0.0)
+        covariance = np.linalg.inv(precision)
+        assert_allclose(model.means, (covariance @ (rows * weight[:, None]).T @ centred)[:N], atol=1e-8)
+        found = np.array([covariance_with(model, option) for option in range(N)])
+        assert_allclose(found, covariance[:N, :N], atol=1e-9)
+        expected = np.linalg.slogdet(precision)[1] - rows.shape[1] * np.log(ridge)
+        assert_allclose(model.tally[0], expected, rtol=1e-9)
+    assert len(BLOCKS) > 1
