@@ -363,3 +363,26 @@ def test_differences_alone_are_shown_around_zero_in_any_order():
         shown.append(dict(zip(frame["option"], frame["estimate"], strict=True)))
     assert shown[0] == pytest.approx({"A": 1.0, "B": 0.0, "C": -1.0})
     assert shown[0] == pytest.approx(shown[1])
+
+
+def test_standard_errors_are_those_of_the_values_shown_whichever_node_is_zero():
+    """Against the pseudo-inverse of the network, with blocks and with differences alone."""
+    rng = np.random.default_rng(0)
+    for blocks in (True, False):
+        names = ["A", "B", "C", "D"]
+        study, nodes = nw.create_study(options=names, eps=0.1), 4 + 3 * blocks
+        laplacian, weights = np.zeros((nodes, nodes)), np.zeros(3)
+        for i in range(24):
+            one, se = i % 4, float(rng.uniform(0.1, 1.0))
+            other = 4 + int(rng.integers(3)) if blocks else (one + 1 + int(rng.integers(3))) % 4
+            row = np.eye(nodes)[one] - np.eye(nodes)[other]
+            laplacian += np.outer(row, row) / se**2
+            if blocks:
+                weights[other - 4] += se**-2.0
+                study.tell(option=names[one], value=float(rng.normal()), se=se, block=f"b{other}")
+            else:
+                study.tell(plus=names[one], minus=names[other], value=float(rng.normal()), se=se)
+        level = np.r_[np.zeros(4), weights / weights.sum()] if blocks else np.full(4, 0.25)
+        contrasts = np.eye(nodes)[:4] - level
+        expected = np.sqrt(np.diagonal(contrasts @ np.linalg.pinv(laplacian) @ contrasts.T))
+        assert study.frame("options")["se"].to_numpy() == pytest.approx(expected, rel=1e-9)

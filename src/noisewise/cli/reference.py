@@ -88,8 +88,9 @@ is [JSON lines](storage.md) |
   `reached`, `sentence`, `verdict` (nothing, withheld, unbounded, undecided, bounded or reached),
   `largest_estimate` (the option whose estimate is best, and `largest_estimate_value`), `rank` (of `option`
   by estimate, among `n_compared`), `spread` (the largest estimated difference), `approximate`,
-  `candidates` (all that are not ruled out: every option while it is withheld), `withheld`,
-  `assumptions`, `notes`, `radius`, `n_options`, `n_measurements`, `n_events`, `data` (a hash of the question and the measurements), `study`, and a `schema` of its own.
+  `candidates` (all that are not ruled out: every option while it is withheld), `withheld`, `assumptions`,
+  `notes`, `radius`, `n_options`, `n_measurements`, `n_events`, `data` (a hash of the question and the
+  measurements), `study`, and a `schema` of its own.
 - A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one
   more than `high`; `null`: more than were simulated), `cost`, `cost_low`, `cost_high`, `levels` (`sigma`,
   `share`, `cost`) and `paths`, how many futures were simulated.

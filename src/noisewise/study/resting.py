@@ -55,8 +55,9 @@ def about_time(analysis: Analysis, check: Check) -> list[str]:
 
 
 def about_choices(analysis: Analysis, check: Check) -> list[str]:
-    """Who may choose what to measure within blocks."""
-    if not analysis.columns.value.size or not analysis.sums.has_border:
+    """Who may choose what to measure within blocks; differences have no level that one could look at."""
+    sums = analysis.sums
+    if not (sums.has_border and (sums.minus < 0).any()):
         return []
     return [about_blocks(analysis.specification.blocks, analysis.block_doubt)]
 
