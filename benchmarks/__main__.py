@@ -12,8 +12,10 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 import noisewise as nw
+from benchmarks.baseline import NoBaselineError
 
 NAMES = (
+    "baseline",
     "starting",
     "rounds",
     "rules",
@@ -29,6 +31,9 @@ NAMES = (
     "deviation",
     "storage",
     "workers",
+    "starving",
+    "imports",
+    "adversaries",
 )
 
 
@@ -46,8 +51,12 @@ def main() -> None:
     for title in ("what", "measured", "target", "", "in detail"):
         table.add_column(title)
     for name in arguments.names or NAMES:
-        with threadpool_limits(1):
-            rows = importlib.import_module(f"benchmarks.{name}").rows()
+        try:
+            with threadpool_limits(1):
+                rows = importlib.import_module(f"benchmarks.{name}").rows()
+        except NoBaselineError as reason:
+            print(f"{name}: {reason}")
+            continue
         results[name] = [asdict(row) | {"reached": row.reached} for row in rows]
         for row in rows:
             wanted = f"{'>=' if row.at_least else '<='} {row.target:g} {row.unit}"

@@ -79,12 +79,16 @@ if TYPE_CHECKING:
     from noisewise.design import transductive_design as transductive_design
     from noisewise.study import Certificate as Certificate
     from noisewise.study import Check as Check
+    from noisewise.study import DamagedError as DamagedError
     from noisewise.study import Job as Job
     from noisewise.study import Measurement as Measurement
     from noisewise.study import MemoryStorage as MemoryStorage
+    from noisewise.study import OutcomeUnknownError as OutcomeUnknownError
     from noisewise.study import Plan as Plan
     from noisewise.study import Slot as Slot
+    from noisewise.study import StoreChangedError as StoreChangedError
     from noisewise.study import Study as Study
+    from noisewise.study import Verdict as Verdict
     from noisewise.study import Worth as Worth
     from noisewise.study import backup_store as backup_store
     from noisewise.study import create_study as create_study
@@ -92,7 +96,9 @@ if TYPE_CHECKING:
     from noisewise.study import migrate_store as migrate_store
     from noisewise.study import open_store as open_store
     from noisewise.study import rebuild_study as rebuild_study
+    from noisewise.study import restore_store as restore_store
     from noisewise.study import verify_certificate as verify_certificate
+    from noisewise.study import verify_log as verify_log
 
 __all__ = [
     "POLICIES",
@@ -102,6 +108,7 @@ __all__ = [
     "Box",
     "Certificate",
     "Check",
+    "DamagedError",
     "Design",
     "Ellipsoid",
     "Environment",
@@ -111,6 +118,7 @@ __all__ = [
     "Job",
     "Measurement",
     "MemoryStorage",
+    "OutcomeUnknownError",
     "Pairs",
     "Plan",
     "Policy",
@@ -123,8 +131,10 @@ __all__ = [
     "Simulation",
     "SimulationInterrupted",
     "Slot",
+    "StoreChangedError",
     "Study",
     "TransductiveDesign",
+    "Verdict",
     "Worth",
     "adaoful",
     "backup_store",
@@ -157,6 +167,7 @@ __all__ = [
     "rage",
     "rebuild_study",
     "register",
+    "restore_store",
     "robust_vaee",
     "round_robin",
     "save",
@@ -174,6 +185,7 @@ __all__ = [
     "vage",
     "varcb",
     "verify_certificate",
+    "verify_log",
     "voful",
     "voful2",
     "weighted_lingape",
@@ -185,20 +197,26 @@ __all__ = [
 _STUDY = (
     "Certificate",
     "Check",
+    "DamagedError",
     "Job",
     "Measurement",
     "MemoryStorage",
+    "OutcomeUnknownError",
     "Plan",
     "Slot",
+    "StoreChangedError",
     "Worth",
     "Study",
+    "Verdict",
     "backup_store",
     "create_study",
     "load_study",
     "migrate_store",
     "open_store",
     "rebuild_study",
+    "restore_store",
     "verify_certificate",
+    "verify_log",
 )
 __getattr__ = lazy_names(
     __name__,

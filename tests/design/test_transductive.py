@@ -1,5 +1,7 @@
 """Transductive designs agree with a convex solver and with Elfving, and their certificate is true."""
 
+import itertools
+
 import cvxpy
 import numpy as np
 import pytest
@@ -147,3 +149,63 @@ def test_a_set_that_spans_less_than_its_columns():
 def test_bad_input_gets_one_sentence(call, message):
     with pytest.raises(ValueError, match=message):
         call(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+
+
+def factorial_with_all_interactions():
+    """The 2³ factorial coded 0/1: three factors, their products in pairs, and the product of all."""
+    one, two, three = np.array(list(itertools.product((0.0, 1.0), repeat=3))).T
+    return np.stack([one, two, three, one * two, one * three, two * three, one * two * three], axis=1)
+
+
+@pytest.mark.parametrize("gap", [1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_factorial_with_unequal_variances_is_solved_and_proved(seed, gap):
+    # Small shares of rough rows are all that some directions are known by: dropping them is no option.
+    vectors = factorial_with_all_interactions()
+    precisions = 1.0 / 10.0 ** np.random.default_rng(seed).uniform(-2.0, 2.0, 8)
+    for directions, listed in (
+        (vectors[1:], vectors[1:]),
+        (nw.Pairs(vectors), all_differences(vectors)),
+    ):
+        found = nw.transductive_design(vectors, directions, weights=precisions, gap=gap)
+        assert found.gap <= gap
+        assert found.value == pytest.approx(value(vectors, listed, found.dense(), precisions), rel=1e-7)
+        rng = np.random.default_rng(seed)
+        for shares in rng.dirichlet(np.ones(8), 20):
+            assert value(vectors, listed, shares, precisions) >= found.lower_bound * (1.0 - 1e-9)
+
+
+def odd_vectors(kind, n, dim, rng):
+    """Actions that are no pleasure to solve for: copies, zeros, nearly parallel ones, units of many sizes."""
+    vectors = rng.standard_normal((n, dim))
+    if kind == "coded":
+        vectors = rng.integers(0, 2, (n, dim)).astype(float)
+    if kind == "nearly parallel":
+        vectors = vectors[:, :1] + 1e-5 * vectors
+    if kind == "copies":
+        vectors = np.concatenate([vectors, vectors[: n // 2]])
+    if kind == "units":
+        vectors = vectors * 10.0 ** rng.uniform(-6.0, 6.0, dim)
+    if kind == "sparse":
+        vectors = np.where(rng.random((n, dim)) < 0.6, 0.0, vectors)
+    return vectors
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["coded", "nearly parallel", "copies", "units", "sparse"]),
+    st.integers(0, 2**31),
+    st.sampled_from([0.0, 2.0, 6.0]),
+    st.sampled_from([1e-2, 1e-4, 1e-6]),
+)
+def test_odd_instances_reach_the_gap_or_say_what_they_reached(kind, seed, decades, gap):
+    rng = np.random.default_rng(seed)
+    vectors = odd_vectors(kind, int(rng.integers(2, 25)), int(rng.integers(1, 8)), rng)
+    precisions = 10.0 ** rng.uniform(-decades, decades, len(vectors))
+    directions = vectors if seed % 2 else rng.standard_normal((4, len(vectors))) @ vectors
+    if not vectors.any():
+        return
+    found = nw.transductive_design(vectors, directions, weights=precisions, gap=gap)
+    assert 0.0 <= found.gap <= max(gap, 1e-5)
+    assert found.weights.sum() == pytest.approx(1.0)
+    assert 0.0 < found.lower_bound <= found.value < np.inf

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy
 
 import noisewise as nw
-from noisewise.study import Event, disks, migrations
+from noisewise.study import Event, commits, disks, migrations
 
 
 def make(path, **more):
@@ -224,26 +224,16 @@ def test_a_commit_whose_answer_is_lost_is_found_in_the_log(postgres, monkeypatch
     """The server committed, but the answer never came: the change counts, once."""
     store = nw.open_store(postgres.address, create=True)
     study = nw.create_study(store, name="answer lost", options=["A", "B"], eps=0.1)
-    real, calls = store._writing, []
+    sent = []
 
-    def lose_the_answer():
-        calls.append(1)
-        manager = real()
+    def lose_the_answer(transaction):
+        transaction.commit()
+        sent.append(1)
+        raise ConnectionError("lost")
 
-        class Lost:
-            def __enter__(self):
-                return manager.__enter__()
-
-            def __exit__(self, *error):
-                manager.__exit__(*error)
-                if error[0] is None:
-                    raise ConnectionError("lost")
-
-        return Lost()
-
-    monkeypatch.setattr(store, "_writing", lose_the_answer)
+    monkeypatch.setattr(commits, "send", lose_the_answer)
     assert study.tell(option="A", value=1.0, se=0.1).number == 1
-    assert len(calls) == 1
+    assert len(sent) == 1
     assert study.n_measurements == 1
     store.close()
 

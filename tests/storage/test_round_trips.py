@@ -8,6 +8,7 @@ import pytest
 import noisewise as nw
 from noisewise.study import migrations
 from noisewise.study.logs import log_lines
+from noisewise.study.storage import to_json
 
 
 @pytest.fixture
@@ -94,16 +95,20 @@ def test_a_renamed_study_keeps_its_workers(open_storage):
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (lambda lines: lines[:-1], "the log is cut short: it has 2 of 3 events"),
-        (lambda lines: [*lines[:-1], lines[-1][:20]], "line 4 of the log is cut short or not JSON"),
+        (lambda lines: lines[:-2], "the log is cut short: it has 2 of 3 events"),
+        (lambda lines: lines[:-1], "the log is cut short: it has 3 of 3 events, and no last line"),
+        (lambda lines: [*lines[:-1], lines[-1][:20]], "line 5 of the log is cut short or not JSON"),
         (lambda lines: [*lines[:2], *lines[3:]], "line 3 of the log must be event 2"),
         (lambda lines: lines[1:], "must be an exported log"),
         (lambda lines: [], "line 1 of the log is cut short"),
-        (lambda lines: [lines[0].replace('"schema":1', '"schema":9', 1), *lines[1:]], "upgrade noisewise"),
+        (lambda lines: [lines[0].replace('"schema":2', '"schema":9', 1), *lines[1:]], "upgrade noisewise"),
+        (lambda lines: [lines[0].replace('"B"', '"X"', 1), *lines[1:]], "event 1 does not fit the chain"),
+        (lambda lines: [*lines[:2], lines[2].replace('"at":', '"at":1'), *lines[3:]], "event 2 does not fit"),
         (
-            lambda lines: [lines[0].replace('"B"', '"X"', 1), *lines[1:]],
-            "catalogue of this study was changed",
+            lambda lines: [*lines[:3], lines[3].replace('"value":1.0', '"value":1.1'), lines[4]],
+            "event 3 does",
         ),
+        (lambda lines: [*lines[:4], lines[4].replace('"head":"', '"head":"0')], "the head of the log is not"),
     ],
 )
 def test_a_spoilt_log_is_refused_and_nothing_is_written(spoil, sentence, tmp_path):
@@ -118,43 +123,84 @@ def test_a_spoilt_log_is_refused_and_nothing_is_written(spoil, sentence, tmp_pat
     assert not (tmp_path / "s.db").exists()
 
 
-def name_it_kind(connection):
-    connection.exec_driver_sql("ALTER TABLE noisewise_events RENAME COLUMN what TO kind")
+#: The tables of version 0.1.0.
+FIRST_TABLES = """
+CREATE TABLE noisewise_schema (version INTEGER NOT NULL);
+CREATE TABLE noisewise_studies (
+    id INTEGER NOT NULL, name TEXT NOT NULL, specification TEXT NOT NULL, PRIMARY KEY (id), UNIQUE (name)
+);
+CREATE TABLE noisewise_events (
+    study INTEGER NOT NULL, number INTEGER NOT NULL, at DOUBLE NOT NULL, kind TEXT NOT NULL,
+    body TEXT NOT NULL, PRIMARY KEY (study, number), FOREIGN KEY(study) REFERENCES noisewise_studies (id)
+) WITHOUT ROWID;
+INSERT INTO noisewise_schema VALUES (1);
+"""
+
+
+def write_first_version(path, study):
+    """A file as version 0.1.0 would have written it."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA application_id = 1314354036")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(FIRST_TABLES)
+    plain = study._storage.specification(study.name)
+    connection.execute("INSERT INTO noisewise_studies VALUES (1, ?, ?)", [study.name, to_json(plain)])
+    rows = [(1, e.number, e.at, e.kind, to_json(e.body)) for e in study.events()]
+    connection.executemany("INSERT INTO noisewise_events VALUES (?, ?, ?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
 
 
 def break_down(connection):
-    name_it_kind(connection)
+    connection.exec_driver_sql("ALTER TABLE noisewise_events ADD COLUMN hash BLOB")
     raise RuntimeError("the power failed")
 
 
-def test_an_older_file_is_migrated_with_a_backup_and_in_one_piece(tmp_path, monkeypatch):
-    path = tmp_path / "s.db"
-    study = nw.create_study(path, options=["A", "B", "C"], eps=0.1)
-    for option in "ABCA":
-        study.tell(option=option, value=1.0, se=0.1)
-    before = answers(study)
-    study._storage.close()
-    # A file as a noisewise before this one might have written it: a column had another name.
-    connection = sqlite3.connect(path)
-    connection.execute("ALTER TABLE noisewise_events RENAME COLUMN kind TO what")
-    connection.execute("UPDATE noisewise_schema SET version = 0")
-    connection.commit()
-    connection.close()
+def test_an_older_file_is_migrated_with_a_backup_and_in_one_piece(study, tmp_path, monkeypatch):
+    path = tmp_path / "old.db"
+    write_first_version(path, study)
     old = path.read_bytes()
-    monkeypatch.setattr(migrations, "STEPS", {0: break_down})
     for refused in (lambda: nw.load_study(path), lambda: nw.open_store(path, create=True)):
         with pytest.raises(ValueError, match=r"older noisewise .*: run `noisewise migrate`"):
             refused()
-    with pytest.raises(RuntimeError, match="the power failed"):
-        nw.migrate_store(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "STEPS", {1: break_down})
+        with pytest.raises(RuntimeError, match="the power failed"):
+            nw.migrate_store(path)
     assert path.read_bytes() == old
-    monkeypatch.setattr(migrations, "STEPS", {0: name_it_kind})
-    assert nw.migrate_store(path) == (0, migrations.CURRENT)
-    assert answers(nw.load_study(path)) == before
-    kept = sqlite3.connect(tmp_path / "s.db.schema-0.backup")
-    assert kept.execute("SELECT count(what) FROM noisewise_events").fetchone() == (4,)
+    assert nw.migrate_store(path) == (1, migrations.CURRENT)
+    migrated = nw.load_study(path)
+    without_ids = [event._replace(append="", hash="") for event in study.events()]
+    assert [event._replace(hash="") for event in migrated.events()] == without_ids
+    # The chain is another one (there were no ids of appends), and says since when it is there.
+    assert migrated.chained.startswith("chained at migration on 20")
+    assert migrated.chained.endswith(f"after event {len(without_ids)}")
+    assert [verdict.fits for verdict in nw.verify_log(path)] == [True]
+    said = [json.loads(each.certificate().to_json()) | {"head": ""} for each in (study, migrated)]
+    assert said[0] == said[1]
+    kept = sqlite3.connect(tmp_path / "old.db.schema-1.backup")
+    assert kept.execute("SELECT count(kind) FROM noisewise_events").fetchone() == (len(without_ids),)
     kept.close()
     assert nw.migrate_store(path) == (migrations.CURRENT, migrations.CURRENT)
+    # What is copied or exported still says so.
+    migrated.tell(option="A", value=1.0, se=0.1)
+    migrated.export(tmp_path / "log.jsonl")
+    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "again.db")
+    nw.backup_store(tmp_path / "again.db", tmp_path / "copy.db")
+    assert nw.load_study(tmp_path / "copy.db").chained == migrated.chained
+
+
+def test_a_log_of_the_first_version_is_rebuilt_and_chained(study, tmp_path):
+    lines = list(log_lines(study._storage, study.name))[:-1]
+    rows = [json.loads(line) | {"schema": 1} for line in lines]
+    old = [{name: row[name] for name in row if name not in ("append", "hash")} for row in rows]
+    nw.rebuild_study([to_json(row) for row in old], tmp_path / "again.db")
+    again = nw.load_study(tmp_path / "again.db")
+    assert again.chained.startswith("chained when it was rebuilt, after event")
+    assert again.n_measurements == study.n_measurements
+    (verdict,) = nw.verify_log([to_json(row) for row in old])
+    assert verdict.fits
+    assert "without hashes" in str(verdict)
 
 
 def test_a_newer_store_is_not_migrated(tmp_path, postgres):

@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.study.test_fit import BLOCKS, N, columns, design
 
 from noisewise.core.independent import Separate, covariance_with, new_independent
 from noisewise.core.pooled import fill_independent
 from noisewise.study import border as module
 from noisewise.study.deviating import layout_of
-from tests.study.test_fit import BLOCKS, N, columns, design
 from noisewise.study.sums import pool
 
 

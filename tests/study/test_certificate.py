@@ -23,7 +23,7 @@ def test_the_recommended_option_is_the_one_with_the_smallest_bound():
         np.fill_diagonal(half, 0.0)
         bounds = (means - means[:, None] + half + np.diag(np.full(n, -np.inf))).max(axis=1)
         option, gaps = smallest_bound(
-            lambda k: means - means[k], np.arange(n), lambda k, half=half: half[k].copy()
+            lambda k, means=means: means - means[k], np.arange(n), lambda k, half=half: half[k].copy()
         )
         assert bounds[option] == pytest.approx(bounds.min())
         assert max(gap for k, gap in enumerate(gaps) if k != option) == pytest.approx(bounds.min())

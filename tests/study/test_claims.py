@@ -17,7 +17,7 @@ from noisewise.study.show import percent
 #: Words that no output may have while nothing is certified.
 CLAIMING = re.compile(
     r"ruled out|is the best of|at most \S+ (below|above)|May still be better|best is known|known to be|"
-    r"cannot be the best|is recommended|from the best"
+    r"cannot be the best|that may be the best|is recommended|from the best"
 )
 runner = CliRunner()
 

@@ -1,4 +1,4 @@
-"""Contrasts without a reference: nothing depends on the order of the list, on shifts, or on what says nothing."""
+"""Contrasts without a reference: nothing depends on the list's order, on shifts, or on what says nothing."""
 
 import itertools
 
@@ -186,8 +186,10 @@ def test_first_values_of_honest_blocks_rarely_raise_doubt():
         for k in range(80):
             offset = 2.0 * rng.normal()
             both = 1 if k % 12 == 0 else 2  # some are left, whatever came out
-            for option in ("a", "b")[:both]:
-                rows.append(dict(option=option, value=offset + rng.normal(), se=1.0, block=f"b{k}"))
+            rows += [
+                dict(option=option, value=offset + rng.normal(), se=1.0, block=f"b{k}")
+                for option in ("a", "b")[:both]
+            ]
         study.tell_many({name: [row[name] for row in rows] for name in rows[0]})
         doubted += any("left after one" in line for line in study.certificate().assumptions)
     assert doubted <= 6

@@ -1,4 +1,4 @@
-"""Independent options against exact arithmetic: error bars over many decades, offsets of 1e6, ties, differences.
+"""Independent options against exact arithmetic: error bars over decades, offsets of 1e6, ties, differences.
 
 `NOISEWISE_EXACT_PROBLEMS=500` runs as many problems as that; the default is for every day.
 """

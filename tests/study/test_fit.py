@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose
 from noisewise.study import contrasts
 from noisewise.study.boundary import COMPARING, INDEPENDENT, LINEAR, UNCONNECTED, Boundary, Shares
 from noisewise.study.contrasts import ELLIPSOIDS, PAIRS, Contrasts
-from noisewise.study.fit import fit_linear
 from noisewise.study.independent_fit import fit_independent
 from noisewise.study.measurements import Columns
+from noisewise.study.mixed_boundary import LinearBoundary
+from noisewise.study.mixed_fit import fit_linear
 from noisewise.study.sums import pool
 
 N = 7
@@ -147,7 +148,8 @@ def test_boundaries_of_the_linear_model_are_the_written_formula(seed):
     span, resolution, delta = 3.0, 0.4, 0.05
     ridge = (2.0 / span) ** 2
     fit = fit_linear(features, pool(told, told.sigma, 1.0), ridge)
-    found = Boundary(fit, Shares(delta, N, N, False), resolution).half_widths(3)
+    found = LinearBoundary(fit, delta, resolution, any_order=True).half_widths(3)
+    projected = LinearBoundary(fit, delta, resolution).half_widths(3)
     rows = design(told, N)
     rows, weight = np.column_stack([rows[:, :N] @ features, rows[:, N:]]), told.sigma**-2.0
     precision = (rows * weight[:, None]).T @ rows
@@ -162,6 +164,10 @@ def test_boundaries_of_the_linear_model_are_the_written_formula(seed):
             radius = 2.0 * math.log(1.0 / (COMPARING * delta * tuning.share)) + grown + 1.0
             tried.append(x @ (precision + np.diag(prior)) @ x * radius)
         assert found[option] == pytest.approx(math.sqrt(min(tried)), rel=1e-6)
+        # With offsets projected out: what is known of the weights alone.
+        known = np.linalg.inv(inverse[:2, :2])
+        radius = 2.0 * math.log(1.0 / (COMPARING * delta)) + np.linalg.slogdet(known / ridge)[1] + 1.0
+        assert projected[option] == pytest.approx(math.sqrt(x[:2] @ known @ x[:2] * radius), rel=1e-6)
 
 
 def test_balanced_blocks_cost_nothing():

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from noisewise.core.mixed import eliminate, on_a_level
 from noisewise.study.boundary import COMPARING, LINEAR
-from noisewise.study.fit import fit_linear
+from noisewise.study.deviating import on_a_level
 from noisewise.study.limits import FRACTIONS, lower_size, upper_size
 from noisewise.study.measurements import Columns
 from noisewise.study.mixed_boundary import FIXED, MixedBoundary
-from noisewise.study.mixed_fit import estimated_weights, fit_mixed, gather_rows
+from noisewise.study.mixed_fit import estimated_weights, fit_linear, fit_mixed
 from noisewise.study.scatter import upper_limit
 from noisewise.study.sizes import Likelihood, estimate_one
 from noisewise.study.sums import pool
@@ -103,12 +102,12 @@ def test_without_deviations_it_is_the_linear_model():
 
 
 @pytest.mark.parametrize("differences", [False, True])
-def test_boundaries_are_the_written_formula(differences):
+def test_boundaries_whoever_chose_are_the_written_formula(differences):
     rng = np.random.default_rng(1)
     told, features = columns(rng, differences=differences), rng.normal(size=(N, DIM))
     tau, ridge, delta, resolution = 0.4, 0.3, 0.05, 0.7
-    fit = fit_mixed(features, pool(told, told.sigma, 1.0), tau, ridge)
-    found = MixedBoundary(fit, delta, N, resolution).half_widths(2)
+    fit = fit_mixed(features, pool(told, told.sigma, 1.0), tau, ridge, any_order=True)
+    found = MixedBoundary(fit, delta, N, resolution, any_order=True).half_widths(2)
     _, loads, beta_covariance, inner = dense(told, features, tau, ridge)
     precision = np.linalg.inv(beta_covariance)
     quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * delta / (N - 1))
@@ -125,6 +124,29 @@ def test_boundaries_are_the_written_formula(differences):
             radius = 2.0 * math.log(1.0 / (FIXED * COMPARING * delta * tuning.share)) + gained + 1.0
             tried.append(x @ (precision + extra) @ x * radius)
         expected = math.sqrt(min(tried)) + quantile * math.sqrt(max(0.0, pair @ inner @ pair))
+        assert found[option] == pytest.approx(0.0 if option == 2 else expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("differences", [False, True])
+@pytest.mark.parametrize("rows", [9, 60])
+def test_boundaries_are_the_written_formula(rows, differences):
+    """Offsets are projected out: they belong to what is unknown beside the weights."""
+    rng = np.random.default_rng(1)
+    told, features = columns(rng, rows=rows, differences=differences), rng.normal(size=(N, DIM))
+    tau, ridge, delta = 0.4, 0.3, 0.05
+    fit = fit_mixed(features, pool(told, told.sigma, 1.0), tau, ridge)
+    found = MixedBoundary(fit, delta, N, 0.7).half_widths(2)
+    _, loads, beta_covariance, inner = dense(told, features, tau, ridge)
+    known = np.linalg.inv(beta_covariance[:DIM, :DIM])
+    follow = beta_covariance[DIM:, :DIM] @ known  # of the offsets on the weights
+    rest = beta_covariance[DIM:, DIM:] - follow @ beta_covariance[:DIM, DIM:]
+    radius = 2.0 * math.log(1.0 / (FIXED * COMPARING * delta)) + np.linalg.slogdet(known / ridge)[1] + 1.0
+    quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * delta / (N - 1))
+    for option in range(N):
+        apart, pair = loads[option] - loads[2], np.eye(N)[option] - np.eye(N)[2]
+        along = apart[:DIM] + apart[DIM:] @ follow
+        expected = math.sqrt(along @ beta_covariance[:DIM, :DIM] @ along * radius)
+        expected += quantile * math.sqrt(max(0.0, pair @ inner @ pair + apart[DIM:] @ rest @ apart[DIM:]))
         assert found[option] == pytest.approx(0.0 if option == 2 else expected, rel=1e-6)
 
 
@@ -155,31 +177,30 @@ def test_the_restricted_likelihood_is_the_written_formula(model, differences):
         assert likelihood(tau, extra) - written(tau, extra) == pytest.approx(base, abs=1e-6)
 
 
-def test_what_rules_see_is_the_posterior_with_a_ridge_on_everything():
+@pytest.mark.parametrize("tau", [0.6, 0.0])
+def test_what_rules_see_is_the_posterior_with_a_ridge_on_everything(tau):
     rng = np.random.default_rng(4)
     told, features = columns(rng), rng.normal(size=(N, DIM))
-    tau, ridge = 0.6, 1.7
+    ridge = 1.7
     sums = pool(told, told.sigma, 1.0)
-    rows, present = gather_rows(features, sums)
-    named = present[present > 0]
-    places = np.where(present > 0, np.searchsorted(named, present), -1)
-    found = on_a_level(eliminate(rows, tau), DIM, places, named.size, ridge)
+    named = np.unique(sums.block[(sums.minus < 0) & (sums.block > 0)])
+    found = on_a_level(features, sums, tau, ridge)
     level = (sums.minus < 0).astype(float)
     unknowns = np.zeros((sums.plus.size, DIM + 1 + named.size + N))
     ends = np.eye(N)[sums.plus] - np.where(level[:, None] > 0.0, 0.0, np.eye(N)[sums.minus])
     unknowns[:, :DIM], unknowns[:, DIM], unknowns[:, -N:] = ends @ features, level, ends
     for row in np.flatnonzero((sums.minus < 0) & (sums.block > 0)):
         unknowns[row, DIM + 1 + np.searchsorted(named, sums.block[row])] = 1.0
-    prior = np.array([ridge] * (DIM + 1 + named.size) + [tau**-2.0] * N)
+    prior = np.array([ridge] * (DIM + 1 + named.size) + [max(tau, 1e-7) ** -2.0] * N)
     precision = np.diag(prior) + (unknowns * sums.weight[:, None]).T @ unknowns
     covariance = np.linalg.inv(precision)
     options = np.column_stack([features, np.ones(N), np.zeros((N, named.size)), np.eye(N)])
     mean = options @ covariance @ unknowns.T @ (sums.weight * sums.value)
     assert_allclose(found.means, mean, atol=1e-8)
-    mine = np.diag(found.own) + found.loads @ found.border @ found.loads.T
+    mine = np.diag(found.own) + found.loads @ found.loads.T
     assert_allclose(mine, options @ covariance @ options.T, atol=1e-9)
     grown = np.linalg.slogdet(precision)[1] - np.log(prior).sum()
-    assert found.log_det == pytest.approx(grown)
+    assert found.log_det == pytest.approx(grown, abs=1e-6)
 
 
 def test_the_weights_are_those_of_the_fit():

@@ -294,7 +294,7 @@ def test_tables_may_hold_every_kind_of_error_bar(tmp_path):
         "o4,,,,,,,,3,10,,,\n"
         "o5,,,2.0,,,,,,,0.2,0.1,\n"
         ",o1,o2,0.2,0.1,,,,,,,,\n"
-        "o6,,,5.0,,,,,,,,,\n"
+        "o6,,,5.0,none,,,,,,,,\n"
     )
     kinds = [told.kind for told in make().tell_many(path)]
     assert kinds == ["known", "known", "readings", "counts", "known", "known", "none"]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import noisewise
-from noisewise.cli import insight, judging, keeping, measuring
+from noisewise.cli import insight, judging, keeping, measuring, safekeeping
 from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
 from noisewise.cli.design import design
@@ -14,6 +14,7 @@ from noisewise.cli.modelling import switch
 from noisewise.cli.paper import paper
 from noisewise.cli.policies import policies
 from noisewise.cli.simulate import simulate
+from noisewise.core.text import printable
 
 app = typer.Typer(
     name="noisewise",
@@ -55,6 +56,7 @@ app.command()(insight.report)
 app.command()(switch)
 app.command()(measuring.void)
 app.command(context_settings=measuring.NUMBERS)(measuring.amend)
+app.command()(measuring.mend)
 app.command()(measuring.fail)
 app.command()(measuring.release)
 app.command()(keeping.exclude)
@@ -64,8 +66,10 @@ app.command("list")(keeping.list_studies)
 app.command()(keeping.rename)
 app.command()(keeping.export)
 app.command()(keeping.rebuild)
-app.command()(keeping.backup)
-app.command()(keeping.migrate)
+app.command()(safekeeping.backup)
+app.command()(safekeeping.restore)
+app.command()(safekeeping.verify)
+app.command()(safekeeping.migrate)
 app.command()(simulate)
 app.command()(arena)
 app.command()(policies)
@@ -83,5 +87,5 @@ def main() -> None:
     except (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError) as problem:
         # A KeyError shows its message in quotes.
         message = problem.args[0] if isinstance(problem, KeyError) and problem.args else problem
-        typer.echo(f"Error: {message}", err=True)
+        typer.echo(printable(f"Error: {message}"), err=True)
         sys.exit(2)

@@ -37,11 +37,15 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
         "pending": [job_row(job) for job in pending],
         "certificate": certificate_of(opened),
         "notes": opened.notes,
+        "head": opened.head,
+        "chained": opened.chained,
     }
     words = repr(opened).splitlines()
     words += [f"  {job.id}  {job.option}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
     if len(pending) > SHOWN:
         words.append(f"  and {len(pending) - SHOWN} more under way")
+    words.append(f"Log: {opened.certificate().n_events} events, head {opened.head[:16]}…")
+    words += [f"Its hashes: {opened.chained}."] if opened.chained else []
     report("status", opened, json, content, words)
 
 

@@ -1,4 +1,4 @@
-"""Making and keeping studies: ``init list add exclude include rename export rebuild backup migrate``."""
+"""Making and keeping studies: ``init list add exclude include rename export rebuild``."""
 
 import sys
 from pathlib import Path
@@ -47,6 +47,7 @@ def init(
 ) -> None:
     """Begin a study: which of these options is the best?"""
     import noisewise as nw
+    from noisewise.study.redaction import without_secrets
     from noisewise.study.show import counted
     from noisewise.study.specification import DEFAULT_POLICY
 
@@ -61,7 +62,7 @@ def init(
         )  # fmt: skip
     notes = study.notes
     how_many = counted(len(study.options), "option")
-    words = [f"Study {study.name!r} in {store}: {how_many}, {model} model.", *notes]
+    words = [f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model.", *notes]
     report("init", study, json, {"options": len(study.options), "model": model, "notes": notes}, words)
 
 
@@ -71,22 +72,22 @@ def read_options(options: list[str]) -> Any:
         return read_stdin("options")
     if len(options) == 1 and options[0].lower().endswith(TABLE_ENDINGS):
         return Path(options[0])
+    from noisewise.study.tables import ENDINGS, FOREIGN
+
+    for option in options:
+        if option.lower().endswith((*ENDINGS, *FOREIGN)):
+            raise ValueError(
+                f"`options` must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
+                "like a file. Save it as CSV in UTF-8."
+            )
     return options
 
 
 def read_stdin(what: str) -> Any:
     """A table of comma-separated values from standard input."""
-    import polars as pl
+    from noisewise.study.delimited import read_delimited
 
-    from noisewise.study.tables import check_separated
-
-    try:
-        table = pl.read_csv(sys.stdin.buffer.read(), infer_schema_length=None)
-    except pl.exceptions.PolarsError as problem:
-        reason = str(problem).splitlines()[0]
-        raise ValueError(f"`{what}` must be a table of comma-separated values; {reason}.") from None
-    check_separated(what, table, ",")
-    return table
+    return read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
 
 
 def list_studies(store: Store, json: Json = False) -> None:
@@ -148,28 +149,37 @@ def export(
     json: Json = False,
 ) -> None:
     """Write the whole study as JSON lines (see rebuild), or one of its tables."""
+    from noisewise import study as nw
     from noisewise.core.checks import check_choice
+    from noisewise.study.delimited import write_delimited
     from noisewise.study.logs import log_lines, write_log
 
     check_choice("what", what, ("log", "measurements", "options", "events"))
-    opened = open_study(store, study)
     if what == "log":
-        count = len(opened.events())
+        # No study is made of it: a log that cannot be replayed can be exported.
+        with told_warnings():
+            storage, name = nw.find_study(store, study)
         if out is None:
-            for line in log_lines(opened._storage, opened.name):
+            for line in log_lines(storage, name):
                 typer.echo(line)
             return
-        write_log(opened._storage, opened.name, out)
-    else:
-        frame = opened.frame(what)  # type: ignore[arg-type]
-        count = len(frame)
-        if out is None and json:
-            print_json("export", {"study": opened.name, "what": what, "rows": _rows(frame)})
-            return
-        if out is None:
-            typer.echo(frame.write_csv(), nl=False)
-            return
-        write_table(frame, out)
+        write_log(storage, name, out)
+        count = len(storage.read(name))
+        if json:
+            print_json("export", {"study": name, "what": what, "rows": count, "written": str(out)})
+        else:
+            say(f"Wrote {out}.")
+        return
+    opened = open_study(store, study)
+    frame = opened.frame(what)  # type: ignore[arg-type]
+    count = len(frame)
+    if out is None and json:
+        print_json("export", {"study": opened.name, "what": what, "rows": _rows(frame)})
+        return
+    if out is None:
+        typer.echo(write_delimited(frame), nl=False)
+        return
+    write_table(frame, out)
     report("export", opened, json, {"what": what, "rows": count, "written": str(out)}, f"Wrote {out}.")
 
 
@@ -182,12 +192,17 @@ def _rows(frame: Any) -> Any:
 def write_table(frame: Any, path: Path) -> None:
     """Write a frame; the suffix says how."""
     from noisewise.core.files import written_whole
+    from noisewise.study.delimited import write_delimited
 
-    writers = {".csv": "write_csv", ".parquet": "write_parquet", ".jsonl": "write_ndjson"}
+    writers = {
+        ".csv": lambda draft: draft.write_text(write_delimited(frame), encoding="utf-8", newline="\n"),
+        ".parquet": frame.write_parquet,
+        ".jsonl": frame.write_ndjson,
+    }
     if path.suffix not in writers:
         raise ValueError(f"`out` must end in one of {', '.join(writers)}; got {str(path)!r}.")
     with written_whole(path) as draft:
-        getattr(frame, writers[path.suffix])(draft)
+        writers[path.suffix](draft)
 
 
 def rebuild(
@@ -208,26 +223,3 @@ def rebuild(
     count = len(opened.events())
     words = f"Study {name!r} is there again, with {counted(count, 'event')}."
     report("rebuild", opened, json, {"events": count}, words)
-
-
-def backup(store: Store, path: Path, json: Json = False) -> None:
-    """Copy every study of a store to a new file; others may go on working."""
-    import noisewise as nw
-
-    with told_warnings():
-        names = nw.backup_store(store, path)
-    if json:
-        print_json("backup", {"studies": names, "written": str(path)})
-    else:
-        say(f"Wrote {path}: {', '.join(names) or 'no studies'}.")
-
-
-def migrate(store: Store, json: Json = False) -> None:
-    """Bring a store that an older noisewise wrote up to date; a file gets a backup beside it."""
-    import noisewise as nw
-
-    before, now = nw.migrate_store(store)
-    if json:
-        print_json("migrate", {"before": before, "now": now})
-    else:
-        say(f"{store} has schema {now}" + (" already." if before == now else f" now; it had {before}."))

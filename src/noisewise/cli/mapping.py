@@ -10,13 +10,15 @@ if TYPE_CHECKING:
 
 #: What was measured is read without being mapped, if the table calls it so.
 NAMED = ("option", "plus", "minus", "job")
+#: In the place of a column: it is not used, on purpose.
+LEFT_OUT = "-"
 #: Columns of our own sheets that are for people only.
 FOR_PEOPLE = ("why", "expires")
 
 
 def parse_map(texts: list[str]) -> dict[str, str]:
     """Names of `tell`'s arguments to columns, or to patterns with columns in braces."""
-    from noisewise.study.tabular import COLUMNS
+    from noisewise.study.sheets import COLUMNS
 
     found: dict[str, str] = {}
     for pair in ",".join(texts).split(","):
@@ -38,6 +40,9 @@ def apply_map(frame: "pl.DataFrame", wanted: dict[str, str]) -> tuple["pl.DataFr
 
     used: set[str] = set()
     series = []
+    left_out = [name for name, column in wanted.items() if column == LEFT_OUT]
+    used.update(left_out)
+    wanted = {name: column for name, column in wanted.items() if column != LEFT_OUT}
     if not {"option", "plus", "job"} & set(wanted):
         wanted = {**{name: name for name in NAMED if name in frame.columns}, **wanted}
     for name, column in wanted.items():
@@ -55,6 +60,7 @@ def apply_map(frame: "pl.DataFrame", wanted: dict[str, str]) -> tuple["pl.DataFr
             series.append(pl.Series(name, texts, dtype=pl.String))
         else:
             series.append(frame[column].alias(name))
+    _check_unused(frame, wanted, used)
     return pl.DataFrame(series), [name for name in frame.columns if name not in used]
 
 
@@ -68,15 +74,20 @@ class _Texts(dict[str, Any]):
         return value
 
 
-def split_off_sheet(frame: "pl.DataFrame") -> tuple["pl.DataFrame", int]:
-    """A sheet that `ask` wrote, without its columns for people, and how many rows are not filled in yet."""
-    import polars as pl
+def without_words(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """A sheet that `ask` wrote, without its columns for people."""
+    return frame.drop([name for name in FOR_PEOPLE if name in frame.columns])
 
-    frame = frame.drop([name for name in FOR_PEOPLE if name in frame.columns])
-    told = [name for name in frame.columns if name not in NAMED]
-    filled = frame.select(
-        pl.any_horizontal(pl.col(name).is_not_null() & (pl.col(name).cast(pl.String) != "") for name in told)
-        if told
-        else pl.lit(False)
-    ).to_series()
-    return frame, int(len(frame) - filled.sum()) if len(frame) else 0
+
+def _check_unused(frame: "pl.DataFrame", wanted: dict[str, str], used: set[str]) -> None:
+    """Refuse to leave out error bars without a word: rows would enter as if they had none."""
+    from noisewise.study.sheets import ERROR_COLUMNS
+
+    if any(name in ERROR_COLUMNS for name in wanted):
+        return
+    left = [name for name in frame.columns if name in ERROR_COLUMNS and name not in used]
+    if left:
+        raise ValueError(
+            f"the table has a column {left[0]!r} that `map` does not use: add {left[0]}={left[0]} to take it "
+            f"as the error bar, or {left[0]}=- to leave it out."
+        )

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from noisewise.cli.keeping import read_stdin
-from noisewise.cli.mapping import apply_map, parse_map, split_off_sheet
+from noisewise.cli.mapping import apply_map, parse_map, without_words
+from noisewise.cli.output import import_progress
 from noisewise.cli.studies import (
     Json,
     Name,
@@ -24,7 +25,7 @@ By = Annotated[str | None, typer.Option(help="Who measures.")]
 Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Suggestions, such as ask-17.")]
 Told = Annotated[str, typer.Argument(metavar="MEASUREMENT", help="Its id (m-17) or its key.")]
 #: Each says an error bar, or a part of one.
-Se = Annotated[str | None, typer.Option(help="Standard error; two if asymmetric: down,up.")]
+Se = Annotated[str | None, typer.Option(help="Standard error; two if asymmetric: 0.3/0.4 (down/up).")]
 Var = Annotated[float | None, typer.Option(help="Its square.")]
 Sd = Annotated[float | None, typer.Option(help="Scatter of single readings, with --n.")]
 N = Annotated[int | None, typer.Option("--n", help="How many readings.")]
@@ -38,6 +39,8 @@ Instrument = Annotated[str | None, typer.Option(help="Whose readings scatter ali
 Key = Annotated[str | None, typer.Option(help="Telling a key again is harmless.")]
 Cost = Annotated[float | None, typer.Option(help="What it cost.")]
 Note = Annotated[str | None, typer.Option(help="Anything worth keeping.")]
+#: Notes that are shown.
+SHOWN = 20
 # Values may be negative: what looks like an option but is none is an argument.
 NUMBERS = {"ignore_unknown_options": True}
 
@@ -76,10 +79,12 @@ def _write_sheet(jobs: list[Any], path: Path) -> None:
     import polars as pl
 
     from noisewise.core.files import written_whole
+    from noisewise.study.delimited import write_delimited
 
     rows = [{"job": j.id, "option": j.option, "why": j.why, "expires": j.expires.isoformat()} for j in jobs]
     with written_whole(path) as draft:
-        pl.DataFrame(rows).with_columns(value=pl.lit(""), se=pl.lit("")).write_csv(draft)
+        sheet = pl.DataFrame(rows).with_columns(value=pl.lit(""), se=pl.lit(""))
+        draft.write_text(write_delimited(sheet), encoding="utf-8", newline="\n")
 
 
 def tell(
@@ -162,6 +167,21 @@ def void(store: Store, measurement: Told, reason: Reason, study: Name = None, js
     report("void", opened, json, content, f"{measurement} counts no more: {reason}.")
 
 
+def mend(
+    store: Store,
+    event: Annotated[int, typer.Argument(help="The number of an event that is ignored; see status.")],
+    reason: Reason,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """Settle that an event which cannot be used stays ignored; a measurement may be amended instead."""
+    opened = open_study(store, study, write=True)
+    opened.mend(event, reason)
+    report(
+        "mend", opened, json, {"event": event, "reason": reason}, f"Event {event} stays ignored: {reason}."
+    )
+
+
 def fail(
     store: Store,
     job: Annotated[str, typer.Argument(help="A suggestion, such as ask-17.")],
@@ -182,10 +202,9 @@ def release(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Give suggestions back unmeasured."""
+    """Give suggestions back unmeasured, all of them or none."""
     opened = open_study(store, study, write=True)
-    for job in jobs:
-        opened.release(job, reason)
+    opened.release(jobs, reason)
     report("release", opened, json, {"jobs": jobs}, f"Released {', '.join(jobs)}.")
 
 
@@ -200,6 +219,9 @@ def import_(
             help='Where things are: "value=HV,se=HV_se,key={plate}:{well}".',
         ),
     ] = [],  # noqa: B006 - typer reads it, nobody changes it
+    again: Annotated[
+        bool, typer.Option("--again", help="Take a table without keys though all of it was told before.")
+    ] = False,
     study: Name = None,
     json: Json = False,
 ) -> None:
@@ -208,24 +230,22 @@ def import_(
 
     frame = read_stdin("table") if table == "-" else read_table("table", Path(table))
     frame, unused = apply_map(frame, parse_map(map)) if map else (frame, [])
-    frame, empty = split_off_sheet(frame)
+    frame = without_words(frame)
     opened = open_study(store, study, write=True)
-    fresh = opened.tell_many(frame, match=True)
+    with import_progress() as watch:
+        taken = opened.tell_many(frame, match=True, repeat=again, watch=watch)
+    notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
     content = {
-        "told": len(fresh),
-        "known": len(frame) - len(fresh) - empty,
-        "empty": empty,
-        "unasked": _unasked(opened, fresh),
+        "told": len(taken),
+        "known": taken.known,
+        "voided": len(taken.voided),
+        "empty": taken.empty,
+        "unasked": taken.unasked,
         "pending": len(opened.pending),
         "unused_columns": unused,
-        "notes": [f"{one.id}: {note}" for one in fresh for note in one.notes],
+        "notes": [*taken.voided, *notes],
     }
     report("import", opened, json, content, _import_in_words(content))
-
-
-def _unasked(study: Any, fresh: list[Any]) -> int:
-    jobs = study.frame("measurements")["job"]
-    return sum(jobs[one.number - 1] is None for one in fresh)
 
 
 def _import_in_words(content: dict[str, Any]) -> list[str]:
@@ -234,6 +254,8 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
     parts = [f"told {content['told']}"]
     if content["known"]:
         parts.append(f"{content['known']} known already")
+    if content["voided"]:
+        parts.append(f"{content['voided']} voided before and not counted")
     if content["empty"]:
         parts.append(f"{counted(content['empty'], 'row')} still empty")
     if content["unasked"]:
@@ -241,7 +263,12 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
     lines = [f"{', '.join(parts)}; {counted(content['pending'], 'suggestion')} under way."]
     if content["unused_columns"]:
         lines.append(f"Columns not used: {', '.join(content['unused_columns'])}.")
-    return [*lines, *content["notes"]]
+    notes, more = content["notes"][:SHOWN], len(content["notes"]) - SHOWN
+    return [
+        *lines,
+        *notes,
+        *([f"And {more} more notes; see export --what measurements."] if more > 0 else []),
+    ]
 
 
 def _error_bar(
@@ -255,9 +282,8 @@ def _error_bar(
     successes: int | None,
     trials: int | None,
 ) -> dict[str, Any]:
-    sides = None if se is None else _numbers("se", se, ",")
     return {
-        "se": sides[0] if sides is not None and len(sides) == 1 else sides,
+        "se": None if se is None else _sides(se),
         "var": var,
         "sd": sd,
         "n": n,
@@ -269,11 +295,29 @@ def _error_bar(
     }
 
 
+def _sides(text: str) -> float | list[float]:
+    """One standard error, or two for an asymmetric one; 0,4 is neither, but a decimal comma."""
+    if "/" in text:
+        return _numbers("se", text, "/")
+    if re.fullmatch(r"\s*\d+,\d+\s*", text):
+        down, up = text.strip().split(",")
+        raise ValueError(
+            f"`se` must have a decimal point: {down}.{up}. For an asymmetric error, down and up, write "
+            f"{down}/{up}; got {text!r}."
+        )
+    sides = _numbers("se", text, ",")
+    return sides if len(sides) > 1 else sides[0]
+
+
 def _numbers(name: str, text: str, separator: str) -> list[float]:
+    from noisewise.study.numbers import read_number
+
     try:
-        return [float(part) for part in text.split(separator)]
+        return [read_number(name, part) for part in text.split(separator)]
     except ValueError:
-        raise ValueError(f"`{name}` must be numbers with {separator!r} between them; got {text!r}.") from None
+        raise ValueError(
+            f"`{name}` must be numbers with {separator!r} between them and points in them; got {text!r}."
+        ) from None
 
 
 def _given(told: dict[str, Any]) -> dict[str, Any]:

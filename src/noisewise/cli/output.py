@@ -1,6 +1,7 @@
 """What the commands print: JSON for programs, tables and progress for people."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,22 @@ def progress(quiet: bool) -> Iterator["Progress"]:
     hidden = quiet or not target.is_terminal
     with Progress(*columns, TimeElapsedColumn(), console=target, transient=True, disable=hidden) as bars:
         yield bars
+
+
+@contextmanager
+def import_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Something to tell how far an import is: a bar on standard error once it has taken a second."""
+    began, task = time.monotonic(), None
+    with progress(quiet=False) as bars:
+
+        def watch(doing: str, done: int, of: int) -> None:
+            nonlocal task
+            if task is None and time.monotonic() - began > 1.0:
+                task = bars.add_task(doing, note="")
+            if task is not None:
+                bars.update(task, description=doing, completed=done, total=of, note=f"{done:,} of {of:,}")
+
+        yield watch
 
 
 def summary_row(simulation: "Simulation") -> dict[str, Any]:

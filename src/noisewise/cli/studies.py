@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from noisewise.cli.output import console, print_json
+from noisewise.core.text import printable
 
 if TYPE_CHECKING:
     from noisewise.study import Job, Measurement, Study
@@ -39,7 +40,7 @@ def told_warnings() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        typer.echo(f"Warning: {warning.message}", err=True)
+        typer.echo(printable(f"Warning: {warning.message}"), err=True)
 
 
 def report(command: str, study: "Study", json: bool, content: dict[str, Any], words: str | list[str]) -> None:
@@ -54,7 +55,7 @@ def say(words: str | list[str]) -> None:
     """Lines for people, wrapped to 80 columns unless the terminal is wider."""
     screen = console(width=WIDTH)
     for line in [words] if isinstance(words, str) else words:
-        screen.print(line, markup=False)
+        screen.print(printable(line), markup=False)
 
 
 def certificate_of(study: "Study") -> dict[str, Any]:

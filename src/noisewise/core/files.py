@@ -18,10 +18,28 @@ def written_whole(target: Path) -> Iterator[Path]:
         yield Path(name)
         # mkstemp makes files for the owner alone; a result is for whom the folder is.
         os.chmod(name, 0o666 & ~_umask())
+        # First the content, then the name: after a power cut there is the old file or the new one, whole.
+        sync(Path(name))
         os.replace(name, target)
+        sync(target.parent)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk, where the system offers that."""
+    folder = path.is_dir()
+    try:
+        handle = os.open(path, os.O_RDONLY if folder or os.name != "nt" else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError:
+        # Not every system opens folders, not every file system syncs them; a file must be written.
+        if not folder:
+            raise
 
 
 def _umask() -> int:

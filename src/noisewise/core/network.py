@@ -2,10 +2,10 @@
 
 Nodes are unknown numbers; a **link** of weight w says that one exceeds another by a value, give or take
 ``1/√w``. The precision of the unknowns is a matrix whose off-diagonal entries are minus the links, and whose
-rows sum to the node's **excess** (its own precision, or its link to a node that is set to 0). Written in links
-and excesses instead of diagonal entries, elimination only adds and multiplies positive numbers (Grassmann,
-Taksar, Heyman 1985; O'Cinneide 1993): every entry of the inverse has nearly all its digits, whether weights
-differ by a factor of 10 or of 1e24. In blocks it is a handful of matrix products.
+rows sum to the node's **excess** (its own precision, or its link to a node that is set to 0). Written in
+links and excesses instead of diagonal entries, elimination only adds and multiplies positive numbers
+(Grassmann, Taksar, Heyman 1985; O'Cinneide 1993): every entry of the inverse has nearly all its digits,
+whether weights differ by a factor of 10 or of 1e24. In blocks it is a handful of matrix products.
 
 Estimates (`settle_values`) use as unknowns the differences along a spanning tree of the heaviest links, each
 in units of its own error. Every other link is then a sum of such differences, none of which is less certain
@@ -22,6 +22,11 @@ from noisewise.core.rows import Floats
 from noisewise.core.twofold import Twofold, add, product_of, subtract, twofold
 
 Codes = NDArray[np.int64]
+
+
+def totals(codes: Codes, weights: Floats, size: int) -> Floats:
+    """The sum of the weights of each code, (size,)."""
+    return np.asarray(np.bincount(codes, weights, size), dtype=np.float64)
 
 
 def invert_network(links: Floats, excess: Floats) -> tuple[Floats, Floats]:
@@ -119,7 +124,7 @@ def reduce_links(links: Links, gone: NDArray[np.bool_], place: Codes) -> Links:
         tip = place[np.where(from_gone, links.other, links.one)[spokes]]
         turned = np.where(from_gone[spokes], -1.0, 1.0)  # as "tip minus hub"
         value = Twofold(turned * links.value.high[spokes], turned * links.value.low[spokes])
-        total = np.bincount(hubs, weight, gone.size)[hubs]
+        total = totals(hubs, weight, gone.size)[hubs]
         for step in range(1, int(np.bincount(hubs).max())):
             first = np.flatnonzero(hubs[:-step] == hubs[step:])
             second = first + step
@@ -149,10 +154,10 @@ def merge_links(size: int, links: Links) -> Links:
     # Deviations from the heaviest of equal links are small, so that their mean may be taken in doubles.
     base = value.at(order[first])
     apart = subtract(value.at(order), base.at(inverse)).plain
-    weight = np.bincount(inverse, links.weight[order], codes.size)
+    weight = totals(inverse, links.weight[order], codes.size)
     with np.errstate(invalid="ignore"):
         share = links.weight[order] / weight[inverse]
-    moved = np.bincount(inverse, share * apart, codes.size)
+    moved = totals(inverse, share * apart, codes.size)
     live = weight > 0.0
     return Links(
         (codes // size)[live], (codes % size)[live], weight[live], add(base, twofold(moved)).at(live)
@@ -232,6 +237,6 @@ def _fill_in(values: Twofold, links: Links, gone: NDArray[np.bool_]) -> None:
     hubs, first, inverse = np.unique(hub[spokes], return_index=True, return_inverse=True)
     base = said.at(first)
     apart = subtract(said, base.at(inverse)).plain
-    weight = np.bincount(inverse, links.weight[spokes], hubs.size)
-    moved = np.bincount(inverse, links.weight[spokes] / weight[inverse] * apart, hubs.size)
+    weight = totals(inverse, links.weight[spokes], hubs.size)
+    moved = totals(inverse, links.weight[spokes] / weight[inverse] * apart, hubs.size)
     values.put(hubs, add(base, twofold(moved)))

@@ -54,6 +54,11 @@ def twofold(numbers: Floats, low: Floats | None = None) -> Twofold:
     return sum_of(np.asarray(numbers), np.asarray(low))
 
 
+def plainly(numbers: Floats) -> Twofold:
+    """Floats where twofold numbers are expected but not needed: the low parts are 0 and cannot be changed."""
+    return Twofold(numbers, np.broadcast_to(np.float64(0.0), np.shape(numbers)))
+
+
 def sum_of(one: Floats, other: Floats) -> Twofold:
     """The exact sum of floats."""
     total = one + other

@@ -6,6 +6,7 @@ largest ``yᵀV(π)⁻¹y`` of weights π that sum to 1. The barrier is ``Σ w -
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,12 +53,16 @@ class _Point:
         return float(self.weights.sum() - nu * barrier)
 
 
-def solve_restricted(actions: Floats, directions: Floats, weights: Floats, gap: float) -> Solved:
-    """Return weights within ``gap`` of the best for these rows, or as close as float64 allows."""
+def solve_restricted(actions: Floats, directions: Floats, weights: Floats, gap: float) -> Solved | None:
+    """Return weights within ``gap`` of the best for these rows, or as close as float64 allows.
+
+    None if, in float64, these weights on these actions say nothing of some direction.
+    """
     weights = np.maximum(weights, 1e-9 * weights.mean())
     largest = _largest_q(actions, directions, weights)
-    point = _at(actions, directions, weights * (1.2 * largest))
-    assert point is not None
+    point = _at(actions, directions, weights * (1.2 * largest)) if math.isfinite(largest) else None
+    if point is None:
+        return None
     n_terms = len(actions) + len(directions)
     # Close to the wanted end, but not so close that the first steps are lost in a corner.
     nu = min(0.1, max(0.01, 3.0 * gap)) * float(point.weights.sum()) / n_terms
@@ -81,9 +86,7 @@ def solve_restricted(actions: Floats, directions: Floats, weights: Floats, gap: 
 
 def _largest_q(actions: Floats, directions: Floats, weights: Floats) -> float:
     root = inverse_root(weighted_moment(actions, weights))
-    if root is None:
-        raise ArithmeticError("The working actions do not span the space: this should not happen.")
-    return float(squared_norms(product(directions, root)).max())
+    return np.inf if root is None else float(squared_norms(product(directions, root)).max())
 
 
 def _at(actions: Floats, directions: Floats, weights: Floats) -> _Point | None:

@@ -21,6 +21,7 @@ from noisewise.design.span import find_span, unit_rows
 
 LEAST_GAP = 1e-8  # what the multipliers of a barrier can still prove
 MAX_ROUNDS = 60
+NOT_SPANNED = "`vectors` must span their space well enough for float64; they do not."
 OUTSIDE = 1e-8  # share of a direction's length that counts as outside of the span
 
 
@@ -141,6 +142,8 @@ def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesig
         solved = solve_restricted(
             problem.take(working.indices), working.directions, working.weights, tolerance
         )
+        if solved is None:
+            break  # as close as float64 allows
         priced = _price(problem, working, solved, gap)
         lower_bound = max(lower_bound, priced.lower_bound)
         if priced.worst.largest < value:
@@ -157,6 +160,8 @@ def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesig
             tolerance = min(0.1 * tolerance, 0.2 * reached)
         else:
             working, tolerance = grown, max(0.3 * gap, min(tolerance, 0.2 * reached))
+    if not lower_bound > 0.0:
+        raise ArithmeticError(NOT_SPANNED)
     return _as_design(problem, value, lower_bound, *found, gap)
 
 
@@ -191,7 +196,7 @@ def _price(problem: _Problem, working: _Working, solved: Solved, gap: float) -> 
 def _root(coordinates: Floats, shares: Floats) -> Floats:
     root = inverse_root(weighted_moment(coordinates, shares))
     if root is None:
-        raise ArithmeticError("`vectors` must span their space well enough for float64; they do not.")
+        raise ArithmeticError(NOT_SPANNED)
     return root
 
 
@@ -266,7 +271,11 @@ def _grow(
     binds = (solved.multipliers > 1e-4 * solved.multipliers.max()) | (
         solved.q_values > (1.0 - min(0.5, 3.0 * reached)) * solved.q_values.max()
     )
-    if not drop:
+    if drop:
+        # What is left must still say something of every direction, however little it is measured.
+        weighted = problem.take(working.indices) * np.sqrt(priced.shares)[:, None]
+        plays[choose_spanning(weighted)] = True
+    else:
         plays[:], binds[:] = True, True
     violating = np.flatnonzero(prices > level * value)
     if len(violating) > 6 * most:

@@ -5,7 +5,6 @@ import functools
 import hashlib
 import os
 import sys
-import tempfile
 import threading
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from noisewise.actions.oracle_set import Oracle
 from noisewise.core.kernels import KERNEL_BODIES, compiler_option, register_kernels
 from noisewise.policies.rule import Rule
+from noisewise.simulation.cache_folder import private_folder
 from noisewise.simulation.loop import Loop, make_loop
 from noisewise.simulation.set_loop import SetLoop, make_set_loop
 
@@ -57,13 +57,7 @@ def cache_directory(rule: Rule, oracle: Oracle | None = None) -> Path | None:
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
         root = str(Path(home) if home else Path.home() / ".cache")
-    directory = Path(root) / "noisewise" / _sources_hash(rule, oracle)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            return directory
-    except OSError:
-        return None
+    return private_folder(Path(root), "noisewise", _sources_hash(rule, oracle))
 
 
 def _sources_hash(rule: Rule, oracle: Oracle | None = None) -> str:

@@ -9,12 +9,12 @@ from noisewise.core.selection import Mask
 from noisewise.study.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.boundary import SCATTER, Boundary, Shares
 from noisewise.study.contrasts import Contrasts
-from noisewise.study.fit import Fit, fit_linear
+from noisewise.study.fit import Fit
 from noisewise.study.independent_fit import fit_independent
 from noisewise.study.levels import display_levels
 from noisewise.study.measurements import Columns
-from noisewise.study.mixed_boundary import MixedBoundary
-from noisewise.study.mixed_fit import fit_mixed
+from noisewise.study.mixed_boundary import LinearBoundary, MixedBoundary
+from noisewise.study.mixed_fit import fit_linear, fit_mixed
 from noisewise.study.modelling import CONTRASTS, DEVIATION
 from noisewise.study.scatter import Sigmas, settle, widened
 from noisewise.study.sizes import Likelihood, Sizes, settle_sizes
@@ -76,9 +76,10 @@ class Analysis:
     def certified(self) -> Fit:
         """The fit with the standard errors and the size of deviations that the certificate uses."""
         deviation, _ = self.sizes.certified
-        if self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation:
+        same = self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation
+        if same and (self._any_choice == self._promised_nothing or self.state.model.model != DEVIATION):
             return self.estimates
-        return self.fit(self.certified_sums, deviation)
+        return self.fit(self.certified_sums, deviation, any_choice=self._any_choice)
 
     @functools.cached_property
     def certified_sums(self) -> Sums:
@@ -90,38 +91,44 @@ class Analysis:
     @functools.cached_property
     def block_doubt(self) -> str | None:
         """Why blocks are not trusted to have been filled by looking at contrasts only; None if they are."""
-        if self.specification.blocks != CONTRASTS:
+        if self._promised_nothing:
             return None
         return doubt_about_blocks(self.columns, self.estimates, self.specification.sign)
 
+    @property
+    def _promised_nothing(self) -> bool:
+        return self.specification.blocks != CONTRASTS
+
+    @property
+    def _any_choice(self) -> bool:
+        """Whether bounds must hold whoever chose what to measure within blocks, and pay for every offset."""
+        return self._promised_nothing or self.block_doubt is not None
+
+    @property
+    def _certified_delta(self) -> float:
+        """The error probability, less what is kept for studies whose promise about blocks is doubted."""
+        if self._promised_nothing or not self.certified_sums.without_lone_blocks().has_border:
+            return self.shares.delta
+        return self.shares.delta * (DOUBTED if self._any_choice else 1.0 - DOUBTED)
+
     @functools.cached_property
-    def boundary(self) -> Boundary | MixedBoundary | Contrasts:
+    def boundary(self) -> Boundary | LinearBoundary | Contrasts:
         """The boundary on differences."""
+        delta, resolution = self._certified_delta, self.specification.resolution
         if self.state.model.model == DEVIATION:
             n_allowed = int(self.state.allowed().sum())
-            return MixedBoundary(self.certified, self.shares.delta, n_allowed, self.specification.resolution)
-        if self.state.features is None:
-            return self._independent_boundary()
-        return Boundary(self.certified, self.shares, self.specification.resolution)
-
-    def _independent_boundary(self) -> Boundary | Contrasts:
-        shares, resolution, sums = self.shares, self.specification.resolution, self.certified_sums
-        contrasts = self.specification.blocks == CONTRASTS
-        linked = sums.without_lone_blocks() if contrasts else sums
+            return MixedBoundary(self.certified, delta, n_allowed, resolution, any_order=self._any_choice)
+        if self.state.features is not None:
+            return LinearBoundary(self.certified, delta, resolution, any_order=self._any_choice)
+        linked = self.certified_sums
+        if not self._promised_nothing:
+            linked = linked.without_lone_blocks()
         if not linked.has_border:
-            bare = self.certified if linked is sums else fit_independent(self.n, linked)
-            return Boundary(bare, shares, resolution)
-        doubted = self.block_doubt is not None
-        part = 1.0 if not contrasts else DOUBTED if doubted else 1.0 - DOUBTED
+            bare = self.certified if linked is self.certified_sums else fit_independent(self.n, linked)
+            return Boundary(bare, self.shares, resolution)
+        shares = self.shares._replace(delta=delta)
         fit = self.certified
-        return Contrasts(
-            fit.components,
-            shares,
-            resolution,
-            any_choice=doubted or not contrasts,
-            part=part,
-            moved=fit.moved,
-        )
+        return Contrasts(fit.components, shares, resolution, any_choice=self._any_choice, slack=fit.slack)
 
     def estimated_values(self) -> Floats:
         """The options' values as a person would read them: see `shown_values`."""
@@ -146,14 +153,21 @@ class Analysis:
         """Sums of some measurements, large values being good."""
         return pool(columns, sigma, self.specification.sign)
 
-    def fit(self, sums: Sums, deviation: float | None = None) -> Fit:
-        """The model of this study, fitted; with the estimated size of deviations unless one is given."""
+    def fit(self, sums: Sums, deviation: float | None = None, *, any_choice: bool | None = None) -> Fit:
+        """The model of this study, fitted.
+
+        Args:
+            sums: The measurements.
+            deviation: The size of deviations; default: the estimated one.
+            any_choice: Whether bounds on it will have to hold whoever chose what to measure within blocks.
+        """
         if self.state.features is None:
             return fit_independent(self.n, sums)
         ridge = (2.0 / (self.state.model.span or np.inf)) ** 2
         if self.state.model.model == DEVIATION:
             size = self.sizes.deviation if deviation is None else deviation
-            return fit_mixed(self.state.features, sums, size, ridge)
+            strict = self._promised_nothing if any_choice is None else any_choice
+            return fit_mixed(self.state.features, sums, size, ridge, any_order=strict)
         return fit_linear(self.state.features, sums, ridge)
 
     def likelihood(self) -> Likelihood:

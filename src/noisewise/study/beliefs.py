@@ -23,8 +23,6 @@ from noisewise.core.model import Floats
 from noisewise.study.analysis import Analysis
 from noisewise.study.fit import Fit
 from noisewise.study.foresight import reference_place
-from noisewise.study.mixed_fit import estimated_weights
-from noisewise.study.modelling import DEVIATION
 
 #: How much too large a span easily is, and at most.
 GENEROUS, AT_MOST = 10.0, 300.0
@@ -83,41 +81,43 @@ def _weighted(
 ) -> Floats:
     """Weights with a spread, and whatever else the model has given these weights.
 
-    The border's offsets and the deviations follow the weights by regression. Values are in the zero of the
-    block that coming measurements are in, so that these agree with those that there are.
+    Deviations and offsets follow the weights. Values are in the zero of the block that coming measurements
+    are in, so that these agree with those that there are.
     """
-    dim = _features_of(analysis).shape[1]
-    moved = _draw_weights(analysis, fit, sigma, count, rng, span)
-    follow = np.linalg.solve(fit.covariance[:dim, :dim], fit.covariance[:dim, dim:])  # (dim, rest)
-    rest = fit.covariance[dim:, dim:] - fit.covariance[dim:, :dim] @ follow
-    sizes, directions = np.linalg.eigh(rest)
-    normals = rng.standard_normal((count, sizes.size)) * np.sqrt(np.maximum(sizes, 0.0))
-    border = np.column_stack([moved, moved @ follow + normals @ directions.T])
-    worlds = fit.means + border[:, : fit.loads.shape[1]] @ fit.loads.T
+    moved = _draw_weights(analysis, fit, count, rng, span)
+    parts, before = fit.parts, fit.parts.layout.before
+    # In independent units: all that comes before the weights, then these.
+    known = parts.solved.factor.high[before:, before:]
+    units = np.column_stack([rng.standard_normal((count, before)), moved @ known.T])
+    worlds = fit.means + units @ fit.loads.T
     if fit.own.any():
         worlds += np.sqrt(fit.own) * rng.standard_normal(worlds.shape)
-    present = np.flatnonzero(fit.offset_precision > 0.0)
-    if present.size:
-        worlds += border[:, [dim + int(np.searchsorted(present, reference_place(fit)))]]
+    sums = analysis.pooled(analysis.columns, sigma)
+    here = np.flatnonzero((sums.minus < 0) & (sums.block == reference_place(fit)))
+    if here.size:
+        # Given the options' values a block's offset is the mean of what was measured above them.
+        weight = sums.weight[here] / sums.weight[here].sum()
+        offset = (sums.value[here] - worlds[:, sums.plus[here]]) @ weight
+        offset += rng.standard_normal(count) / math.sqrt(float(sums.weight[here].sum()))
+        worlds += offset[:, None] - fit.level
     return np.asarray(worlds)
 
 
 def _draw_weights(
-    analysis: Analysis, fit: Fit, sigma: Floats, count: int, rng: np.random.Generator, span: float | None
+    analysis: Analysis, fit: Fit, count: int, rng: np.random.Generator, span: float | None
 ) -> Floats:
     """How far the weights of the features are from their estimates, (count, dim).
 
     The fit's ridge is taken out of what is known of them, and a spread τ drawn for each world put in.
     """
-    features = _features_of(analysis)
-    dim = features.shape[1]
-    sums = analysis.pooled(analysis.columns, sigma)
-    deviation = analysis.sizes.deviation if analysis.state.model.model == DEVIATION else 0.0
-    theta = estimated_weights(features, sums, deviation, fit.ridge)
-    precision = np.linalg.inv(fit.covariance[:dim, :dim])
-    sizes, directions = np.linalg.eigh(precision - fit.ridge * np.eye(dim))
-    sizes = np.maximum(sizes, 0.0)  # what the data say about each direction
-    pull = directions.T @ (precision @ theta)
+    dim = fit.dim
+    theta = np.asarray(fit.weights)
+    known = fit.parts.solved.factor.high[-dim:, -dim:]
+    # The precision is knownᵀ·known; its directions come from the factor, which floats carry further.
+    _, roots, turned = np.linalg.svd(known)
+    directions = turned.T
+    sizes = np.maximum(roots**2 - fit.ridge, 0.0)  # what the data say about each direction
+    pull = roots**2 * (turned @ theta)
     # Features are whitened: with weights of size τ the options' standard deviation is τ·√dim.
     spreads = _spreads(analysis, span, math.inf)
     tau = spreads.tau / math.sqrt(dim)
@@ -127,10 +127,6 @@ def _draw_weights(
     precise = sizes + tau[at][:, None] ** -2.0
     along = pull / precise + rng.standard_normal((count, dim)) / np.sqrt(precise)
     return np.asarray(along @ directions.T - theta)
-
-
-def _features_of(analysis: Analysis) -> Floats:
-    return np.asarray(analysis.state.features)
 
 
 def _independent(

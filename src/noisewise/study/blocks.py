@@ -1,8 +1,8 @@
 """What is promised about blocks: how a study bounds differences within them, and signs of a broken promise.
 
 ``"contrasts"``: offsets are projected out, which costs nothing, and asks that what is measured next within a
-block depends on contrasts only (`noisewise.study.contrasts`). ``"any"``: every offset is paid for, and anybody
-may choose what to measure by anything.
+block depends on contrasts only (`noisewise.study.contrasts`). ``"any"``: every offset is paid for, and
+anybody may choose what to measure by anything.
 
 The promise concerns whoever looks at the first value of a block and then leaves the block. Before a second
 value there is no contrast, so a block that has one measurement was left by chance: there should be few of
@@ -17,7 +17,6 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.study.fit import Fit
 from noisewise.study.measurements import NO_BLOCK, Columns
-from noisewise.study.modelling import ANY
 
 #: The part of δ that is kept for the fall-back.
 DOUBTED = 0.05
@@ -27,26 +26,6 @@ FEW = 4
 SHARE = 0.1
 #: Error probability of the comparison of first values.
 LEVEL = 0.01
-
-
-def about_blocks(promise: str, doubt: str | None) -> str:
-    """What a certificate with blocks or measured differences rests on, in words.
-
-    Args:
-        promise: The study's.
-        doubt: What `doubt_about_blocks` found.
-    """
-    if promise == ANY:
-        return "offsets of blocks are unknown; whoever chose what to measure, and by whatever"
-    if doubt is None:
-        return (
-            "what is measured next within a block depends on differences seen so far, not on how high the "
-            "block's values are (`ask` keeps to it)"
-        )
-    return (
-        f"{doubt}; so the bound that holds whoever chose what to measure is used, which is larger: finish "
-        "blocks that were begun"
-    )
 
 
 def doubt_about_blocks(columns: Columns, fit: Fit, sign: float) -> str | None:

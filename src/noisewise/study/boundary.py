@@ -16,8 +16,7 @@ and differences only two scalar boundaries remain, one per option. The best opti
 option, so only the n - 1 comparisons with it must hold: δ is divided by n - 1, and not by the number of
 pairs.
 
-**Linear model.** P is the ridge on theta, with ``ridge·‖θ‖² <= 1`` by the span, and Λ on the offsets: one
-ellipsoid for all.
+The linear models have their own: `noisewise.study.mixed_boundary`.
 
 ρ and Λ are fixed beforehand, in units of the difference that matters; several are tried side by side, each
 with a share of δ. If options were added or excluded, which option is the best changed with them: see
@@ -53,6 +52,7 @@ INDEPENDENT = (
     Tuning(0.2, 6e0, 0.0625),
 )
 UNCONNECTED = 3
+#: Of the linear models where offsets are in the mixture.
 LINEAR = (Tuning(0.0, 1e3, 0.15), Tuning(0.0, 1e2, 0.25), Tuning(0.0, 1e1, 0.35), Tuning(0.0, 1e0, 0.25))
 
 
@@ -109,8 +109,6 @@ class Boundary:
 
     @property
     def _tunings(self) -> tuple[Tuning, ...]:
-        if self._fit.ridge:
-            return LINEAR
         # Without a border Λ does not matter: the shares of what differs in Λ alone lie idle.
         return INDEPENDENT if self._fit.loads.shape[1] else INDEPENDENT[:UNCONNECTED]
 
@@ -122,10 +120,7 @@ class Boundary:
         reached = fit.group == fit.group[option]
         shared, out = self._shared(option)
         with np.errstate(invalid="ignore", over="ignore"):
-            if fit.ridge:
-                squared = self._linear(option, shared, out)
-            else:
-                squared = self._independent(option, shared, out)
+            squared = self._independent(option, shared, out)
         squared[~reached] = np.inf
         squared[option] = 0.0
         return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
@@ -160,54 +155,19 @@ class Boundary:
             np.minimum(best, length * radius, out=best)
         return best
 
-    def _linear(self, option: int, shared: Floats, out: Floats) -> Floats:
-        variance = np.maximum(self._within + self._within[option] - 2.0 * shared, 0.0)
-        elsewhere = np.maximum(self._out + self._out[option] - 2.0 * out, 0.0)
-        best = np.full(variance.size, np.inf)
-        doubt = math.log(1.0 / (COMPARING * self._shares.delta))
-        for tuning, constant in zip(self._tunings, self._constants, strict=True):
-            big = tuning.elsewhere * self._unit
-            # Popoviciu: ridge·‖θ‖² <= ridge·(span/2)² = 1.
-            radius = 2.0 * (doubt - math.log(tuning.share)) + constant + 1.0
-            np.minimum(best, (variance + big * elsewhere) * radius, out=best)
-        return best
-
     def _forms_elsewhere(self) -> Floats:
         """``P(I + LᵀL)P`` of the border: the squared length of x over all unknowns that have Λ."""
         fit, k = self._fit, self._fit.loads.shape[1]
-        if fit.ridge:
-            offsets = fit.covariance[k:, :k]
-            return np.asarray(offsets.T @ offsets)
         alone = fit.loads[fit.own[fit.touched] > 0.0]
         return np.asarray(self._lead @ (np.eye(k) + alone.T @ alone) @ self._lead)
 
     def _gain(self, tuning: Tuning) -> Floats:
         """What an option of the pair adds to the determinant, having ρ in the place of Λ, (n,)."""
-        if self._fit.ridge:
-            return np.zeros(0)
         rho, big = tuning.on_pair * self._unit, tuning.elsewhere * self._unit
         return np.asarray(np.log1p(self._fit.precision / rho) - np.log1p(self._fit.precision / big))
 
     def _constant(self, tuning: Tuning) -> float:
-        """``log det(I + P⁻¹V)``, of which the independent model takes the bound by its diagonal."""
+        """An upper bound of ``log det(I + P⁻¹V)`` by the diagonal."""
         fit, big = self._fit, tuning.elsewhere * self._unit
-        if not fit.ridge:
-            # The offset of measurements without a block is always the one set to 0: x does not touch it.
-            return float(np.log1p(fit.precision / big).sum() + np.log1p(fit.offset_precision[1:] / big).sum())
-        return grown(fit.covariance, fit.loads.shape[1], fit.ridge, big)
-
-
-def grown(covariance: Floats, dim: int, ridge: float, big: float) -> float:
-    """``log det(I + P⁻¹V)`` with a ridge on ``dim`` features and ``big`` on the offsets after them.
-
-    Args:
-        covariance: ``(V + R)⁻¹``, with R the ridge alone.
-        dim: How many features come first.
-        ridge: On the features.
-        big: Λ, on the offsets.
-    """
-    offsets = covariance.shape[0] - dim
-    # V + P = (V + R)(I + covariance·Λ on the offsets).
-    _, widened = np.linalg.slogdet(np.eye(offsets) + big * covariance[dim:, dim:])
-    _, whole = np.linalg.slogdet(covariance)
-    return float(widened - whole - dim * math.log(ridge) - offsets * math.log(big))
+        # The offset of measurements without a block is always the one set to 0: x does not touch it.
+        return float(np.log1p(fit.precision / big).sum() + np.log1p(fit.offset_precision[1:] / big).sum())

@@ -12,7 +12,10 @@ import polars as pl
 
 from noisewise.core.checks import nearest
 from noisewise.core.model import Floats
-from noisewise.study.tables import is_plain_list, read_table
+from noisewise.core.ranges import COST, VALUE
+from noisewise.core.text import check_text, check_texts, printable
+from noisewise.study.numbers import are_numbers, is_number, read_column
+from noisewise.study.tables import as_texts, is_plain_list, read_table
 
 #: At most so many names in one message.
 LISTED = 5
@@ -102,14 +105,15 @@ def read_catalogue(
         model: The model that the study begins with.
         known: Features of an earlier catalogue that these options join.
     """
-    table = pl.DataFrame({"id": [str(item) for item in options]}) if is_plain_list(options) else None
-    table = read_table("options", options) if table is None else table
+    table = _listed(options) if is_plain_list(options) else read_table("options", options)
     id = _id_column(table, id)
     table = table.with_columns(_names(table, id))
     cost = cost if cost is not None else ("cost" if "cost" in table.columns and cost != id else None)
     if cost is not None:
         _check_present(table, "cost", cost)
     chosen = _chosen(table, id, cost, features) if model != "independent" or features else []
+    for column in (id, *([cost] if cost else []), *chosen):
+        check_text("name of a column", column)
     notes: list[str] = []
     table = _merge(table, id, [*chosen, *([cost] if cost else [])], notes)
     ids = table[id].to_list()
@@ -120,6 +124,16 @@ def read_catalogue(
     costs = None if cost is None else _costs(table, ids, cost)
     kept = [feature for feature, _ in encoded]
     return Catalogue(ids, kept, values, costs, notes, id, cost or "cost")
+
+
+def _listed(names: Any) -> pl.DataFrame:
+    """Names as somebody listed them; what is no name is refused."""
+    for place, item in enumerate(names, start=1):
+        if item is None or isinstance(item, list | tuple | dict | set | bytes):
+            raise ValueError(f"`options` must be names; number {place} is {item!r}.")
+    texts = [str(item).strip() for item in names]
+    check_texts("id", texts)
+    return pl.DataFrame({"id": texts}, schema={"id": pl.String})
 
 
 def _id_column(table: pl.DataFrame, id: str | None) -> str:
@@ -146,13 +160,14 @@ def _check_present(table: pl.DataFrame, what: str, column: str) -> None:
 
 
 def _names(table: pl.DataFrame, id: str) -> pl.Series:
-    names = table[id].cast(pl.String)
-    empty = names.is_null() | (names.str.strip_chars() == "")
+    names = as_texts("options", table[id])
+    empty = names.is_null()
     if empty.any():
         raise ValueError(
             f"every option must have a name in column {id!r}; row {int(empty.arg_max() or 0) + 1} has none."
         )
-    return names.str.strip_chars().alias(id)
+    check_texts(id, names.to_list())
+    return names.alias(id)
 
 
 def _chosen(table: pl.DataFrame, id: str, cost: str | None, features: Sequence[str] | None) -> list[str]:
@@ -206,14 +221,24 @@ def _encode(
     if missing.any():
         at = int(missing.arg_max() or 0)
         raise ValueError(f"option {ids[at]!r} has no value for {name}. Fill it, drop the option, {way_out}.")
-    if (series.dtype.is_numeric() or series.dtype == pl.Boolean) and not (known and known.levels):
-        numbers = series.cast(pl.Float64).to_numpy()
-        if not np.isfinite(numbers).all():
-            at = int(np.argmin(np.isfinite(numbers)))
+    is_category = bool(known and known.levels)
+    if _is_number(series, known is not None) and not is_category:
+        numbers = np.array(read_column(series), dtype=float)
+        usable = np.isfinite(numbers) & (np.abs(numbers) <= VALUE.most)
+        if not usable.all():
+            at = int(np.argmin(usable))
             raise ValueError(
-                f"option {ids[at]!r} has {numbers[at]} for {name}: features must be finite numbers."
+                f"option {ids[at]!r} has {numbers[at]:g} for {name}: features must be finite numbers, "
+                f"at most {VALUE.most:g}."
             )
         return Feature(name), [numbers]
+    series = as_texts("options", series)
+    check_texts(name, series.to_list())
+    if known is not None and not is_category:
+        at = next(row for row, text in enumerate(series) if not is_number(text))
+        raise ValueError(
+            f"option {ids[at]!r} has {series[at]!r} for {name}, which is a number in this study."
+        )
     levels = known.levels if known else tuple(sorted(series.cast(pl.String).unique().to_list()))
     texts = series.cast(pl.String).to_list()
     for option, text in zip(ids, texts, strict=True):
@@ -223,22 +248,44 @@ def _encode(
                 f"(levels: {some_of(levels)}); its effect cannot be known from them."
             )
     if known is None:
-        notes.append(f"{name} is a category of {len(levels)} levels; {levels[0]!r} is the reference level.")
+        size = f"{len(levels)} levels{_why_category(series, ids)}"
+        notes.append(f"{name} is a category of {size}; {levels[0]!r} is the reference level.")
     return Feature(name, levels), [np.array([float(text == level) for text in texts]) for level in levels[1:]]
+
+
+def _is_number(series: pl.Series, joins: bool) -> bool:
+    """Whether a feature is a number: by its type, or, of texts, if every cell is one.
+
+    Codes such as 007 are not; but options that join a study in which the feature is a number follow it.
+    """
+    if series.dtype == pl.String:
+        numbers = series if not joins else series.str.replace(r"^([+-]?)0+([0-9])", "${1}${2}")
+        return are_numbers(numbers)
+    return series.dtype.is_numeric() or series.dtype == pl.Boolean
+
+
+def _why_category(series: pl.Series, ids: list[str]) -> str:
+    """Of a column that is nearly numbers: the first cell that is none."""
+    odd = next((row for row, text in enumerate(series) if not is_number(text)), None)
+    if odd is None or not any(map(is_number, series.head(100))):
+        return ""
+    return f", because {series[odd]!r} ({ids[odd]}) is not a number"
 
 
 def _costs(table: pl.DataFrame, ids: list[str], cost: str) -> list[float]:
     series = table[cost]
-    if not series.dtype.is_numeric():
+    if not (series.dtype.is_numeric() or series.dtype == pl.String):
         raise ValueError(f"column {cost!r} must hold costs as numbers; got {series[0]!r}.")
-    costs = [math.nan if value is None else float(value) for value in series.to_list()]
+    costs = [math.nan if value is None else float(value) for value in read_column(series)]
     for option, value in zip(ids, costs, strict=True):
         if not (math.isfinite(value) and value > 0.0):
             raise ValueError(f"option {option!r} must have a cost above 0; got {value!r}.")
+        if not COST.holds(value):
+            raise ValueError(f"option {option!r} must have a cost of at most {COST.most:g}; got {value!r}.")
     return costs
 
 
 def some_of(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
-    shown = ", ".join(str(name) for name in names[:LISTED])
+    shown = ", ".join(printable(name) for name in names[:LISTED])
     return shown + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

@@ -38,6 +38,7 @@ class Certificate:
     n_events: int
     data: str  # hash of specification and measurements
     approximate: tuple[str, ...] = ()  # reasons why the confidence holds only approximately
+    head: str = ""  # the last hash of the log's chain: it stands for every event so far
     verdict: str = NOTHING  # see `noisewise.study.claims`
     largest_estimate: str | None = None  # whose estimate is largest (goal "min": smallest), if comparable
     largest_estimate_value: float | None = None

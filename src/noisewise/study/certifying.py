@@ -31,7 +31,8 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     specification, state = analysis.specification, analysis.state
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
-    withheld = tuple(check.problems) if found is not None else ()
+    unusable = tuple(one.advice for one in state.unusable())
+    withheld = (*check.problems, *unusable) if found is not None else ()
     claim = claim_at(analysis, found, withheld)
     return Certificate(
         study=specification.name,
@@ -46,7 +47,10 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         candidates=claim.candidates,
         withheld=withheld,
         assumptions=assumptions(analysis, check),
-        notes=tuple(_notes(analysis, found, claim)),
+        notes=(
+            *_notes(analysis, found, claim),
+            *(one.advice for one in state.ignored.values()),
+        ),
         radius=RADII[state.model.model],
         n_events=state.n_events,
         data=fingerprint(analysis),

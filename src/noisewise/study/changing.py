@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from noisewise.core.text import NOTE_LENGTH, check_text
 from noisewise.core.version import __version__
 from noisewise.study.catalogue import read_catalogue
 from noisewise.study.choosing import complete_options
@@ -17,10 +18,9 @@ from noisewise.study.telling import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
 
 def require_reason(reason: Any) -> str:
     """A reason in words: whoever reads the log later will want to know."""
-    text = str(reason).strip() if reason is not None else ""
-    if not text:
+    if reason is None or not str(reason).strip():
         raise ValueError("`reason` must say why, in a few words; got nothing.")
-    return text
+    return check_text("reason", reason, most=NOTE_LENGTH)
 
 
 def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
@@ -37,19 +37,20 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
             "note=; got none of them."
         )
     if not any(name in merged for name in ("option", "plus", "minus")):
-        merged |= (
-            {"plus": old["option"], "minus": old["minus"]} if "minus" in old else {"option": old["option"]}
-        )
+        # A measurement that could not be used may lack anything; then it has to be said now.
+        two = "minus" in old
+        merged |= {"plus": old.get("option"), "minus": old["minus"]} if two else {"option": old.get("option")}
     says_error = any(name in merged for name in ERROR_WAYS)
     if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
-        merged["value"] = old["value"]
+        merged["value"] = old.get("value")
     merged = {name: old[name] for name in (*ABOUT, "at", "cost") if name in old} | merged
     content = read_told(state, merged, now=now)
-    if not says_error and content["kind"] == "none":
+    broken = any(one.number == number for one in state.ignored.values())
+    if not says_error and content["kind"] == "none" and not broken:
         kept = ("kind", "sigma", "shown", "readings", "scatter")
         content = {name: value for name, value in content.items() if name not in kept}
         content |= {name: old[name] for name in kept if name in old}
-    content |= {"job": old["job"]} if "job" in old else {}
+    content |= {"job": old["job"]} if old.get("job") in state.jobs else {}
     # Through JSON, as what was told went; notes are remarks on how it was told.
     said, before = (
         {name: value for name, value in body.items() if name != "notes"}

@@ -52,7 +52,7 @@ class Chooser:
         levelled = _on_a_level(analysis)
         self._zero = levelled.zero(analysis)
         sums = levelled.sums
-        sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2)
+        sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2, fine=None)
         options = {name: value for name, value in policy.options.items() if name != "horizon"}
         actions = _actions(analysis, sums, self._rule)
         self._params = make_params(self._rule, actions, policy.options.get("horizon"), options)

@@ -11,12 +11,12 @@ is. So with M the noise in these contrasts, and any positive definite P fixed be
 
     ‖M‖² in the norm of (V + P)⁻¹  <=  2·log(1/δ) + log det(I + P⁻¹V)      at all times, with prob. 1 - δ,
 
-*if what is measured next within a block depends on contrasts only*: somebody who knows the offsets, and leaves
-blocks after a low first reading, selects noise. Where that cannot be promised, offsets are unknowns
+*if what is measured next within a block depends on contrasts only*: somebody who knows the offsets, and
+leaves blocks after a low first reading, selects noise. Where that cannot be promised, offsets are unknowns
 with a part of P of their own (``any_choice``): the same bound then holds whoever chose what to measure.
 
-A difference of options i and k is off by ``<x, M>`` with ``Vx = e_k - e_i``. Such x are equal up to a shift of
-all nodes, so the one with the smallest ``xᵀ(V + P)x`` counts. Two families of P are used side by side:
+A difference of options i and k is off by ``<x, M>`` with ``Vx = e_k - e_i``. Such x are equal up to a shift
+of all nodes, so the one with the smallest ``xᵀ(V + P)x`` counts. Two families of P are used side by side:
 
 - ``c·I``: one ellipsoid for all differences at once;
 - ρ on i and k and Λ elsewhere, for the n - 1 differences to the one best option.
@@ -83,10 +83,9 @@ class Contrasts:
         resolution: float,
         *,
         any_choice: bool,
-        part: float = 1.0,
-        moved: float = 0.0,
+        slack: float = 0.0,
     ) -> None:
-        self._shares, self._part, self._moved = shares, part, moved
+        self._shares, self._slack = shares, slack
         self._unit = resolution**-2.0
         self._components = components
         self._parts = [make_part(component, any_choice, self._unit) for component in components]
@@ -106,15 +105,15 @@ class Contrasts:
         return half
 
     def _within(self, component: Component, part: Part, at: int) -> Floats:
-        if self._moved > UNSETTLED:
+        if self._slack > UNSETTLED:
             return np.full(component.options.size, np.inf)
         seen = part.seen_from(at)
         best = np.full(component.options.size, np.inf)
-        certain = math.log(1.0 / (self._part * COMPARING * self._shares.delta))
-        doubt = self._shares.doubt(int(component.options[at]))[component.options] - math.log(self._part)
+        certain = math.log(1.0 / (COMPARING * self._shares.delta))
+        doubt = self._shares.doubt(int(component.options[at]))[component.options]
         with np.errstate(over="ignore", invalid="ignore"):
             for tuning in ELLIPSOIDS:
-                radius = 2.0 * (certain - math.log(tuning.share)) + self._growth[tuning.on_pair]
+                radius = np.asarray(2.0 * (certain - math.log(tuning.share)) + self._growth[tuning.on_pair])
                 _lower(best, self._length(part, seen, tuning) * radius)
             for tuning in PAIRS:
                 others = self._growth[tuning.elsewhere] - part.growth(tuning.elsewhere * self._unit)
@@ -163,15 +162,19 @@ class DensePart:
         excess = np.repeat(np.array([*priors, *flat])[:, None], self.nodes, axis=1)
         inverses, logs = invert_network(stack, excess)
         grown = logs - np.log(excess).sum(axis=1)
-        self._growth = dict(zip([*priors, *flat], np.maximum(grown, 0.0).tolist(), strict=True))
+        self._growth: dict[float, float] = dict(
+            zip([*priors, *flat], np.maximum(grown, 0.0).tolist(), strict=True)
+        )
         self._inverses = dict(zip(priors, inverses[: len(priors)], strict=True))
         self._base = int(np.argmax(self._links.sum(axis=1)))
         self._from_base = self._grounded(self._base)
 
     def growth(self, prior: float) -> float:
+        """``log det(I + V/prior)``."""
         return self._growth[prior]
 
     def seen_from(self, option: int) -> Seen:
+        """Everything about the differences to one of its options."""
         columns = self._shifted(option)[:, : self._options]
         at = np.arange(self._options)
         x = columns[at, at].copy()
@@ -202,6 +205,7 @@ class DensePart:
         return np.asarray(shifted)
 
     def pair_growth(self, option: int, rho: float, big: float) -> Floats:
+        """``log det(I + P⁻¹V)`` for every pair with the option, or an upper bound of it."""
         inverse = self._inverses[big]
         own = np.diagonal(inverse)[: self._options]
         with_it = inverse[option, : self._options]
@@ -222,7 +226,7 @@ class DensePart:
             + big * opposite * (rho * here + big * with_it)
         )
         determinant[option] = 1.0
-        return self._growth[big] + np.log(determinant) + 2.0 * (math.log(big) - math.log(rho))
+        return np.asarray(self._growth[big] + np.log(determinant) + 2.0 * (math.log(big) - math.log(rho)))
 
 
 class BorderPart:
@@ -242,6 +246,7 @@ class BorderPart:
         self._weight = weight + np.bincount(links.other, links.weight, component.size)
 
     def growth(self, prior: float) -> float:
+        """``log det(I + V/prior)``."""
         component, gone = self._component, self._gone
         stay = np.flatnonzero(~gone)
         couplings = component.couplings(gone, stay)
@@ -256,6 +261,7 @@ class BorderPart:
         return max(0.0, logs - self.nodes * math.log(prior))
 
     def seen_from(self, option: int) -> Seen:
+        """Everything about the differences to one of its options."""
         gone = self._gone & (np.arange(self._component.size) != option)
         stay, weights = self._component.weights(gone)
         others = stay != option
@@ -285,6 +291,7 @@ class BorderPart:
         return Seen(*(target[: self._options] for target in found))
 
     def pair_growth(self, option: int, rho: float, big: float) -> Floats:
+        """``log det(I + P⁻¹V)`` for every pair with the option, or an upper bound of it."""
         # Hadamard: a determinant is at most the product of the diagonal.
         weight = self._weight[~self._is_block | self._any]
         gain = np.log1p(weight / rho) - np.log1p(weight / big)

@@ -3,9 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from noisewise.core.text import check_text
 from noisewise.core.version import __version__
 from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import read_catalogue
@@ -13,7 +15,7 @@ from noisewise.study.certificate import SUBSTANCE, Certificate
 from noisewise.study.certifying import certify
 from noisewise.study.choosing import Chooser, complete_options
 from noisewise.study.modelling import CONTRASTS
-from noisewise.study.opening import MEMORY, PATIENCE, open_store
+from noisewise.study.opening import MEMORY, PATIENCE, find_study, open_store
 from noisewise.study.specification import DEFAULT_POLICY, PolicyChoice, Specification, check_question
 from noisewise.study.state import State, replay
 from noisewise.study.storage import Storage, check_name
@@ -66,9 +68,9 @@ def create_study(
             of your values), or ``"estimate"``, the default of that model.
         extra_scatter: What every error bar lacks (a standard deviation that is added in squares), or
             ``"estimate"``.
-        blocks: What you promise about blocks. ``"contrasts"``: within a block, what is measured next depends on
-            differences only, not on how high the block's values are; `ask` keeps to it, and then blocks cost
-            nothing. ``"any"``: nothing is promised, and every block costs something.
+        blocks: What you promise about blocks. ``"contrasts"``: within a block, what is measured next depends
+            on differences only, not on how high the block's values are; `ask` keeps to it, and then blocks
+            cost nothing. ``"any"``: nothing is promised, and every block costs something.
         policy: Who asks; any name of `noisewise.POLICIES`.
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
@@ -92,7 +94,7 @@ def create_study(
         policy, policy_options or {}, delta=1.0 - question["confidence"], seed=question["seed"]
     )
     specification = Specification(
-        name=check_name(name),
+        name=check_text("name", check_name(name)),
         catalogue=catalogue,
         policy=PolicyChoice(policy, __version__, pinned),
         version=__version__,
@@ -123,14 +125,8 @@ def load_study(
         timeout: Seconds to wait for other writers.
         clock: Where the time comes from.
     """
-    storage = open_store(store, read_only=read_only, timeout=timeout)
-    if name is None:
-        names = storage.names()
-        if len(names) != 1:
-            listed = ", ".join(map(repr, names)) or "none"
-            raise ValueError(f"`name` must say which study unless there is one; the store has {listed}.")
-        (name,) = names
-    return Study(storage, name, clock)
+    storage, found = find_study(store, name, read_only=read_only, timeout=timeout)
+    return Study(storage, found, clock)
 
 
 def verify_certificate(certificate: str | Path | Certificate, study: Study) -> Certificate:
@@ -145,14 +141,24 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
         text = text.read_text(encoding="utf-8")
     claimed = json.loads(text)
     events = study.events(until=claimed["n_events"])
-    found = certify(Analysis(replay(study.specification, events)))
+    if len(events) < claimed["n_events"]:
+        raise ValueError(
+            f"the certificate was made after {claimed['n_events']} events; the log has {len(events)}."
+        )
+    head = study.head_at(len(events))
+    if claimed.get("head", head) != head:
+        raise ValueError(
+            f"the certificate was made from another log: event {len(events)} has the hash {head}; the "
+            f"certificate says {claimed['head']!r}."
+        )
+    found = replace(certify(Analysis(replay(study.specification, events))), head=claimed.get("head", ""))
     again = json.loads(found.to_json())
     earlier = claimed.get("schema") != again["schema"]  # the words of earlier versions were others
     for name, value in again.items():
         if earlier and name not in SUBSTANCE:
             continue
         # Certificates of earlier versions do not say that they are exact.
-        said = claimed.get(name, [] if name == "approximate" else None)
+        said = claimed.get(name, {"approximate": [], "head": ""}.get(name))
         close = (
             isinstance(value, float) and isinstance(said, float) and abs(value - said) <= 1e-9 * abs(value)
         )

@@ -5,17 +5,20 @@ options. The posterior takes the form of `noisewise.core.independent`, whose ver
 with no vectors.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from noisewise.actions.independent import IndependentOptions
 from noisewise.core.independent import IndependentModel, Separate, set_posterior
-from noisewise.core.mixed import eliminate, on_a_level
 from noisewise.core.model import LOG_DET, TOLD, TOTAL_PRECISION, Floats
+from noisewise.core.twofold import Twofold
+from noisewise.core.weighted_rows import Rows, solve
 from noisewise.policies.rule import Rule
-from noisewise.study.mixed_fit import gather_rows
-from noisewise.study.sums import ROWS, Sums
+from noisewise.study.linear_rows import Layout as Unknowns
+from noisewise.study.linear_rows import Values, lay_out, means_of, option_values
+from noisewise.study.sums import Sums
 
 
 class Layout(NamedTuple):
@@ -53,15 +56,90 @@ def fill_mixed(
             "'vage', with study.set_policy(...)."
         )
     whole = rule.catch_up is not None
-    seen = sums if whole else sums._replace(**{name: getattr(sums, name)[:0] for name in ROWS})
-    rows, present = gather_rows(features, seen)
-    named = present[present > 0]
-    places = np.where(present > 0, np.searchsorted(named, present), -1)
-    gone = eliminate(rows, deviation)
-    found = on_a_level(gone, features.shape[1], places, named.size, params.setting.ridge)
+    seen = sums if whole else sums.select(slice(0, 0))
+    found = on_a_level(features, seen, deviation, params.setting.ridge)
     tally = {
         LOG_DET: found.log_det,
         TOTAL_PRECISION: float(seen.weight.sum()),
         TOLD: float(sums.n_measurements if whole else 0),
     }
-    set_posterior(model, found.own, found.loads, found.border, found.means, tally)
+    # The border is counted in independent units of its own error; places that nothing fills stay 0.
+    loads = np.zeros(model.loads.shape)
+    loads[:, : found.loads.shape[1]] = found.loads
+    set_posterior(model, found.own, loads, np.eye(loads.shape[1]), found.means, tally)
+
+
+class Levelled(NamedTuple):
+    """The posterior of options on a common level, for rules: see `noisewise.core.independent`."""
+
+    own: Floats  # (n,)
+    loads: Floats  # (n, q): on unknowns with covariance I
+    means: Floats  # (n,)
+    log_det: float
+
+
+def on_a_level(features: Floats, sums: Sums, deviation: float, ridge: float) -> Levelled:
+    """The posterior with one level for all options, a place for every named block, and a ridge on each.
+
+    Args:
+        features: ``(n, dim)``.
+        sums: The pooled measurements.
+        deviation: The size of the deviations.
+        ridge: Prior precision of features, level and blocks.
+    """
+
+    def levelled(exact: bool) -> tuple[Unknowns, Rows, Values]:
+        unknowns = lay_out(features, sums, deviation, exact, keep_offsets=True)
+        rows, values = unknowns.rows, option_values(unknowns, features)
+        offsets, x, loads = unknowns.offsets, unknowns.rows.x, values.loads
+        if deviation == 0.0:
+            # Offsets, which the linear model eliminates, become unknowns of their own.
+            offsets, x, loads = unknowns.blocks, _widened(x, rows.groups), _widened(loads, rows.groups)
+            there = np.flatnonzero(rows.group >= 0)
+            x.high[there, rows.group[there]] = 1.0
+            rows = rows._replace(group=np.full(rows.weight.size, -1), groups=0)
+        change = _onto_level(unknowns, offsets)
+        loads = _changed(loads, change)
+        loads.high[:, unknowns.seats.size] += 1.0  # the level itself
+        return unknowns, rows._replace(x=_changed(x, change)), values._replace(loads=loads)
+
+    unknowns, rows, values = levelled(False)
+    seats = unknowns.seats.size
+    held = np.full(rows.x.shape[1], ridge)
+    held[:seats] = 0.0  # deviations have their prior already
+    solved = solve(lambda exact: levelled(exact)[1] if exact else rows, held)
+    if solved.exact:
+        unknowns, rows, values = levelled(True)
+    rest = unknowns.log_rest if deviation else 0.0
+    return Levelled(
+        values.own,
+        np.ascontiguousarray(solved.whitened(values.loads).high.T),
+        means_of(values, solved).high,
+        solved.log_det + rest - (held.size - seats) * math.log(ridge),
+    )
+
+
+def _onto_level(unknowns: Unknowns, offsets: Any) -> Floats:
+    """Old unknowns (seats, offsets, weights) from new ones (seats, level, places, weights).
+
+    An offset is the level plus the block's own; that of the block without a name is the level alone.
+    """
+    seats, dim, named = unknowns.seats.size, unknowns.dim, offsets[offsets > 0]
+    change = np.zeros((seats + offsets.size + dim, seats + 1 + named.size + dim))
+    change[np.arange(seats), np.arange(seats)] = 1.0
+    change[seats : seats + offsets.size, seats] = 1.0
+    here = np.flatnonzero(offsets > 0)
+    change[seats + here, seats + 1 + np.arange(named.size)] = 1.0
+    change[-dim:, -dim:] = np.eye(dim)
+    return change
+
+
+def _widened(numbers: Twofold, count: int) -> Twofold:
+    """With columns of 0 in front."""
+    zeros = np.zeros((numbers.shape[0], count))
+    return Twofold(*(np.column_stack([zeros, part]) for part in numbers))
+
+
+def _changed(numbers: Twofold, change: Floats) -> Twofold:
+    """Rows over the new unknowns; shares of a weight add up to 1 but for rounding."""
+    return Twofold(numbers.high @ change, numbers.low @ change)

@@ -7,7 +7,6 @@ import numpy as np
 
 from noisewise.core.model import Floats
 from noisewise.study.analysis import Analysis
-from noisewise.study.mixed_fit import estimated_weights
 from noisewise.study.modelling import DEVIATION, ESTIMATE
 from noisewise.study.show import number
 from noisewise.study.sums import totals
@@ -18,8 +17,7 @@ def standing_out(analysis: Analysis) -> Floats:
     features, sums, size = analysis.state.features, analysis.sums, analysis.sizes.deviation
     if features is None or not sums.n_measurements:
         return np.zeros(analysis.n)
-    ridge = (2.0 / (analysis.state.model.span or np.inf)) ** 2
-    weights = estimated_weights(features, sums, size, ridge)
+    weights = np.asarray(analysis.estimates.weights)
     level = sums.minus < 0
     plus, weight = sums.plus[level], sums.weight[level]
     offsets = analysis.estimates.offsets[sums.block[level]]

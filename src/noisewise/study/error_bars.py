@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.checks import as_float, check_count, check_probability
-from noisewise.study.numbers import Written, check_value, read_value
+from noisewise.core.checks import as_float, check_probability
+from noisewise.core.ranges import AMOUNT, COUNT, SQUARES, check_count_within
+from noisewise.study.numbers import Written, carries_error, check_value, read_value
 
 #: What a measurement's error bar rests on.
 KNOWN, READINGS, COUNTS, NONE = "known", "readings", "counts", "none"
@@ -64,7 +65,7 @@ def _check_one_way(given: dict[str, Any]) -> None:
     ways = [way for way in ("se", "var", "sd", "ci", "values") if given.get(way) is not None]
     if given.get("successes") is not None or given.get("trials") is not None:
         ways.append("successes+trials")
-    own = given.get("value") is not None and "values" not in ways and _carries_error(given["value"])
+    own = given.get("value") is not None and "values" not in ways and carries_error(given["value"])
     if own:
         ways.append("the value's own error")
     if len(ways) > 1:
@@ -73,12 +74,6 @@ def _check_one_way(given: dict[str, Any]) -> None:
         raise ValueError(f"n= goes with sd=, the scatter of n readings; got n={given['n']!r} without it.")
     if given.get("level") is not None and "ci" not in ways:
         raise ValueError(f"level= goes with ci=; got level={given['level']!r} without it.")
-
-
-def _carries_error(value: Any) -> bool:
-    if isinstance(value, str):
-        return read_value(value).se is not None
-    return hasattr(value, "std_dev")
 
 
 def _of_error(written: Written, given: dict[str, Any], noise_floor: float | None) -> Measured:
@@ -122,8 +117,8 @@ def _raised(se: float, noise_floor: float | None, notes: list[str]) -> float:
     if noise_floor is not None and se < noise_floor:
         notes.append(f"se {se:g} was raised to the noise floor {noise_floor:g}.")
         se = noise_floor
-    if not 1e-100 < se < 1e100:
-        raise ValueError(f"se must lie between 1e-100 and 1e100; got {se!r}.")
+    if not AMOUNT.holds(se):
+        raise ValueError(f"se must lie between {AMOUNT.least:g} and {AMOUNT.most:g}; got {se!r}.")
     return se
 
 
@@ -131,6 +126,8 @@ def _of_interval(value: float, ci: Any, level: Any, notes: list[str]) -> float:
     if isinstance(ci, str) or not isinstance(ci, Sequence) or len(ci) != 2:
         raise ValueError(f"ci must be a pair (lo, hi); got {ci!r}.")
     low, high = as_float("ci", ci[0]), as_float("ci", ci[1])
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"ci must have two finite ends; got ({low:g}, {high:g}).")
     level = 0.95 if level is None else check_probability("level", level)
     if not low <= value <= high:
         raise ValueError(
@@ -151,16 +148,18 @@ def _of_scatter(value: float, given: dict[str, Any]) -> Measured:
             f"sd={sd:g} is the scatter of single readings; I need the error of the reported value. "
             "Give n= as well, or use se=."
         )
-    if not (math.isfinite(sd) and sd >= 0.0):
-        raise ValueError(f"sd={sd!r} is not a standard deviation; it must be a number above 0.")
-    n = check_count("n", given["n"], least=2)
+    if not 0.0 <= sd <= AMOUNT.most:
+        raise ValueError(
+            f"sd={sd!r} is not a standard deviation; it must be a number above 0, at most {AMOUNT.most:g}."
+        )
+    n = check_count_within("n", given["n"], COUNT, least=2)
     return Measured(value, READINGS, None, sd / math.sqrt(n), n, (n - 1) * sd * sd, ())
 
 
 def _of_readings(given: dict[str, Any], lease: str) -> Measured:
     if given.get("value") is not None:
         raise ValueError("values=[...] brings its own value, the mean; leave value= out.")
-    if isinstance(given["values"], str) or np.ndim(given["values"]) != 1 or len(given["values"]) < 2:
+    if not _is_list(given["values"]) or len(given["values"]) < 2:
         raise ValueError(
             f"values must be a list of at least two readings; got {given['values']!r}. "
             "For one reading give value= and se=."
@@ -169,7 +168,16 @@ def _of_readings(given: dict[str, Any], lease: str) -> Measured:
     mean = float(np.mean(readings))
     scatter = float(np.sum((readings - mean) ** 2))
     n = readings.size
+    if not SQUARES.holds(scatter):
+        raise ValueError(f"values scatter by {math.sqrt(scatter / n):g}, which is too much: change the unit.")
     return Measured(mean, READINGS, None, math.sqrt(scatter / (n - 1) / n), n, scatter, ())
+
+
+def _is_list(values: Any) -> bool:
+    try:
+        return not isinstance(values, str | bytes) and np.ndim(values) == 1
+    except ValueError:  # lists of unequal length
+        return False
 
 
 def _of_counts(given: dict[str, Any]) -> Measured:
@@ -177,8 +185,13 @@ def _of_counts(given: dict[str, Any]) -> Measured:
         raise ValueError("successes= and trials= go together; one of them is missing.")
     if given.get("value") is not None:
         raise ValueError("successes= and trials= bring their own value; leave value= out.")
-    trials = check_count("trials", given["trials"])
-    successes = check_count("successes", given["successes"], least=0)
+    if given.get("minus") is not None:
+        raise ValueError(
+            "successes= out of trials= are of one option; a share is no difference. Tell both options, with "
+            "the same block= if they were tried side by side, or the difference itself as value= with se=."
+        )
+    trials = check_count_within("trials", given["trials"], COUNT)
+    successes = check_count_within("successes", given["successes"], COUNT, least=0)
     if successes > trials:
         raise ValueError(f"successes={successes} cannot exceed trials={trials}.")
     share = successes / trials

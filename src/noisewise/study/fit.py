@@ -3,7 +3,7 @@
 A value in a block is the option's value plus the block's offset, which is unknown and has no prior.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from noisewise.core.model import Floats
 from noisewise.core.twofold import Twofold, add, subtract, twofold
 from noisewise.study.components import Component
 from noisewise.study.measurements import Codes
-from noisewise.study.sums import Sums, totals
+from noisewise.study.sums import Sums
 
 
 class Fit(NamedTuple):
@@ -36,13 +36,17 @@ class Fit(NamedTuple):
     dim: int = 0  # features in the border of the model with deviations; its offsets follow
     seats: int = 0  # deviations that sit in its border, last
     fine: Floats | None = None  # (n,): what the means lack as doubles; see `noisewise.core.twofold`
+    slack: float = 0.0  # what rounding may have cost, in standard errors
+    weights: Floats | None = None  # (dim,): of the features, in the linear models
+    parts: Any = None  # of the linear models: what their boundaries need, `noisewise.study.mixed_fit.Parts`
     components: tuple[Component, ...] = ()  # the connected parts of a study with blocks or differences
-    moved: float = 0.0  # what the last refinement of the estimates still changed, in their own errors
 
     def differences(self, option: int) -> Floats:
-        """The estimated differences to an option, (n,), to the last digit where ``fine`` is known."""
+        """By how much each option is estimated above this one, (n,): without the rounding of the means."""
         apart = self.means - self.means[option]
-        return apart if self.fine is None else apart + (self.fine - self.fine[option])
+        if self.fine is not None:
+            apart = apart + (self.fine - self.fine[option])
+        return np.asarray(apart)
 
     def squares(self, sums: Sums) -> float:
         """What the fit leaves: chi-square on as many degrees of freedom as measurements exceed the rank."""
@@ -73,55 +77,3 @@ def left_over(
         np.where(level, offset.low[sums.block], -mean.low[sums.minus]),
     )
     return subtract(value, add(mean.at(sums.plus), beside)).plain
-
-
-def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
-    """One weight per whitened feature, with a ridge; one offset per block, without."""
-    n, dim = features.shape
-    n_blocks = len(sums.blocks)
-    level = sums.minus < 0
-    rows = features[sums.plus]
-    rows[~level] -= features[sums.minus[~level]]
-    present = np.unique(sums.block[level])
-    place_of = np.full(n_blocks, -1)
-    place_of[present] = np.arange(present.size)
-    q = dim + present.size
-    weighted = rows * sums.weight[:, None]
-    precision, right = np.zeros((q, q)), np.zeros(q)
-    precision[:dim, :dim] = weighted.T @ rows
-    right[:dim] = weighted.T @ sums.value
-    place = place_of[sums.block[level]]
-    cross = np.zeros((present.size, dim))
-    np.add.at(cross, place, weighted[level])
-    precision[dim:, :dim], precision[:dim, dim:] = cross, cross.T
-    at = np.arange(dim, q)
-    offset_weight = totals(place, sums.weight[level], present.size)
-    precision[at, at] = offset_weight
-    right[dim:] = totals(place, (sums.weight * sums.value)[level], present.size)
-    free, rank = least_squares(precision, right)
-    offsets, offset_precision = np.zeros(n_blocks), np.zeros(n_blocks)
-    offsets[present], offset_precision[present] = free[dim:], offset_weight
-    residuals = sums.value - rows @ free[:dim] - np.where(level, offsets[sums.block], 0.0)
-    precision[np.arange(dim), np.arange(dim)] += ridge
-    scale = 1.0 / np.sqrt(np.diagonal(precision))
-    covariance = np.linalg.inv(precision * np.outer(scale, scale)) * np.outer(scale, scale)
-    estimate = covariance @ right
-    offsets[present] = estimate[dim:]
-    # As in the block without a name; if all have names, as in the one with the most precision.
-    reference = 0 if offset_precision[0] > 0.0 else int(np.argmax(offset_precision))
-    everybody = np.arange(n)
-    return Fit(
-        features @ estimate[:dim], np.zeros(n), everybody, features, covariance, np.zeros(n),
-        offset_precision, offsets, np.zeros(n, dtype=np.int64), residuals, rank, ridge,
-        float(offsets[reference]),
-    )  # fmt: skip
-
-
-def least_squares(precision: Floats, right: Floats) -> tuple[Floats, int]:
-    """The solution without ridge in the directions that were measured, and how many those are."""
-    diagonal = np.diagonal(precision)
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    sizes, directions = np.linalg.eigh(precision * np.outer(scale, scale))
-    kept = sizes > 1e-10 * max(1e-300, float(sizes[-1])) if sizes.size else sizes > 0.0
-    along = directions[:, kept]
-    return scale * (along @ ((along.T @ (scale * right)) / sizes[kept])), int(kept.sum())

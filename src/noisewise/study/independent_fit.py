@@ -7,6 +7,7 @@ connected group one node is set to 0; nothing that is reported depends on which.
 
 import numpy as np
 
+from noisewise.core.model import Floats
 from noisewise.study.components import UNMEASURED, Component, find_components
 from noisewise.study.fit import Fit, left_over
 from noisewise.study.sums import Sums, totals
@@ -23,10 +24,11 @@ def fit_independent(n: int, sums: Sums) -> Fit:
     offsets, fine_offsets = np.zeros(n_blocks), np.zeros(n_blocks)
     group = np.full(n, UNMEASURED)
     nobody = np.empty(0, dtype=np.int64)
-    log_det, moved, components = 0.0, 0.0, []
+    log_det, slack, components = 0.0, 0.0, []
     if not sums.has_border:
         own[sums.plus] = 1.0 / sums.weight
-        means[sums.plus], fine[sums.plus] = sums.value, sums.fine
+        means[sums.plus] = sums.value
+        fine[sums.plus] = 0.0 if sums.fine is None else sums.fine
         group[precision > 0.0] = 0
         log_det, rank = float(np.log(sums.weight).sum()), sums.plus.size
     else:
@@ -41,16 +43,23 @@ def fit_independent(n: int, sums: Sums) -> Fit:
             offsets[part.blocks], fine_offsets[part.blocks] = -values.high[count:], -values.low[count:]
             own[part.options] = part.variances(grounded, root)[:count]
             group[part.options] = part.options[0]
-            log_det, moved, rank = log_det + grounded.log_det, max(moved, last), rank + part.size - 1
+            log_det, slack, rank = log_det + grounded.log_det, max(slack, last), rank + part.size - 1
     residuals = left_over(sums, means, offsets, fine, fine_offsets)
     return Fit(
         means, own, nobody, np.zeros((0, 0)), np.zeros((0, 0)), precision, offset_precision, offsets,
         group, residuals, rank, 0.0, 0.0, log_det=log_det, fine=fine, components=tuple(components),
-        moved=moved,
+        slack=slack,
     )  # fmt: skip
 
 
-def _root(part: Component, offset_precision: np.ndarray) -> int:  # type: ignore[type-arg]
+def independent_rank(n: int, sums: Sums) -> int:
+    """How many unknowns measurements of independent options determine: a matter of connections alone."""
+    if not sums.has_border:
+        return int(sums.plus.size)
+    return sum(part.size - 1 for part in find_components(n, sums))
+
+
+def _root(part: Component, offset_precision: Floats) -> int:
     """The node set to 0: the block without a name, else the one with the most precision, else an option."""
     if not part.blocks.size:
         return 0

@@ -81,6 +81,11 @@ class Measurements:
         self._live[number - 1] = 0
         self._columns = None
 
+    def revive(self, number: int) -> None:
+        """Let a measurement count that could not be used before it was corrected."""
+        self._live[number - 1] = 1
+        self._columns = None
+
     def is_live(self, number: int) -> bool:
         """Whether a measurement counts."""
         return bool(self._live[number - 1])

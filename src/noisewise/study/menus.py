@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.checks import as_float, check_number, check_positive, check_sigma
+from noisewise.core.checks import as_float, check_number, check_positive
 from noisewise.core.model import Floats
+from noisewise.core.ranges import check_amount
 from noisewise.study.analysis import Analysis
 from noisewise.study.error_bars import NONE
 from noisewise.study.measurements import KINDS
@@ -68,7 +69,7 @@ def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
 
 
 def _sigmas(levels: Sequence[Any]) -> Floats:
-    sigma = np.array([check_sigma(level) for level in levels])
+    sigma = np.array([check_amount("sigma", level) for level in levels])
     if np.unique(sigma).size < sigma.size:
         raise ValueError(f"every noise level must be named once; got {', '.join(f'{s:g}' for s in sigma)}.")
     return sigma

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from noisewise.core.checks import check_choice, check_positive
+from noisewise.core.checks import check_choice
+from noisewise.core.ranges import check_amount
 
 INDEPENDENT, LINEAR, DEVIATION = MODELS = ("independent", "linear", "linear+deviation")
 #: In the place of a number: to be found from the measurements, by restricted likelihood.
@@ -48,7 +49,7 @@ class ModelChoice:
 def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> ModelChoice:
     """Check a model and its sizes, and complete them."""
     check_choice("model", model, MODELS)
-    span = None if span is None else check_positive("span", span)
+    span = None if span is None else check_amount("span", span)
     if span is None and model != INDEPENDENT:
         raise ValueError(
             f'`span` must be given for model="{model}": a number, in the unit of your values, by which no '
@@ -97,4 +98,4 @@ def _size(name: str, given: Any) -> Size:
             given = float(given)
         except ValueError:
             raise ValueError(f"`{name}` must be a number above 0 or {ESTIMATE!r}; got {given!r}.") from None
-    return check_positive(name, given)
+    return check_amount(name, given)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.core.checks import check_positive
+from noisewise.study.redaction import without_secrets
 from noisewise.study.storage import METHODS, MemoryStorage, Storage
 
 MEMORY = ":memory:"
@@ -55,6 +56,20 @@ def open_store(
     return open_sqlite(_path(place), create=create, read_only=read_only, timeout=timeout, durable=durable)
 
 
+def find_study(
+    store: Any, name: str | None = None, *, read_only: bool = True, timeout: float = PATIENCE
+) -> tuple[Storage, str]:
+    """A store, and which study of it is meant: the one with this name, or the only one."""
+    storage = open_store(store, read_only=read_only, timeout=timeout)
+    if name is None:
+        names = storage.names()
+        if len(names) != 1:
+            listed = ", ".join(map(repr, names)) or "none"
+            raise ValueError(f"`name` must say which study unless there is one; the store has {listed}.")
+        (name,) = names
+    return storage, name
+
+
 def migrate_store(place: str | PathLike[str], *, timeout: float = PATIENCE) -> tuple[int, int]:
     """Bring a store that an older noisewise wrote to the present tables, all or nothing.
 
@@ -72,11 +87,38 @@ def migrate_store(place: str | PathLike[str], *, timeout: float = PATIENCE) -> t
     return migrate_sqlite(_path(str(place)), timeout)
 
 
+def restore_store(
+    backup: str | PathLike[str], store: str | PathLike[str], *, timeout: float = 2.0
+) -> Path | None:
+    """Replace a store, a SQLite file, by a backup of it.
+
+    The backup is checked first, every hash of it; it stays as it is. The file that is replaced is kept beside
+    the store, with what SQLite left beside it. Refused while others have the store open.
+
+    Args:
+        backup: A file that `noisewise.backup_store` made, or a copy of a store that nobody was using.
+        store: The file to replace; it need not be there.
+        timeout: Seconds to wait for others to close the store.
+
+    Returns:
+        Where the replaced file is now; None if there was none.
+    """
+    for name, place in (("backup", backup), ("store", store)):
+        if str(place).startswith(POSTGRES):
+            raise ValueError(
+                f"`{name}` must be a file: a PostgreSQL database is restored with its own tools, or study by "
+                "study from exported logs."
+            )
+    from noisewise.study.restoring import replace_store
+
+    return replace_store(_path(str(backup)), _path(str(store)), timeout)
+
+
 def _path(place: str) -> Path:
     path = place.removeprefix(SQLITE)
     if "://" in path or not path:
         raise ValueError(
             "`store` must be a path, sqlite:///path, postgresql://user@host/database or ':memory:'; "
-            f"got {place!r}."
+            f"got {without_secrets(place)!r}."
         )
     return Path(path)

@@ -284,7 +284,7 @@ def _made(page: _Page, findings: Findings) -> None:
         "study made with": f"noisewise {specification.version}",
         "page made with": f"noisewise {__version__}, Python {platform.python_version()}, "
         f"NumPy {np.__version__}",
-        "log": f"{findings.certificate.n_events:,} events",
+        "log": f"{findings.certificate.n_events:,} events, head {findings.certificate.head}",
         "catalogue (sha256)": specification.catalogue.fingerprint,
         "question and measurements (sha256)": findings.certificate.data,
         "radius": findings.certificate.radius,

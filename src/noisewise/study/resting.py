@@ -5,11 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from noisewise.study.analysis import Analysis
-from noisewise.study.blocks import about_blocks
 from noisewise.study.check import Check
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.measurements import KINDS
-from noisewise.study.modelling import DEVIATION, ESTIMATE
+from noisewise.study.modelling import ANY, DEVIATION, ESTIMATE
 from noisewise.study.show import counted, number, rounded_up
 
 
@@ -54,12 +53,25 @@ def about_time(analysis: Analysis, check: Check) -> list[str]:
     ]
 
 
-def about_choices(analysis: Analysis, check: Check) -> list[str]:
-    """Who may choose what to measure within blocks; differences have no level that one could look at."""
+def about_blocks(analysis: Analysis, check: Check) -> list[str]:
+    """What was promised about blocks, if there are any: see `noisewise.study.blocks`.
+
+    Differences alone need no promise: they have no level that one could look at.
+    """
     sums = analysis.sums
     if not (sums.has_border and (sums.minus < 0).any()):
         return []
-    return [about_blocks(analysis.specification.blocks, analysis.block_doubt)]
+    if analysis.specification.blocks == ANY:
+        return ["offsets of blocks are unknown; whoever chose what to measure, and by whatever"]
+    if analysis.block_doubt is None:
+        return [
+            "what is measured next within a block depends on differences seen so far, not on how high the "
+            "block's values are (`ask` keeps to it)"
+        ]
+    return [
+        f"{analysis.block_doubt}; so the bound that holds whoever chose what to measure is used, which is "
+        "larger: finish blocks that were begun"
+    ]
 
 
 def about_fit(analysis: Analysis, check: Check) -> list[str]:
@@ -95,7 +107,7 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
 
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
-TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_choices, about_fit)
+TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_blocks, about_fit)
 
 
 def _limited(size: float, largest: float | None) -> str:

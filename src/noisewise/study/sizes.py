@@ -15,17 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.mixed import eliminate
 from noisewise.core.model import Floats
 from noisewise.study.error_bars import COUNTS, NONE
-from noisewise.study.fit import least_squares
-from noisewise.study.independent_fit import fit_independent
+from noisewise.study.independent_fit import fit_independent, independent_rank
 from noisewise.study.limits import lower_size, upper_size
 from noisewise.study.measurements import KINDS, Columns
-from noisewise.study.mixed_fit import gather_rows, leave
+from noisewise.study.mixed_fit import determined, restricted
 from noisewise.study.modelling import ESTIMATE, ModelChoice
 from noisewise.study.scatter import LEAST_FREEDOM
-from noisewise.study.sums import Sums, pool, totals
+from noisewise.study.sums import Probes, Sums, totals
 
 #: Sizes tried first, as powers of ten of the typical error bar, and up to the range of the values.
 STEP = 0.25
@@ -84,14 +82,18 @@ class Likelihood:
         self._columns, self._sigma = columns.select(barred), usual_errors(columns, sigma, n)[barred]
         self._n, self._features, self._sign = n, features, sign
         self._variances = np.sort(self._sigma**2)  # sums do not depend on the order of telling
-        self._kept: Floats | None = None
+        self._probes = Probes(self._columns, self._sigma, sign)
         self._pooled: tuple[float, Sums] | None = None
         sums = self._sums(0.0)
         self.options = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]])).size
         self.measurements = self._columns.value.size
         #: Degrees of freedom within options, and of options around the weighted sums.
-        self.repeats = self.measurements - fit_independent(n, sums).rank
-        self.rank = self._rank(sums)
+        self.repeats = self.measurements - independent_rank(n, sums)
+        self.rank = self.measurements - self.repeats
+        if features is not None:
+            # What is determined does not depend on weights or sizes.
+            self._determined = determined(features, sums)
+            self.rank = self._determined.size + np.unique(sums.block[sums.minus < 0]).size
         scale = float(np.median(self._sigma)) if self.measurements else 1.0
         spread = float(np.ptp(sums.value)) if sums.value.size else 0.0
         tenths = math.ceil((math.log10(max(spread / scale, 1.0)) + 2.0) / STEP)
@@ -104,12 +106,7 @@ class Likelihood:
         if self._features is None:
             fit = fit_independent(self._n, sums)
             return logs + fit.squares(sums) + fit.log_det
-        rows, present = gather_rows(self._features, sums)
-        gone = eliminate(rows, deviation)
-        free, _ = least_squares(gone.precision, gone.right)
-        residuals, penalty = leave(gone, self._features, sums, present, free)
-        squares = sums.within + float(np.sum(sums.weight * residuals**2)) + penalty
-        return logs + squares + gone.log_det + self._log_det(gone.precision, present.size)
+        return logs + restricted(self._features, sums, deviation, self._determined)
 
     def within_options(self) -> "Likelihood":
         """What the same measurements say about extra scatter whatever the options' values are."""
@@ -118,36 +115,8 @@ class Likelihood:
     def _sums(self, extra_scatter: float) -> Sums:
         if self._pooled is None or self._pooled[0] != extra_scatter:
             sigma = np.sqrt(self._sigma**2 + extra_scatter**2)
-            self._pooled = extra_scatter, pool(self._columns, sigma, self._sign)
+            self._pooled = extra_scatter, self._probes.pool(sigma)
         return self._pooled[1]
-
-    def _rank(self, sums: Sums) -> int:
-        if self._features is None:
-            return self.measurements - self.repeats
-        rows, _ = gather_rows(self._features, sums)
-        gone = eliminate(rows, 0.0)
-        return least_squares(gone.precision, gone.right)[1] - rows.compared.size
-
-    def _log_det(self, precision: Floats, offsets: int) -> float:
-        """Over what can be determined, which is the same for all sizes."""
-        if self._kept is None:
-            p = (self._features.shape[1] if self._features is not None else 0) + offsets
-            self._kept = np.eye(len(precision))
-            if (null := _null_space(precision[:p, :p])).size:
-                whole = np.zeros((len(precision), null.shape[1]))
-                whole[:p] = null
-                self._kept = np.linalg.qr(whole, mode="complete")[0][:, null.shape[1] :]
-        kept = self._kept.T @ precision @ self._kept
-        scale = 1.0 / np.sqrt(np.diagonal(kept))
-        _, log_det = np.linalg.slogdet(kept * np.outer(scale, scale))
-        return float(log_det - 2.0 * np.log(scale).sum())
-
-
-def _null_space(precision: Floats) -> Floats:
-    diagonal = np.diagonal(precision)
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    sizes, directions = np.linalg.eigh(precision * np.outer(scale, scale))
-    return np.asarray(scale[:, None] * directions[:, sizes <= 1e-10 * max(1e-300, float(sizes[-1]))])
 
 
 def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood], delta: float) -> Sizes:

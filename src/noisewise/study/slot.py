@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.checks import check_positive, check_sigma
+from noisewise.core.checks import check_positive
 from noisewise.core.model import Floats, squared_covariances
+from noisewise.core.ranges import check_amount
 from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
 from noisewise.study.certifying import Recommended, recommend
@@ -95,7 +96,8 @@ def fill_slots(
         under_way: Options that are being measured now, with their sigmas.
         withheld: Whether the certificate is: no bound is told then.
     """
-    given = [check_sigma(sigma) for sigma in ([sigmas] if isinstance(sigmas, int | float) else sigmas)]
+    listed = [sigmas] if isinstance(sigmas, int | float) else sigmas
+    given = [check_amount("sigma", sigma) for sigma in listed]
     if not given:
         raise ValueError("`sigma` must name at least one slot; got none.")
     if budget is not None:

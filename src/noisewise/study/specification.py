@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from noisewise.core.checks import check_choice, check_count, check_positive, check_probability
+from noisewise.core.checks import check_choice, check_probability
+from noisewise.core.ranges import CONFIDENCE, LEASE, SEED, check_amount, check_count_within, check_within
 from noisewise.study.catalogue import Catalogue
 from noisewise.study.modelling import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
 
@@ -102,11 +103,11 @@ def check_question(
     checked: dict[str, Any] = {
         **asdict(chosen),
         "goal": check_choice("goal", goal, GOALS),
-        "eps": None if eps is None else check_positive("eps", eps),
-        "confidence": check_probability("confidence", confidence),
-        "noise_floor": None if noise_floor is None else check_positive("noise_floor", noise_floor),
-        "lease": WEEK if lease is None else check_positive("lease", lease),
-        "seed": check_count("seed", seed, least=0),
+        "eps": None if eps is None else check_amount("eps", eps),
+        "confidence": check_within("confidence", check_probability("confidence", confidence), CONFIDENCE),
+        "noise_floor": None if noise_floor is None else check_amount("noise_floor", noise_floor),
+        "lease": WEEK if lease is None else check_within("lease", lease, LEASE),
+        "seed": check_count_within("seed", seed, SEED),
         "blocks": check_choice("blocks", blocks, PROMISES),
     }
     if checked["span"] is None and checked["eps"] is None:

@@ -5,10 +5,12 @@ up with a sentence after a while.
 """
 
 import os
+import secrets
 import sqlite3
 import uuid
 import warnings
 import weakref
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,17 +19,32 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
-from noisewise.core.files import written_whole
+from noisewise.core.files import sync, written_whole
 from noisewise.study.disks import network_file_system
 from noisewise.study.engines import OwnEngine
-from noisewise.study.migrations import CURRENT, check_version, make_tables, migrate, older_version, version_of
+from noisewise.study.leftovers import beside, check_log, refuse_orphans
+from noisewise.study.migrations import (
+    CURRENT,
+    check_version,
+    id_of,
+    make_tables,
+    migrate,
+    older_version,
+    version_of,
+)
 from noisewise.study.sql import SqlStorage
+from noisewise.study.turns import FileTurns, leave, turns_at
+from noisewise.study.watching import Watch
 
-MAGIC = b"SQLite format 3\0"
 #: In the header of every file of ours: "NWst".
 APPLICATION_ID = 0x4E577374
-#: Where the header keeps it.
-_ID_AT = slice(68, 72)
+
+
+#: What SQLite says of a file that is not as it left it.
+DAMAGE = (
+    "malformed", "not a database", "decode to UTF-8", "no such column", "unsupported file format",
+    "out of memory", "too big", "unable to open database file",
+)  # fmt: skip
 
 
 class SqliteDatabase:
@@ -40,9 +57,12 @@ class SqliteDatabase:
         self.label = repr(str(path))
         self._timeout = timeout
         self._read_only = read_only
+        # The file is looked at past SQLite, too: first of all, and as long as SQLite has it open.
+        self.watch = Watch(path)
+        self._turns = turns_at(beside(path.absolute(), "-turn"))
         self._writer = OwnEngine(_engine(lambda: _connect_writer(path, timeout, durable), "BEGIN IMMEDIATE"))
         self._reader = OwnEngine(_engine(lambda: _connect_reader(path, timeout), "BEGIN"))
-        weakref.finalize(self, _close_in_order, self._reader, self._writer)
+        weakref.finalize(self, _close_in_order, self._reader, self._writer, self.watch, self._turns)
 
     def reader(self) -> Engine:
         """Connections that cannot write."""
@@ -56,7 +76,31 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close all connections; the last one of all processes tidies the write-ahead log away."""
-        _close_in_order(self._reader, self._writer)
+        _close_in_order(self._reader, self._writer, self.watch)
+
+    def check(self) -> None:
+        """Whether the path still leads to the file that was opened, and that to the same store."""
+        self.watch.check()
+
+    def stamp(self, connection: Connection) -> None:
+        """Count the change in the first page, which says whose it is and where it belongs."""
+        cursor = connection.connection.cursor()
+        (count,) = cursor.execute("PRAGMA user_version").fetchone()
+        cursor.execute(f"PRAGMA user_version = {count + 1}")
+
+    def turn(self, study: int, patience: float) -> AbstractContextManager[bool]:
+        """In a queue of all processes of this machine."""
+        return nullcontext(True) if self._read_only else self._turns.take(study, patience)
+
+    def integrity(self) -> str | None:
+        """What SQLite itself finds wrong with the file."""
+        with self.reader().connect() as connection:
+            found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+        return None if found == "ok" else str(found).splitlines()[-1]
+
+    def surely_undone(self, error: DBAPIError) -> bool:
+        """What did not fit, or never began, left nothing; any other failure may have written something."""
+        return any(word in str(error.orig) for word in ("full", "locked", "busy", "readonly"))
 
     def explain(self, error: DBAPIError) -> Exception:
         """What went wrong, in a sentence."""
@@ -75,7 +119,7 @@ class SqliteDatabase:
                 f"{self.label} cannot grow: the disk is full. Nothing was written, nothing is lost; "
                 "make room and run again."
             )
-        if "malformed" in text or "not a database" in text:
+        if any(word in text for word in DAMAGE):
             return ValueError(
                 f"{self.label} is damaged or truncated ({text}). Nothing was changed; restore a backup, or "
                 "rebuild it from an exported log."
@@ -85,23 +129,27 @@ class SqliteDatabase:
         return OSError(f"{self.label} cannot be used: {text}. Nothing was written.")
 
 
-def _close_in_order(reader: OwnEngine, writer: OwnEngine) -> None:
-    # Only a writer can tidy the write-ahead log away when it is the last to leave.
+def _close_in_order(
+    reader: OwnEngine, writer: OwnEngine, watch: Watch, turns: FileTurns | None = None
+) -> None:
+    # Only a writer can tidy the write-ahead log away when it is the last to leave; the watch's descriptor
+    # must outlive both, because closing it ends their locks.
     reader.close()
     writer.close()
+    watch.close()
+    if turns is not None:
+        leave(turns)
 
 
 def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, durable: bool) -> SqlStorage:
     """The studies in a file, which is made if it is not there and ``create`` is set."""
     if path.is_dir():
         raise IsADirectoryError(f"`store` must be a file; {str(path)!r} is a folder.")
-    made = False
     if not path.exists():
         if not create or read_only:
             raise FileNotFoundError(f"`store` must be a file that exists; there is no {str(path)!r}.")
+        refuse_orphans(path)
         _make(path)
-        made = True
-    _check_header(path)
     if system := network_file_system(path):
         warnings.warn(
             f"{str(path)!r} is on a network file system ({system}); SQLite's locks are unreliable there. "
@@ -110,36 +158,73 @@ def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, du
             stacklevel=4,
         )
     database = SqliteDatabase(path, read_only=read_only, timeout=timeout, durable=durable)
-    if not made:
-        try:
-            with database.reader().connect() as connection:
-                found = version_of(connection)
-        except DBAPIError as error:
-            raise database.explain(error) from error
-        check_version(found, database.label)
-    return SqlStorage(database)
+    try:
+        _check_file(database)
+        with database.reader().connect() as connection:
+            found = version_of(connection)
+            check_version(found, database.label)
+            store = id_of(connection)
+        database.check()
+        return SqlStorage(database, store)
+    except DBAPIError as error:
+        database.close()
+        raise database.explain(error) from error
+    except BaseException:
+        database.close()
+        raise
+
+
+def _check_file(database: SqliteDatabase) -> None:
+    """Refuse what is no store of ours, and a write-ahead log that is not this file's."""
+    label, header = database.label, database.watch.header()
+    if header.length == 0:
+        raise ValueError(
+            f"{label} is empty, not a store of studies; if there was nothing in it, delete it first."
+        )
+    if not header.is_sqlite:
+        raise ValueError(f"{label} is not a store of studies: it is no database. Nothing was changed.")
+    if header.application != APPLICATION_ID:
+        raise ValueError(
+            f"{label} is a database of something else: noisewise keeps studies in files of their own. "
+            "Nothing was changed."
+        )
+    check_log(database.watch)
+    database.watch.expect()
 
 
 def migrate_sqlite(path: Path, timeout: float) -> tuple[int, int]:
     """Bring a file to the present tables, after copying it as it is to a backup beside it."""
     if not path.is_file():
         raise FileNotFoundError(f"`store` must be a file that exists; there is no {str(path)!r}.")
-    _check_header(path)
     database = SqliteDatabase(path, read_only=False, timeout=timeout, durable=True)
     try:
+        _check_file(database)
         with database.reader().connect() as connection:
             found = older_version(version_of(connection), database.label)
             if found < CURRENT:
-                _copy_file(connection, path.with_name(f"{path.name}.schema-{found}.backup"))
+                copy_file(connection, path.with_name(f"{path.name}.schema-{found}.backup"))
         with database.writer().begin() as connection:
-            return migrate(connection, database.label)
+            versions = migrate(connection, database.label)
+            if found < CURRENT:
+                database.stamp(connection)
+                mark_file(connection)
+            return versions
     except DBAPIError as error:
         raise database.explain(error) from error
     finally:
         database.close()
 
 
-def _copy_file(connection: Connection, path: Path) -> None:
+def mark_file(connection: Connection) -> None:
+    """Give the file a mark of its own, where it can be read without SQLite."""
+    # The "schema cookie" only has to change when the tables do: any number will do.
+    connection.connection.cursor().execute(
+        f"PRAGMA schema_version = {secrets.randbelow(2**31 - 10**6) + 10**5}"
+    )
+
+
+def copy_file(connection: Connection, path: Path) -> None:
+    """A copy of the whole file as this connection sees it."""
     source = connection.connection.driver_connection
     with written_whole(path) as draft:
         copy = sqlite3.connect(draft)
@@ -153,14 +238,16 @@ def _make(path: Path) -> None:
         raise FileNotFoundError(f"`store` must be in a folder that exists; got {str(path)!r}.")
     draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:12]}.draft")
     try:
-        engine = _engine(lambda: _connect(draft, "rwc", 5.0), "BEGIN IMMEDIATE")
+        engine = writing_engine(draft)
         with engine.connect() as connection:
             # Both are kept in the file itself.
             connection.connection.cursor().execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
         with engine.begin() as connection:
             make_tables(connection)
+            mark_file(connection)
         engine.dispose()
+        sync(draft)
         try:
             os.link(draft, path)
         except FileExistsError:
@@ -168,6 +255,7 @@ def _make(path: Path) -> None:
         except OSError:  # a file system without links
             if not path.exists():
                 os.replace(draft, path)
+        sync(path.parent)
     except DBAPIError as error:
         raise OSError(f"`store` must be a place for a new file; {str(path)!r}: {error.orig}.") from error
     except sqlite3.Error as error:
@@ -177,20 +265,9 @@ def _make(path: Path) -> None:
             draft.with_name(draft.name + ending).unlink(missing_ok=True)
 
 
-def _check_header(path: Path) -> None:
-    with path.open("rb") as file:
-        header = file.read(100)
-    if not header:
-        raise ValueError(
-            f"{str(path)!r} is empty, not a store of studies; if there was nothing in it, delete it first."
-        )
-    if not header.startswith(MAGIC):
-        raise ValueError(f"{str(path)!r} is not a store of studies: it is no database. Nothing was changed.")
-    if int.from_bytes(header[_ID_AT], "big") != APPLICATION_ID:
-        raise ValueError(
-            f"{str(path)!r} is a database of something else: noisewise keeps studies in files of their own. "
-            "Nothing was changed."
-        )
+def writing_engine(path: Path) -> Engine:
+    """For a draft that nobody else knows of."""
+    return _engine(lambda: _connect(path, "rwc", 5.0), "BEGIN IMMEDIATE")
 
 
 def _engine(connect: Any, begin: str) -> Engine:
@@ -217,8 +294,11 @@ def _connect_writer(path: Path, timeout: float, durable: bool) -> sqlite3.Connec
 
 
 def _connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
-    connection = _connect(path, "ro", timeout)
+    # Where it may, SQLite tidies its files away when the last connection is closed, also a reader's.
+    tidies = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    connection = _connect(path, "rw" if tidies else "ro", timeout)
     try:
+        connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
     except sqlite3.OperationalError:
         connection.close()

@@ -1,6 +1,7 @@
 """The state of a study: a function of its specification and its log, built by applying events in order."""
 
 import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -9,6 +10,10 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model import Floats
+from noisewise.core.text import is_half, printable
+from noisewise.study.contents import Contents
+from noisewise.study.error_bars import KNOWN
+from noisewise.study.flaws import CHUNK, MATTERING, find_flaw, flawed
 from noisewise.study.measurements import NOBODY, Measurements
 from noisewise.study.modelling import ModelChoice
 from noisewise.study.specification import PolicyChoice, Specification
@@ -31,7 +36,29 @@ class Job:
     status: str = OPEN
 
     def __repr__(self) -> str:
-        return f"Job({self.id}: measure {self.option}, until {self.expires:%Y-%m-%d %H:%M} UTC; {self.why})"
+        until = f"{self.expires:%Y-%m-%d %H:%M} UTC"
+        return printable(f"Job({self.id}: measure {self.option}, until {until}; {self.why})")
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """An event that cannot be used: what it is, why, and whether somebody has dealt with it."""
+
+    event: int
+    kind: str
+    why: str
+    number: int | None = None  # of the measurement that it would have told
+    mended: str | None = None  # how
+
+    def __str__(self) -> str:
+        what = f"event {self.event} ({self.kind}{'' if self.number is None else f' m-{self.number}'})"
+        return printable(f"{what} is ignored: {self.why}")
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, or what was done."""
+        todo = "Mend it" if self.number is None else f"Void or amend m-{self.number}"
+        return f"{self}. {todo if self.mended is None else f'Mended: {printable(self.mended)}'}."
 
 
 class State:
@@ -52,24 +79,32 @@ class State:
         self.excluded: dict[int, str] = {}
         self.changed = False
         self.measurements = Measurements()
-        self.told: list[dict[str, Any]] = []  # the present content of each measurement
+        self.told = Contents()  # the present content of each measurement
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
-        self.keys: dict[str, int] = {}
+        self.keys: dict[str, int] = {}  # of measurements that were not voided
+        self.freed: dict[str, list[int]] = {}  # measurements that had a key when they were voided
+        self.answers: dict[str, int] = {}  # the first measurement that answers each suggestion
+        self.ignored: dict[int, Ignored] = {}  # by the number of the event
         self.pairs: set[tuple[int, int]] = set()
         self.jobs: dict[str, Job] = {}
         self.policy: PolicyChoice = specification.policy
         self._by_name = np.empty(0, dtype=np.int64)
 
     def apply(self, event: Event) -> None:
-        """Let one event happen."""
+        """Let one event happen; one that cannot happen is ignored, and named."""
         happen = getattr(self, f"_on_{event.kind}", None)
         if happen is None:
             raise ValueError(
                 f"event {event.number} of this study is of a kind that this noisewise does not know, "
                 f"{event.kind!r}: upgrade noisewise. Nothing was changed."
             )
-        happen(event.body, event)
+        if event.kind == "tell":
+            self._tell_all([event])
+        elif (flaw := find_flaw(self, event.kind, event.body)) is not None:
+            self.ignored[event.number] = Ignored(event.number, event.kind, flaw)
+        else:
+            happen(_without_halves(event.body), event)
         self.n_events = event.number
 
     @property
@@ -77,16 +112,23 @@ class State:
         """The whitened features, (n, rank), if the present model uses them."""
         return self._features if self.model.uses_features else None
 
-    def apply_all(self, events: list[Event]) -> None:
+    def apply_all(self, events: Sequence[Event]) -> None:
         """Let many events happen; runs of measurements are entered together."""
-        for kind, run in itertools.groupby(events, key=attrgetter("kind")):
-            together = list(run)
-            if kind == "tell":
-                self._tell_all([event.body for event in together])
-            else:
-                for event in together:
-                    self.apply(event)
-            self.n_events = together[-1].number
+        for first in range(0, len(events), CHUNK):
+            for kind, run in itertools.groupby(events[first : first + CHUNK], key=attrgetter("kind")):
+                if kind == "tell":
+                    self._tell_all(list(run))
+                else:
+                    for event in run:
+                        self.apply(event)
+
+    def unusable(self) -> list[Ignored]:
+        """Events that are ignored, that matter, and that nobody has dealt with: no certificate before."""
+        return [
+            one
+            for one in self.ignored.values()
+            if one.kind in MATTERING and one.mended is None and one.number not in self.voided
+        ]
 
     def by_name(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The options in the order of their names, (n,): ties between them are broken by it."""
@@ -109,22 +151,37 @@ class State:
         return self.index[body["option"]], NOBODY if minus is None else self.index[minus]
 
     def _on_tell(self, body: dict[str, Any], event: Event) -> None:
-        self._tell_all([body])
+        """Tellings are entered by `_tell_all`, also if they come alone."""
 
-    def _tell_all(self, bodies: list[dict[str, Any]]) -> None:
-        index = self.index
-        plus = [index[body["option"]] for body in bodies]
-        minus = [index[body["minus"]] if "minus" in body else NOBODY for body in bodies]
-        self.measurements.extend(plus, minus, bodies)
+    def _tell_all(self, events: list[Event]) -> None:
+        bodies = [event.body for event in events]
         first = len(self.told) + 1
+        flaws = flawed(self, bodies)
+        for place, why in flaws.items():
+            event = events[place]
+            self.ignored[event.number] = Ignored(event.number, event.kind, why, first + place)
+            # It keeps its number; what stands in for it never counts.
+            bodies[place] = dict(event.body) if isinstance(event.body, dict) else {}
+        if any(is_half(text) for text in _texts_of(bodies)):
+            bodies = [_without_halves(body) for body in bodies]
+        index = self.index
+        usable = [body if place not in flaws else _STAND_IN for place, body in enumerate(bodies)]
+        plus = [index[body["option"]] if "option" in body else 0 for body in usable]
+        minus = [index[body["minus"]] if "minus" in body else NOBODY for body in usable]
+        self.measurements.extend(plus, minus, usable)
         self.told.extend(bodies)
-        self.keys.update((body["key"], first + i) for i, body in enumerate(bodies) if "key" in body)
+        self.keys.update((body["key"], first + i) for i, body in enumerate(usable) if "key" in body)
         self.pairs.update(
             (min(pair), max(pair)) for pair in zip(plus, minus, strict=True) if pair[1] != NOBODY
         )
-        for body in bodies:
+        for place, body in enumerate(usable):
             if "job" in body:
-                self._close(body["job"], TOLD)
+                self.answers.setdefault(body["job"], first + place)
+                if body["job"] in self.jobs:
+                    self._close(body["job"], TOLD)
+        for place in flaws:
+            self.measurements.void(first + place)
+        self.n_events = events[-1].number
 
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
         expires = datetime.fromtimestamp(body["expires"], UTC)
@@ -141,20 +198,38 @@ class State:
         self.jobs[job] = replace(self.jobs[job], status=status)
 
     def _on_void(self, body: dict[str, Any], event: Event) -> None:
-        self.measurements.void(body["number"])
-        self.voided[body["number"]] = body["reason"]
+        number = body["number"]
+        self.measurements.void(number)
+        self.voided[number] = str(body.get("reason") or "without a reason")
+        key = self.told[number - 1].get("key")
+        # The key is free again: a right measurement may take the place of a wrong one.
+        if key is not None and self.keys.get(key) == number:
+            del self.keys[key]
+            self.freed.setdefault(key, []).append(number)
 
     def _on_amend(self, body: dict[str, Any], event: Event) -> None:
-        content = body["content"]
+        content, number = body["content"], body["number"]
         plus, minus = self._rows(content)
-        self.measurements.replace(body["number"], plus, minus, content)
-        self.superseded.setdefault(body["number"], []).append(self.told[body["number"] - 1])
-        self.told[body["number"] - 1] = content
+        self.measurements.replace(number, plus, minus, content)
+        self.superseded.setdefault(number, []).append(self.told[number - 1])
+        self.told[number - 1] = content
         if minus != NOBODY:
             self.pairs.add((min(plus, minus), max(plus, minus)))
+        for one in self.ignored.values():
+            if one.number == number and one.mended is None:
+                self.ignored[one.event] = replace(one, mended=f"m-{number} was amended")
+                self.measurements.revive(number)
+                if content.get("key"):
+                    self.keys.setdefault(content["key"], number)
+
+    def _on_mend(self, body: dict[str, Any], event: Event) -> None:
+        one = self.ignored[body["event"]]
+        self.ignored[one.event] = replace(one, mended=str(body["reason"]))
+        if one.number is not None:
+            self.voided.setdefault(one.number, str(body["reason"]))
 
     def _on_exclude(self, body: dict[str, Any], event: Event) -> None:
-        self.excluded[self.index[body["option"]]] = body["reason"]
+        self.excluded[self.index[body["option"]]] = str(body.get("reason") or "without a reason")
         self.changed = True
 
     def _on_include(self, body: dict[str, Any], event: Event) -> None:
@@ -177,6 +252,25 @@ class State:
     def _on_switch(self, body: dict[str, Any], event: Event) -> None:
         self.model = ModelChoice(**body["model"])
         self.switched = len(self.told)
+
+
+#: Takes the place of a measurement that cannot be used, so that the others keep their numbers.
+_STAND_IN: dict[str, Any] = {"value": 0.0, "kind": KNOWN, "sigma": 1.0}
+
+
+def _texts_of(bodies: list[dict[str, Any]]) -> Iterator[str]:
+    """All texts of many contents, joined by their names."""
+    for name in ("block", "instrument", "key", "job", "by", "note"):
+        yield "".join([body[name] for body in bodies if type(body.get(name)) is str])
+
+
+def _without_halves(content: Any) -> Any:
+    """Content whose texts can be kept and printed: halves of characters become escapes."""
+    if isinstance(content, str):
+        return printable(content) if is_half(content) else content
+    if isinstance(content, dict):
+        return {name: _without_halves(part) for name, part in content.items()}
+    return [_without_halves(part) for part in content] if isinstance(content, list) else content
 
 
 def replay(specification: Specification, events: list[Event]) -> State:

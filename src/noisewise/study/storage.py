@@ -7,7 +7,10 @@ changed or deleted. Events are plain dictionaries of JSON values, so that any st
 import json
 import threading
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
+
+from noisewise.study.turns import Turns
 
 
 class Event(NamedTuple):
@@ -17,10 +20,28 @@ class Event(NamedTuple):
     at: float  # seconds since 1970, UTC
     kind: str
     body: dict[str, Any]
+    append: str = ""  # a random id of what was appended together, kept with its first event
+    hash: str = ""  # of this event and all before it, in hexadecimal; see `noisewise.study.chain`
 
 
 class LogMovedOnError(RuntimeError):
     """Somebody else appended to the log meanwhile: read on, and decide again."""
+
+
+class OutcomeUnknownError(OSError):
+    """The answer to a change was lost, and the store cannot be asked: it was written, or it was not."""
+
+
+class StoreChangedError(OSError):
+    """The store is not the one that was opened: it was replaced, removed, or put back to an earlier state."""
+
+
+class DamagedError(ValueError):
+    """What a store or an exported log says does not fit together."""
+
+    def __init__(self, sentence: str, event: int | None = None) -> None:
+        super().__init__(sentence)
+        self.event = event  # the first one that does not fit, if it is one
 
 
 class Storage(Protocol):
@@ -35,8 +56,11 @@ class Storage(Protocol):
     def specification(self, name: str) -> dict[str, Any]:
         """What a study was created with; refuse an unknown name."""
 
-    def append(self, name: str, after: int, events: list[Event]) -> None:
-        """Append events all or none; `LogMovedOnError` unless the log ends with number ``after``."""
+    def append(self, name: str, after: int, events: list[Event]) -> list[Event] | None:
+        """Append events all or none; `LogMovedOnError` unless the log ends with number ``after``.
+
+        A store that keeps the chain of hashes returns the events with theirs; any other returns None.
+        """
 
     def read(self, name: str, after: int = 0) -> list[Event]:
         """The events with numbers above ``after``, in order."""
@@ -49,6 +73,10 @@ class Storage(Protocol):
 
 
 METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
+#: What a store may have besides: ``turn(name, patience)``, a context in which nobody else decides on what to
+#: append to this study (it yields whether the turn came in time; append must not rely on it), and
+#: ``chained(name)``, when an older log was given its chain of hashes, in words, or None.
+ABILITIES = ("turn", "chained")
 
 
 class MemoryStorage:
@@ -58,6 +86,7 @@ class MemoryStorage:
         self._specifications: dict[str, str] = {}
         self._logs: dict[str, list[Event]] = {}
         self._lock = threading.Lock()
+        self._turns = Turns()
 
     def create(self, name: str, specification: dict[str, Any]) -> None:
         """Begin a study with an empty log."""
@@ -80,7 +109,8 @@ class MemoryStorage:
     def append(self, name: str, after: int, events: list[Event]) -> None:
         """Append events all or none."""
         check_numbers(after, events)
-        kept = [event._replace(body=json.loads(to_json(event.body))) for event in events]
+        # What is in memory only is not hashed twice: the study does it.
+        kept = [event._replace(body=json.loads(to_json(event.body)), hash="") for event in events]
         with self._lock:
             log = self._log(name)
             if len(log) != after:
@@ -101,6 +131,10 @@ class MemoryStorage:
                 table.clear()
                 table.update(renamed)  # type: ignore[arg-type]
 
+    def turn(self, name: str, patience: float) -> AbstractContextManager[bool]:
+        """A context in which no other thread decides on what to append to this study."""
+        return self._turns.take(name, patience)
+
     def close(self) -> None:
         """Nothing to let go of."""
 
@@ -120,9 +154,10 @@ def to_json(content: Any) -> str:
 
 def check_numbers(after: int, events: list[Event]) -> None:
     """Numbers of events follow each other without gaps."""
-    for place, event in enumerate(events, start=after + 1):
-        if event.number != place:
-            raise ValueError(f"events must be numbered on from {after}; got {event.number}, not {place}.")
+    # Events of a large table are made one by one, and know their numbers without that.
+    for place, number in enumerate(getattr(events, "numbers", None) or (e.number for e in events), after + 1):
+        if number != place:
+            raise ValueError(f"events must be numbered on from {after}; got {number}, not {place}.")
 
 
 def check_name(name: Any) -> str:

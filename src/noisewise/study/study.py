@@ -1,52 +1,62 @@
 """A study: options, measurements with their error bars, what to measure next, and when to stop."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypeVar, Unpack, cast
 
 import polars as pl
 
-from noisewise.core.checks import check_count, check_positive, check_sigma
+from noisewise.core.checks import check_count
 from noisewise.core.files import written_whole
+from noisewise.core.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
+from noisewise.core.text import check_text, printable
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.certifying import certify
+from noisewise.study.chain import follow, start_of
 from noisewise.study.changing import added_options, amended, policy_choice, require_reason, switched_model
 from noisewise.study.check import Check, check_fit
 from noisewise.study.choosing import Chooser
 from noisewise.study.diagnosis import explain
+from noisewise.study.flaws import rehearse
+from noisewise.study.happening import Happened, events_of
+from noisewise.study.intake import Batch, Parsed, Taken, check_batch
 from noisewise.study.intervals import draw
 from noisewise.study.logs import write_log
 from noisewise.study.menus import Noise, Priced
 from noisewise.study.plan import MOST_PATHS, Plan, make_plan
 from noisewise.study.plots import Plots
+from noisewise.study.sheets import read_sheet
 from noisewise.study.show import as_html, counted, number
 from noisewise.study.slot import Slot, fill_slots
 from noisewise.study.specification import Specification
 from noisewise.study.state import OPEN, Job, State, replay
-from noisewise.study.storage import Event, LogMovedOnError, Storage, to_json
+from noisewise.study.storage import Event, LogMovedOnError, Storage, StoreChangedError, to_json
 from noisewise.study.suggesting import suggest
-from noisewise.study.tabular import make_frame, read_rows
+from noisewise.study.tabular import make_frame
 from noisewise.study.telling import (
     Measurement,
     Told,
     check_arguments,
-    earlier_with_key,
     find_job,
     find_measurement,
     find_option,
     measurement_of,
-    read_many,
     read_told,
+    still_void,
+    told_before,
 )
+from noisewise.study.unanswered import Unanswered, is_there, new_append
 from noisewise.study.worth import MOST_LOOKS, Worth, find_worth
 
 #: Seconds during which others may be faster before a change is given up.
 PATIENCE = 30.0
-Happened = list[tuple[str, dict[str, Any]]]
+Decide = Callable[[list[Event]], Happened]
+Answer = TypeVar("Answer")
 Frame = Literal["measurements", "options", "events"]
 
 
@@ -59,9 +69,12 @@ class Study:
 
     def __init__(self, storage: Storage, name: str, clock: Callable[[], float] = time.time) -> None:
         self._storage, self._clock = storage, clock
+        plain = storage.specification(name)
         # The name is the store's business: a study may be renamed.
-        self.specification = Specification.from_plain({**storage.specification(name), "name": name})
+        self.specification = Specification.from_plain({**plain, "name": name})
         self._state = State(self.specification)
+        self._start = self._head = start_of(to_json(plain)).hex()
+        self._unanswered: Unanswered | None = None
         self._analysis: Analysis | None = None
         self._judged: tuple[Check, Certificate] | None = None
         self._catch_up()
@@ -82,7 +95,8 @@ class Study:
         self._catch_up()
         features = self._state.whitening.notes if self._state.whitening else ()
         alone = [] if len(self._state.ids) > 1 else [f"{self._state.ids[0]} is the only option: add others."]
-        return [*self.specification.catalogue.notes, *features, *alone]
+        ignored = [one.advice for one in self._state.ignored.values()]
+        return [*self.specification.catalogue.notes, *features, *alone, *ignored]
 
     @property
     def policy(self) -> str:
@@ -106,6 +120,18 @@ class Study:
         """What is added to every error bar, in squares, stated or estimated; None if nothing is."""
         self._catch_up()
         return None if self._state.model.extra_scatter is None else self._now().sizes.extra_scatter
+
+    @property
+    def head(self) -> str:
+        """The last hash of the log's chain, in hexadecimal: it stands for everything that happened."""
+        self._catch_up()
+        return self._head
+
+    @property
+    def chained(self) -> str | None:
+        """When an older log was given its chain of hashes; None if it had one from the beginning."""
+        told = getattr(self._storage, "chained", None)
+        return None if told is None else told(self.name)
 
     @property
     def n_measurements(self) -> int:
@@ -137,27 +163,29 @@ class Study:
             lease: Seconds for which they are reserved; default: the study's own, one week.
             by: Who will measure.
         """
-        check_count("n", n)
-        sigma = None if sigma is None else check_sigma(sigma)
-        lease = self.specification.lease if lease is None else check_positive("lease", lease)
+        check_count_within("n", n, ASKED)
+        sigma = None if sigma is None else check_amount("sigma", sigma)
+        lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
+        by = None if by is None else check_text("by", by)
 
         def suggested(news: list[Event]) -> Happened:
             # Measurements that came in meanwhile do not spoil a suggestion; other suggestions do.
             if not (bodies and all(event.kind == "tell" for event in news)):
                 now = self._clock()
-                made = suggest(self._now(), self._judge()[1], n=n, sigma=sigma, now=now, lease=lease, by=by)
-                bodies[:] = made
+                bodies[:] = suggest(self._now(), n=n, sigma=sigma, now=now, lease=lease, by=by)
             return [("ask", body) for body in bodies]
 
         bodies: list[dict[str, Any]] = []
-        self._catch_up()
         if dry_run:
+            self._catch_up()
             imagined = State(self.specification)
             for number, (kind, body) in enumerate(suggested([]), start=1):
                 imagined.apply(Event(number, self._clock(), kind, body))
             return list(imagined.jobs.values())
-        self._record(suggested)
-        return [self._state.jobs[body["id"]] for body in bodies]
+        call = ("ask", n, sigma, lease, by)
+        return self._record(
+            suggested, call, lambda: [self._state.jobs[body["id"]] for body in bodies], latest=True
+        )
 
     def tell(self, job: Job | str | None = None, value: Any = None, **told: Unpack[Told]) -> Measurement:
         """Take the result of a measurement, asked for or not.
@@ -177,45 +205,62 @@ class Study:
         def read(news: list[Event]) -> Happened:
             nonlocal number, body
             body = read_told(self._state, given, now=self._clock())
-            earlier = earlier_with_key(self._state, body)
-            if earlier is not None:
-                number, body = earlier, self._state.told[earlier - 1]
+            before = told_before(self._state, body)
+            if before is not None and before.voided is not None:
+                raise still_void(before)
+            if before is not None:
+                number, body = before.number, self._state.told[before.number - 1]
                 return []
             number = len(self._state.told) + 1
             return [("tell", body)]
 
-        self._record(read)
-        return measurement_of(number, body)
+        return self._record(read, ("tell", given), lambda: measurement_of(number, body))
 
-    def tell_many(self, measurements: Any, *, match: bool = False) -> list[Measurement]:
+    def tell_many(
+        self,
+        measurements: Any,
+        *,
+        match: bool = False,
+        repeat: bool = False,
+        watch: Callable[[str, int, int], None] | None = None,
+    ) -> Taken:
         """Take a table of results (a file or a frame); if one row is bad, none is taken.
 
         Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
-        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons.
+        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons. In a table
+        with a column of error bars, a row that has none says ``none``.
 
         Args:
             measurements: The table.
             match: Take a row that names only its option for the answer to the oldest suggestion of that
                 option that is under way; leave rows without any result for later.
+            repeat: Take a table without keys although all its rows equal measurements that were told before.
+            watch: Is called with what is being done, how many rows are done, and how many there are.
         """
-        rows = read_rows(measurements)
-        first, fresh = 0, []
+        seen = watch or (lambda doing, done, of: None)
+        sheet = read_sheet(measurements)
+        parsed = Parsed(sheet, self.specification.noise_floor, not match, seen)
+        batch: Batch | None = None
 
         def read(news: list[Event]) -> Happened:
-            nonlocal first, fresh
-            first, fresh = len(self._state.told) + 1, read_many(self._state, rows, self._clock(), match)
-            return [("tell", body) for body in fresh]
+            nonlocal batch
+            # Parsed once; only what came in meanwhile can make another check necessary.
+            now = self._clock()
+            if batch is None or not batch.untouched_by(news):
+                batch = check_batch(self._state, parsed, now=now, match=match, repeat=repeat, watch=seen)
+            batch.first = len(self._state.told) + 1
+            return batch
 
-        self._record(read)
-        return [measurement_of(first + i, body) for i, body in enumerate(fresh)]
+        call = ("tell_many", sheet, match, repeat)
+        return self._record(read, call, lambda: Taken(cast(Batch, batch)), long=True)
 
-    def fail(self, job: Job | str, reason: str) -> None:
-        """A suggestion could not be measured; it is free again, and the reason is kept."""
+    def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
+        """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""
         self._close("fail", job, require_reason(reason))
 
-    def release(self, job: Job | str, reason: str | None = None) -> None:
-        """Give a suggestion back unmeasured."""
-        self._close("release", job, reason)
+    def release(self, job: Job | str | Sequence[Job | str], reason: str | None = None) -> None:
+        """Give a suggestion, or several, back unmeasured: all of them, or none."""
+        self._close("release", job, None if reason is None else require_reason(reason))
 
     def void(self, measurement: Measurement | str | int, reason: str) -> None:
         """Let a measurement count no more; it stays in the log."""
@@ -226,7 +271,23 @@ class Study:
                 raise ValueError(f"m-{number} was voided before: {self._state.voided[number]}.")
             return [("void", {"number": number, "reason": require_reason(reason)})]
 
-        self._record(voided)
+        self._record(voided, ("void", measurement, reason), lambda: None)
+
+    def mend(self, event: int, reason: str) -> None:
+        """Settle that an event of the log that cannot be used, and is ignored, stays so; say why.
+
+        Such events come from older versions or from edited logs; `notes` names them. A measurement among them
+        may be amended instead, with its right content.
+        """
+
+        def mended(news: list[Event]) -> Happened:
+            open_ones = [one.event for one in self._state.ignored.values() if one.mended is None]
+            if event not in open_ones:
+                listed = ", ".join(map(str, open_ones)) or "none"
+                raise ValueError(f"`event` must be one that is ignored ({listed}); got {event!r}.")
+            return [("mend", {"event": event, "reason": require_reason(reason)})]
+
+        self._record(mended, ("mend", event, reason), lambda: None)
 
     def amend(
         self, measurement: Measurement | str | int, reason: str, value: Any = None, **told: Any
@@ -241,8 +302,8 @@ class Study:
             content = amended(self._state, number, given, now=self._clock())
             return [("amend", {"number": number, "reason": require_reason(reason), "content": content})]
 
-        self._record(corrected)
-        return measurement_of(number, content)
+        call = ("amend", measurement, reason, given)
+        return self._record(corrected, call, lambda: measurement_of(number, content))
 
     def exclude(self, option: str, reason: str) -> None:
         """Take an option out: it is neither asked for nor recommended. Its measurements stay."""
@@ -253,7 +314,7 @@ class Study:
                 raise ValueError(f"{name} is excluded already: {before[self._state.index[name]]}.")
             return [("exclude", {"option": name, "reason": require_reason(reason)})]
 
-        self._record(excluded)
+        self._record(excluded, ("exclude", option, reason), lambda: None)
 
     def include(self, option: str) -> None:
         """Take an excluded option back in."""
@@ -264,7 +325,7 @@ class Study:
                 raise ValueError(f"{name} is not excluded.")
             return [("include", {"option": name})]
 
-        self._record(included)
+        self._record(included, ("include", option), lambda: None)
 
     def add_options(self, options: Any, *, id: str | None = None) -> list[str]:
         """Add options to the catalogue, with the same columns as the first ones; returns their names."""
@@ -275,8 +336,7 @@ class Study:
             body = added_options(self._state, options, id)
             return [("add", body)]
 
-        self._record(added)
-        return list(body["ids"])
+        return self._record(added, ("add", options, id), lambda: list(body["ids"]))
 
     def set_policy(self, name: str | None = None, **options: Any) -> None:
         """Let another policy ask, or the same one in the version that is installed now."""
@@ -285,7 +345,7 @@ class Study:
             choice = policy_choice(self._state, name or self._state.policy.name, options)
             return [("policy", {"policy": choice})]
 
-        self._record(chosen)
+        self._record(chosen, ("policy", name, options), lambda: None)
 
     def switch(
         self,
@@ -317,7 +377,7 @@ class Study:
             Chooser(Analysis(imagined), imagined.policy).choose(imagined.allowed(), 1.0, 1)
             return [("switch", body)]
 
-        self._record(changed)
+        self._record(changed, ("switch", model, deviation, extra_scatter, span, reason), lambda: None)
 
     def certificate(self) -> Certificate:
         """Which option to take now, how far it can be from the best, and what that rests on."""
@@ -399,7 +459,7 @@ class Study:
 
     def events(self, until: int | None = None) -> list[Event]:
         """The log, or its beginning."""
-        events = self._storage.read(self.name)
+        events = follow(self._start, self._storage.read(self.name), verified=self._chains)
         return events if until is None else events[:until]
 
     def chart(self, most: int = 40) -> Any:
@@ -464,14 +524,17 @@ class Study:
             at=self._clock(),
         )
 
-    def _close(self, kind: str, job: Job | str, reason: str | None) -> None:
-        def closed(news: list[Event]) -> Happened:
-            found = find_job(self._state, job)
-            if found.status != OPEN:
-                raise ValueError(f"{found.id} is not under way: it was {found.status}.")
-            return [(kind, {"job": found.id, "reason": reason})]
+    def _close(self, kind: str, job: Job | str | Sequence[Job | str], reason: str | None) -> None:
+        jobs = [job] if isinstance(job, Job | str) else list(job)
 
-        self._record(closed)
+        def closed(news: list[Event]) -> Happened:
+            found = [find_job(self._state, one) for one in jobs]
+            for one in found:
+                if one.status != OPEN:
+                    raise ValueError(f"{one.id} is not under way: it was {one.status}.")
+            return [(kind, {"job": id, "reason": reason}) for id in dict.fromkeys(one.id for one in found)]
+
+        self._record(closed, (kind, job, reason), lambda: None)
 
     def _now(self) -> Analysis:
         if self._analysis is None:
@@ -481,36 +544,99 @@ class Study:
     def _judge(self) -> tuple[Check, Certificate]:
         if self._judged is None:
             check = check_fit(self._now())
-            self._judged = check, certify(self._now(), check)
+            self._judged = check, replace(certify(self._now(), check), head=self._head)
         return self._judged
 
-    def _record(self, decide: Callable[[list[Event]], Happened]) -> None:
+    def _record(
+        self,
+        decide: Decide,
+        call: tuple[Any, ...],
+        answer: Callable[[], Answer],
+        *,
+        latest: bool = False,
+        long: bool = False,
+    ) -> Answer:
         """Decide on the newest state and append; if others were faster, decide again.
 
         Args:
-            decide: Makes the events; it is told what happened since it was called before.
+            decide: Makes the events; it is told what happened since it last returned.
+            call: What was called, with its arguments: the same call after one whose outcome remained unknown
+                is taken for its repetition.
+            answer: What to return when the events are written.
+            latest: Whether deciding takes so long that it should begin with the newest state.
+            long: Whether it takes so long that the others should not wait for it: it is done before the turn
+                comes, and then again, in view of the news.
         """
+        earlier, self._unanswered = self._unanswered, None
+        if earlier is not None and earlier.same(call) and self._was_written(earlier):
+            return cast(Answer, earlier.answer())
         give_up = time.monotonic() + PATIENCE
-        news: list[Event] = []
-        while happened := self._decided(decide, news):
-            now, first = self._clock(), self._state.n_events + 1
-            # Through JSON, so that this state is what a replay would make of the log.
-            plain = json.loads(to_json(happened))
-            events = [Event(first + i, now, kind, body) for i, (kind, body) in enumerate(plain)]
-            try:
-                self._storage.append(self.name, self._state.n_events, events)
-            except LogMovedOnError:
-                news = self._catch_up()
-                if time.monotonic() > give_up:
-                    raise TimeoutError(
-                        f"others wrote to study {self.name!r} faster than this could be decided, for "
-                        f"{PATIENCE:g} s. Nothing was written; run again."
-                    ) from None
-            else:
-                self._apply(events)
-                return
+        if long:
+            self._decided(decide, [])
+        with self._turn():
+            news = self._catch_up() if latest or long else []
+            while happened := self._decided(decide, news):
+                events = events_of(happened, self._state.n_events + 1, self._clock())
+                rehearse(self._state, events)
+                events[0] = events[0]._replace(append=new_append())
+                try:
+                    self._append(events)
+                    break
+                except LogMovedOnError:
+                    news = self._news(give_up)
+                    if is_there(events[0], news):
+                        break  # by a store that tried twice
+                except BaseException:
+                    # Whatever it was, it may have been written: the next call will see.
+                    self._unanswered = Unanswered(call, answer, events[0])
+                    raise
+        return answer()
 
-    def _decided(self, decide: Callable[[list[Event]], Happened], news: list[Event]) -> Happened:
+    @property
+    def _chains(self) -> bool:
+        """Whether the store keeps the hashes, and compares what it reads with them."""
+        return hasattr(self._storage, "chained")
+
+    def head_at(self, number: int) -> str:
+        """The hash of an event, which stands for the log up to it; 0: of the specification alone."""
+        return self._start if number == 0 else self.events(until=number)[-1].hash
+
+    def _append(self, events: list[Event]) -> None:
+        kept = self._storage.append(self.name, self._state.n_events, events)
+        self._apply(follow(self._head, events if kept is None else kept, verified=kept is not None))
+
+    def _turn(self) -> AbstractContextManager[Any]:
+        """The turn to change this study, where the store keeps a queue."""
+        turn = getattr(self._storage, "turn", None)
+        # Half of the patience: whoever waited in vain goes ahead without it.
+        return nullcontext() if turn is None else turn(self.name, PATIENCE / 2.0)
+
+    def _was_written(self, earlier: Unanswered) -> bool:
+        """Whether a change without an answer is in the log."""
+        self._catch_up()
+        number = earlier.first.number
+        found = self._storage.read(self.name, number - 1)[:1] if number <= self._state.n_events else []
+        return is_there(earlier.first, found)
+
+    def _news(self, give_up: float) -> list[Event]:
+        """What others appended when this study wanted to."""
+        if news := self._catch_up():
+            if time.monotonic() > give_up:
+                raise TimeoutError(
+                    f"others wrote to study {self.name!r} faster than this could be decided, for "
+                    f"{PATIENCE:g} s. Nothing was written; run again."
+                )
+            return news
+        length = len(self._storage.read(self.name))
+        if length == self._state.n_events and time.monotonic() <= give_up:
+            return []  # the two looks were of different moments
+        raise StoreChangedError(
+            f"the log of {self.name!r} was rolled back: it has {length} events, and had "
+            f"{self._state.n_events}. Nothing was written; find out which copy is right, and open the study "
+            "again."
+        )
+
+    def _decided(self, decide: Decide, news: list[Event]) -> Happened:
         """What is decided; something is refused only in view of everything that is in the log."""
         try:
             return decide(news)
@@ -523,16 +649,18 @@ class Study:
     def _catch_up(self) -> list[Event]:
         """Apply what the log has beyond this state."""
         events = self._storage.read(self.name, self._state.n_events)
+        events = follow(self._head, events, verified=self._chains)
         self._apply(events)
         return events
 
-    def _apply(self, events: list[Event]) -> None:
+    def _apply(self, events: Sequence[Event]) -> None:
         if events:
             self._state.apply_all(events)
+            self._head = events[-1].hash
             self._analysis = self._judged = None
 
     def __repr__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(map(printable, self._lines()))
 
     def _repr_html_(self) -> str:
         certificate = self.certificate()

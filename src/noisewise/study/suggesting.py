@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
-from noisewise.study.certificate import Certificate
+from noisewise.study.certifying import Recommended, recommend
 from noisewise.study.choosing import Chooser
 from noisewise.study.show import number, ordinal, usual_measurements
 from noisewise.study.state import State
@@ -16,7 +16,6 @@ from noisewise.study.state import State
 
 def suggest(
     analysis: Analysis,
-    certificate: Certificate,
     *,
     n: int,
     sigma: float | None,
@@ -24,15 +23,18 @@ def suggest(
     lease: float,
     by: str | None,
 ) -> list[dict[str, Any]]:
-    """The bodies of n events "ask", each reckoning with what is under way."""
-    state = analysis.state
+    """The bodies of n events "ask", each reckoning with what is under way.
+
+    Only the recommendation is needed, not whether the model fits: that costs a hundred times as much.
+    """
+    state, found = analysis.state, recommend(analysis)
     chooser = Chooser(analysis, state.policy)
     under_way = state.open_jobs(now)
     noise = _with_scatter(analysis, sigma)
     for job in under_way:
         chooser.imagine(state.index[job.option], _with_scatter(analysis, job.sigma))
-    allowed = _worth_asking(analysis, certificate)
-    reasons = Reasons(analysis, certificate)
+    allowed = _worth_asking(analysis, found)
+    reasons = Reasons(analysis, found)
     names = [job.option for job in under_way]
     suggested: list[dict[str, Any]] = []
     for _ in range(n):
@@ -64,17 +66,15 @@ def some_allowed(state: State) -> Mask:
     return allowed
 
 
-def _worth_asking(analysis: Analysis, certificate: Certificate) -> Mask:
+def _worth_asking(analysis: Analysis, found: Recommended | None) -> Mask:
     """Options that are not excluded; in the independent model, only those that may still be the best.
 
     An independent option teaches about itself, and in a block about the offset, which the others do as well.
     """
     state = analysis.state
     allowed = some_allowed(state)
-    if state.features is None and certificate.candidates:
-        worth = np.zeros(analysis.n, dtype=bool)
-        worth[[state.index[name] for name in certificate.candidates]] = True
-        return allowed & worth
+    if state.features is None and found is not None and found.candidates.any():
+        return allowed & found.candidates
     return allowed
 
 
@@ -88,21 +88,18 @@ def _first_results_first(allowed: Mask, looks: NDArray[np.intp], under_way: list
 class Reasons:
     """Why an option is worth a measurement, in words."""
 
-    def __init__(self, analysis: Analysis, certificate: Certificate) -> None:
-        self._analysis, self._certificate = analysis, certificate
+    def __init__(self, analysis: Analysis, found: Recommended | None) -> None:
+        self._analysis, self._leader = analysis, None if found is None else found.option
         columns = analysis.columns
         n = analysis.n
         self.looks = np.bincount(columns.plus, minlength=n) + np.bincount(
             columns.minus[columns.minus >= 0], minlength=n
         )
         self._errors = np.sqrt(analysis.estimates.variances()) if columns.value.size else np.full(n, np.inf)
-        self._may_be_best = np.zeros(n, dtype=bool)
-        self._may_be_best[[analysis.state.index[name] for name in certificate.candidates]] = True
-        if certificate.option is None:
-            self._may_be_best[:] = analysis.state.allowed()
+        self._may_be_best = analysis.state.allowed() if found is None else found.candidates
 
     def why(self, option: int, under_way: int, sigma: float | None, policy: str) -> str:
-        """One line, such as "4th look at C17: known to ±0.3, least known of 6 that may be the best"."""
+        """One line, such as "4th look at C17: known to ±0.3, least known of 6 in the running"."""
         name, looks = self._analysis.state.ids[option], int(self.looks[option])
         parts = [self._standing(option)]
         if looks == 0 and under_way == 0:
@@ -121,11 +118,11 @@ class Reasons:
         error, few = self._errors[option], int(self._may_be_best.sum())
         known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
         if not self._may_be_best[option]:
-            return f"{known}; cannot be the best, but teaches most about those that can"
-        if self._analysis.state.ids[option] == self._certificate.option:
+            return f"{known}; out of the running so far, but teaches most about those in it"
+        if option == self._leader:
             return f"{known}, the present leader"
         rank = int((self._errors[self._may_be_best] > error * (1.0 + 1e-9)).sum())
-        among = f"of {few} that may be the best" if few < self._analysis.n else f"of {few}"
+        among = f"of {few} in the running" if few < self._analysis.n else f"of {few}"
         if not known:
             return f"not measured yet, one {among}"
         return f"{known}, least known {among}" if rank == 0 else f"{known}, one {among}"

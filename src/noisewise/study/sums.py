@@ -1,13 +1,13 @@
 """Pooled sums: one row per distinct probe, the same to the last bit whatever the order of telling."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noisewise.core.model import Floats
-from noisewise.core.twofold import add, subtract, twofold
+from noisewise.core.network import totals as totals
+from noisewise.core.twofold import sum_of
 from noisewise.study.measurements import NO_BLOCK, Codes, Columns
-
 
 #: The parts of `Sums` that have an entry per row.
 ROWS = ("plus", "minus", "block", "value", "fine", "weight")
@@ -20,12 +20,12 @@ class Sums(NamedTuple):
     minus: Codes  # (rows,): NOBODY unless a difference
     block: Codes  # (rows,): places in ``blocks``; differences cancel offsets and have NO_BLOCK's
     value: Floats  # (rows,): weighted means times the goal's sign, minus ``centre`` unless a difference
-    fine: Floats  # (rows,): what these values lack as doubles; see `noisewise.core.twofold`
     weight: Floats  # (rows,)
     blocks: list[str]  # sorted; NO_BLOCK first
     centre: float
     within: float  # Σ weight·(value - mean of its probe)²
     n_measurements: int
+    fine: Floats | None = None  # (rows,): what ``value`` lacks to be the exact weighted mean
 
     @property
     def has_border(self) -> bool:
@@ -41,12 +41,13 @@ class Sums(NamedTuple):
             alone &= self.block > 0  # nothing is connected: values without a block stand for themselves
         if not alone.any():
             return self
-        return self._replace(**{name: getattr(self, name)[~alone] for name in ROWS})
+        return self.select(~alone)
 
-
-def totals(codes: Codes, weights: Floats, size: int) -> Floats:
-    """The sum of the weights of each code, (size,)."""
-    return np.asarray(np.bincount(codes, weights, size), dtype=np.float64)
+    def select(self, kept: Any) -> "Sums":
+        """Some of the rows, by a mask or a slice."""
+        parts: Any = {name: getattr(self, name) for name in ROWS}
+        some: Any = {name: None if part is None else part[kept] for name, part in parts.items()}
+        return self._replace(**some)
 
 
 def block_places(columns: Columns, blocks: list[str]) -> Codes:
@@ -56,49 +57,62 @@ def block_places(columns: Columns, blocks: list[str]) -> Codes:
     return places[columns.block]
 
 
+class Probes:
+    """Measurements sorted by probe once, to be pooled with one standard error after the other.
+
+    Args:
+        columns: The measurements.
+        sigma: Their standard errors; those to pool with must not change their order.
+        sign: Of the goal: large values are good.
+    """
+
+    def __init__(self, columns: Columns, sigma: Floats, sign: float) -> None:
+        self._blocks = [NO_BLOCK, *sorted(set(columns.blocks) - {NO_BLOCK})]
+        difference = columns.minus >= 0
+        block = np.where(difference, 0, block_places(columns, self._blocks))
+        # A difference the other way round is the same probe.
+        turned = difference & (columns.minus > columns.plus)
+        plus = np.where(turned, columns.minus, columns.plus)
+        minus = np.where(turned, columns.plus, columns.minus)
+        value = sign * columns.value
+        levels = value[~difference]
+        self._centre = float(np.median(levels)) if levels.size else 0.0
+        value, lost = sum_of(np.where(turned, -value, value), np.where(difference, 0.0, -self._centre))
+        # One number per probe; sorting by value and weight, too, makes sums independent of the order told.
+        n = 1 + int(plus.max(initial=0))
+        probe = (plus * (n + 1) + minus + 1) * len(self._blocks) + block
+        self._order = _order(probe, value, sigma**-2.0)
+        self._value, self._lost, probe = value[self._order], lost[self._order], probe[self._order]
+        fresh = np.ones(probe.size, dtype=bool)
+        fresh[1:] = np.diff(probe) != 0
+        self._starts = np.flatnonzero(fresh)
+        self._of_row = np.cumsum(fresh) - 1
+        rows = self._order[self._starts]
+        self._plus, self._minus, self._block = plus[rows], minus[rows], block[rows]
+
+    def pool(self, sigma: Floats) -> Sums:
+        """The sums with these standard errors."""
+        if not self._order.size:
+            empty = np.zeros(0)
+            names = self._plus, self._minus, self._block
+            return Sums(*names, empty, empty, self._blocks, self._centre, 0.0, 0)
+        weight = sigma[self._order] ** -2.0
+        weights = np.add.reduceat(weight, self._starts)
+        means = np.add.reduceat(weight * self._value, self._starts) / weights
+        apart = (self._value - means[self._of_row]) + self._lost
+        # The mean of what is left over has as many places as the mean itself, and begins where that ends.
+        fine = np.add.reduceat(weight * apart, self._starts) / weights
+        apart -= fine[self._of_row]
+        within = float(np.sum(weight * apart * apart))
+        return Sums(
+            self._plus, self._minus, self._block, means, weights, self._blocks, self._centre, within,
+            self._order.size, fine,
+        )  # fmt: skip
+
+
 def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     """Pool the measurements with these standard errors."""
-    blocks = [NO_BLOCK, *sorted(set(columns.blocks) - {NO_BLOCK})]
-    difference = columns.minus >= 0
-    block = np.where(difference, 0, block_places(columns, blocks))
-    # A difference the other way round is the same probe.
-    turned = difference & (columns.minus > columns.plus)
-    plus, minus = np.where(turned, columns.minus, columns.plus), np.where(turned, columns.plus, columns.minus)
-    value = np.where(turned, -sign, sign) * columns.value
-    levels = value[~difference]
-    centre = float(np.median(levels)) if levels.size else 0.0
-    weight = sigma**-2.0
-    # One number per probe; sorting by value and weight, too, makes the sums independent of the order told.
-    n = 1 + int(plus.max(initial=0))
-    probe = (plus * (n + 1) + minus + 1) * len(blocks) + block
-    order = _order(probe, value, weight)
-    value, weight, probe = value[order], weight[order], probe[order]
-    if not order.size:
-        return Sums(plus, minus, block, value, value, weight, blocks, centre, 0.0, 0)
-    fresh = np.ones(order.size, dtype=bool)
-    fresh[1:] = np.diff(probe) != 0
-    starts, which = np.flatnonzero(fresh), np.cumsum(fresh) - 1
-    weights = np.add.reduceat(weight, starts)
-    base = value[_heaviest(weight, starts, which)]
-    # The heaviest value and the mean deviation from it: values of 1e6 keep the digits of error bars of 1e-6.
-    mean_apart = np.add.reduceat(weight / weights[which] * (value - base[which]), starts)
-    rows = order[starts]
-    zero = np.where(difference[rows], 0.0, centre)
-    means = add(twofold(base), twofold(mean_apart))
-    apart = subtract(twofold(value), means.at(which)).plain
-    means = subtract(means, twofold(zero))
-    within = float(np.sum(weight * apart * apart))
-    return Sums(
-        plus[rows], minus[rows], block[rows], means.high, means.low, weights, blocks, centre, within,
-        order.size,
-    )  # fmt: skip
-
-
-def _heaviest(weight: Floats, starts: Codes, which: Codes) -> Codes:
-    """The place of the heaviest measurement of each probe, the first of several."""
-    top = weight == np.maximum.reduceat(weight, starts)[which]
-    places = np.where(top, np.arange(weight.size), weight.size)
-    return np.asarray(np.minimum.reduceat(places, starts))
+    return Probes(columns, sigma, sign).pool(sigma)
 
 
 def _order(probe: Codes, value: Floats, weight: Floats) -> Codes:

@@ -1,12 +1,12 @@
-"""Measurements from a table, and tables of everything in a study."""
+"""Tables of everything in a study."""
 
-import math
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from noisewise.core.checks import check_choice, nearest
+from noisewise.core.checks import check_choice
+from noisewise.core.text import printable
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.claims import may_be_best, standings
@@ -14,38 +14,8 @@ from noisewise.study.levels import display_errors
 from noisewise.study.show import moment
 from noisewise.study.state import State
 from noisewise.study.storage import Event
-from noisewise.study.tables import read_table
-from noisewise.study.telling import ABOUT, ERROR_WAYS
 
 FRAMES = ("measurements", "options", "events")
-#: Columns of a table of measurements; intervals and asymmetric errors take two each.
-COLUMNS = (
-    "option", "plus", "minus", "value", *ERROR_WAYS, "lo", "hi", "se_up", "se_down", *ABOUT, "at", "cost",
-    "job",
-)  # fmt: skip
-
-
-def read_rows(source: Any) -> list[dict[str, Any]]:
-    """The rows of a table of measurements, as arguments of `tell`."""
-    table = read_table("measurements", source)
-    for column in table.columns:
-        if column not in COLUMNS:
-            raise ValueError(
-                f"`measurements` has a column {column!r} that means nothing here; rename or drop it. "
-                f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
-            )
-    return [_row(row) for row in table.to_dicts()]
-
-
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    given = {name: value for name, value in row.items() if value is not None and value != ""}
-    if "lo" in given or "hi" in given:
-        given["ci"] = (given.pop("lo", math.nan), given.pop("hi", math.nan))
-    if "se_up" in given or "se_down" in given:
-        given["se"] = (given.pop("se_down", math.nan), given.pop("se_up", math.nan))
-    if isinstance(given.get("values"), str):
-        given["values"] = [float(part) for part in given["values"].split(";")]
-    return given
 
 
 def make_frame(
@@ -59,32 +29,52 @@ def make_frame(
 
 
 def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
+    numbers = range(1, len(state.told) + 1)
     sigma = np.full(len(state.told), np.nan)
     sigma[analysis.columns.number - 1] = analysis.sigmas.estimated
-    rows = [
-        {
-            "id": f"m-{number}",
-            "option": body["option"],
-            "minus": body.get("minus"),
-            "value": body["value"],
-            "se": body.get("shown"),
-            "sigma": None if math.isnan(sigma[number - 1]) else float(sigma[number - 1]),
-            "kind": body["kind"],
-            "block": body.get("block"),
-            "instrument": body.get("instrument"),
-            "key": body.get("key"),
-            "job": body.get("job"),
-            "by": body.get("by"),
-            "cost": body.get("cost"),
-            "note": "; ".join([*body.get("notes", ()), *([body["note"]] if "note" in body else [])]) or None,
-            "voided": state.voided.get(number),
-        }
-        for number, body in enumerate(state.told, start=1)
-    ]
-    texts = ("id", "option", "minus", "kind", "block", "instrument", "key", "job", "by", "note", "voided")
-    numbers = ("value", "se", "sigma", "cost")
-    names = list(rows[0]) if rows else [*texts, *numbers]
-    return pl.DataFrame(rows, schema={name: pl.Float64 if name in numbers else pl.String for name in names})
+    unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
+    bodies = list(state.told)
+    texts = {
+        name: [_text(body.get(name)) for body in bodies]
+        for name in ("option", "minus", "kind", "block", "instrument", "key", "job", "by")
+    }
+    values, shown, costs = (
+        pl.Series([_number(body.get(name)) for body in bodies], dtype=pl.Float64)
+        for name in ("value", "shown", "cost")
+    )
+    columns = {
+        "id": [f"m-{number}" for number in numbers],
+        "option": texts["option"],
+        "minus": texts["minus"],
+        "value": values,
+        "se": shown,
+        "sigma": pl.Series(sigma).fill_nan(None),
+        "kind": texts["kind"],
+        "block": texts["block"],
+        "instrument": texts["instrument"],
+        "key": texts["key"],
+        "job": texts["job"],
+        "by": texts["by"],
+        "cost": costs,
+        "note": [_notes(body) for body in bodies],
+        "voided": [state.voided.get(number) or unusable.get(number) for number in numbers],
+    }
+    given = [name for name, column in columns.items() if isinstance(column, list)]
+    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(given, pl.String))
+
+
+def _number(given: Any) -> float | None:
+    """A number of the log, which an event that is ignored need not have."""
+    return float(given) if type(given) in (int, float) and abs(given) < 1e308 else None
+
+
+def _notes(body: dict[str, Any]) -> str | None:
+    said = [*body.get("notes", ()), *([body["note"]] if "note" in body else [])]
+    return "; ".join(map(str, said)) or None
+
+
+def _text(given: Any) -> str | None:
+    return given if given is None or type(given) is str else printable(repr(given))
 
 
 def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.DataFrame:

@@ -44,9 +44,9 @@ def check_a_study_is_kept_exactly(open_storage: OpenStorage) -> None:
     storage.append(name, 0, events)
     again = open_storage()
     assert _same(again.specification(name), HARD), "a specification came back changed."
-    assert again.read(name) == events, "events came back changed."
+    assert _plain(again.read(name)) == events, "events came back changed."
     assert _same(again.read(name)[0].body, HARD), "the body of an event came back changed."
-    assert again.read(name, after=1) == events[1:], "reading on must begin after the given number."
+    assert _plain(again.read(name, after=1)) == events[1:], "reading on must begin after the given number."
     assert again.read(name, after=2) == [], "there is nothing after the last event."
 
 
@@ -136,7 +136,7 @@ def check_renaming_keeps_everything(open_storage: OpenStorage) -> None:
         storage.rename(old, taken)
     storage.rename(old, new)
     assert storage.specification(new) == {"kept": True}
-    assert storage.read(new) == _events(0, 2)
+    assert _plain(storage.read(new)) == _events(0, 2)
     assert old not in open_storage().names()
     with _refused(KeyError, "the old name"):
         open_storage().specification(old)
@@ -212,6 +212,11 @@ def _name() -> str:
 
 def _events(after: int, count: int) -> list[Event]:
     return [Event(after + i, float(i), "tell", {"n": after + i}) for i in range(1, count + 1)]
+
+
+def _plain(events: list[Event]) -> list[Event]:
+    # Ids and hashes are what a store may keep besides.
+    return [Event(event.number, event.at, event.kind, event.body) for event in events]
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -1,0 +1,80 @@
+r"""Texts of people: one check on the way in, one escape on the way out.
+
+Names, keys and reasons end up in terminals, tables, pages and databases. What cannot be seen there is refused
+when it comes in; what an older log holds is shown as an escape such as ``\x1b``, never sent as it is.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+#: Characters of a name, key, block, instrument, person.
+NAME_LENGTH = 1000
+#: Characters of a reason or a note.
+NOTE_LENGTH = 10_000
+
+#: Control characters, line breaks, soft hyphens, marks and overrides of the direction of writing, characters
+#: without width (joiners are part of words and of emoji, and stay), tags, halves of characters.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+#: Halves of characters alone: no file, hash or terminal can take them.
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def check_text(name: str, value: Any, *, most: int = NAME_LENGTH, where: str = "") -> str:
+    """Return ``value`` as a text without blanks around it that can be seen, kept and printed anywhere.
+
+    Args:
+        name: What the text is, for the message.
+        value: The text, or something whose text is meant.
+        most: How long it may be.
+        where: How the message begins, such as "row 17: ".
+    """
+    text = str(value).strip()
+    if not text:
+        raise ValueError(f"{where}`{name}` must not be empty; leave it out instead.")
+    if len(text) > most:
+        raise ValueError(
+            f"{where}`{name}` must have at most {most:,} characters; got {len(text):,}: "
+            f"{printable(text[:20])!r}…"
+        )
+    if not (text.isascii() and text.isprintable()) and (found := _UNSEEN.search(text)):
+        what = "half a character (was it read in the wrong encoding?)" if is_half(found[0]) else "a character"
+        raise ValueError(
+            f"{where}`{name}` must be plain text in one line; {printable(text[:60])!r} has {what} that "
+            f"cannot be seen, {printable(found[0])}: leave it out."
+        )
+    return text
+
+
+def check_texts(name: str, values: Sequence[str | None], *, most: int = NAME_LENGTH) -> None:
+    """Check many texts, which have no blanks around them, at once; the message names the row, from 1."""
+    texts = [value for value in values if value is not None]
+    together = "".join(texts)
+    if together.isascii() and together.isprintable() and max(map(len, texts), default=0) <= most:
+        return
+    for row, value in enumerate(values, start=1):
+        if value is not None:
+            check_text(name, value, most=most, where=f"row {row}: ")
+
+
+def is_half(text: str) -> bool:
+    """Whether a text holds half a character, which no hash, file or terminal can take."""
+    return not text.isascii() and _HALVES.search(text) is not None
+
+
+def printable(text: Any) -> str:
+    """One line that is safe to print: what cannot be seen is shown as an escape."""
+    line = str(text)
+    if line.isascii() and line.isprintable():
+        return line
+    return _UNSEEN.sub(lambda found: _escape(found[0]), line)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    known = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+    short = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return known.get(character) or (short if code < 0x10000 else f"\\U{code:08x}")

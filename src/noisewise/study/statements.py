@@ -1,0 +1,95 @@
+"""The statements of a store in a database, and events as the rows that they write and read."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, cast, overload
+
+from sqlalchemy import bindparam, insert, select, true, update
+
+from noisewise.study.chain import link
+from noisewise.study.schema import EVENTS, HEADS, STORE, STUDIES
+from noisewise.study.storage import DamagedError, Event, to_json
+
+#: Rows that are handed to the database at once.
+TOGETHER = 5000
+
+# Statements are built once: building one takes longer than running it.
+STUDY = select(STUDIES).where(STUDIES.c.name == bindparam("name"))
+RENAME = update(STUDIES).where(STUDIES.c.id == bindparam("study"))
+HEAD = (
+    select(HEADS.c.number, HEADS.c.hash, STORE.c.id)
+    .select_from(HEADS.join(STORE, true()))
+    .where(HEADS.c.study == bindparam("study"))
+)
+LOCK = HEAD.with_for_update(of=HEADS)
+MOVE = update(HEADS).where(HEADS.c.study == bindparam("which"))
+APPEND = insert(EVENTS)
+_COLUMNS = (EVENTS.c.number, EVENTS.c.at, EVENTS.c.kind, EVENTS.c.append, EVENTS.c.body, EVENTS.c.hash)
+READ = (
+    select(*_COLUMNS)
+    .where(EVENTS.c.study == bindparam("study"), EVENTS.c.number >= bindparam("first"))
+    .order_by(EVENTS.c.number)
+)
+ONE = select(EVENTS.c.append, EVENTS.c.hash).where(
+    EVENTS.c.study == bindparam("study"), EVENTS.c.number == bindparam("number")
+)
+
+
+def chained_rows(
+    study: int, before: bytes, events: list[Event]
+) -> tuple[list[Event], Iterator[dict[str, Any]]]:
+    """Events with their hashes, and their rows, made as they are needed."""
+    kept, bodies, head = Hashed(events), [], before
+    for e in events:
+        body = to_json(e.body)
+        head = link(head, e.number, e.at, e.kind, e.append, body)
+        if e.hash and e.hash != head.hex():
+            raise DamagedError(f"event {e.number} does not continue this log.", e.number)
+        kept.hashes += head
+        bodies.append(body)
+    rows = (
+        {
+            "study": study, "number": e.number, "at": e.at, "kind": e.kind, "body": body,
+            "append": e.append, "hash": hash,
+        }
+        for e, body, hash in zip(getattr(events, "outlines", events), bodies, kept.digests(), strict=True)
+    )  # fmt: skip
+    return cast(list[Event], kept), rows
+
+
+class Hashed(Sequence[Event]):
+    """Events with their hashes, put together when looked at: a large table is never in memory as events."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events, self.hashes = events, bytearray()
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @overload
+    def __getitem__(self, at: int) -> Event: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Event]: ...
+
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, slice):
+            places = range(*at.indices(len(self)))
+            return [
+                event._replace(hash=self._hash(place))
+                for place, event in zip(places, self._events[at], strict=True)
+            ]
+        place = range(len(self))[at]
+        return self._events[place]._replace(hash=self._hash(place))
+
+    def digests(self) -> Iterator[bytes]:
+        """The hashes as bytes, 32 each."""
+        return (bytes(self.hashes[at : at + 32]) for at in range(0, len(self.hashes), 32))
+
+    def _hash(self, place: int) -> str:
+        return self.hashes[32 * place : 32 * place + 32].hex()
+
+
+def batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """A few thousand rows at a time."""
+    while some := list(islice(rows, TOGETHER)):
+        yield some

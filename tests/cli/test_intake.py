@@ -1,0 +1,192 @@
+"""What the commands take in: nothing misread in silence, whole or nothing, nothing raw on a terminal."""
+
+import json
+import os
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import noisewise as nw
+from noisewise.cli.app import app, main
+from noisewise.study.storage import Event
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
+
+
+def plain(*arguments, stdin=None):
+    result = run(*arguments, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "s.db"
+    assert run("init", path, "A", "B", "C", "--eps", 0.5).exit_code == 0
+    return path
+
+
+@pytest.fixture
+def refused(store, monkeypatch, capsys):
+    """Runs a command that must be refused with one sentence and leave the log alone."""
+
+    def check(*arguments):
+        before = nw.load_study(store).events()
+        monkeypatch.setattr(sys, "argv", ["noisewise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        message = capsys.readouterr().err.strip()
+        assert stopped.value.code == 2
+        assert message.startswith("Error: ")
+        assert "\n" not in message
+        assert nw.load_study(store).events() == before
+        return message
+
+    return check
+
+
+def test_se_0_4_with_a_comma_is_refused(store, refused):
+    message = refused("tell", store, "A", "1", "--se", "0,4")
+    assert "`se` must have a decimal point: 0.4. For an asymmetric error, down and up, write 0/4" in message
+    assert plain("tell", store, "A", "1", "--se", "0.3/0.4")["measurement"]["se"] == 0.4
+    assert plain("tell", store, "A", "1", "--se", "0.3,0.4")["measurement"]["se"] == 0.4
+    assert "Write numbers with a point: 1.5" in refused("tell", store, "A", "1,5", "--se", "0.4")
+
+
+TABLE = "alloy,HV,se\nA,1.0,0.1\nB,2.0,0.1\n"
+
+
+def test_a_map_that_leaves_out_a_column_se_is_refused(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text(TABLE)
+    message = refused("import", store, table, "--map", "option=alloy,value=HV")
+    assert "the table has a column 'se' that `map` does not use: add se=se" in message
+    said = plain("import", store, table, "--map", "option=alloy,value=HV,se=-")
+    assert (said["told"], said["unused_columns"]) == (2, [])
+    assert nw.load_study(store).frame("measurements")["se"].to_list() == [None, None]
+
+
+def test_the_repair_of_a_table_without_its_error_bars(store, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("option,value,se,key\nA,1.0,0.1,k1\nB,2.0,0.1,k2\n")
+    run("import", store, table, "--map", "value=value,key=key,se=-")
+    for key in ("k1", "k2"):
+        run("void", store, key, "without error bars")
+    assert plain("import", store, table)["told"] == 2
+    assert nw.load_study(store).frame("measurements")["se"].to_list() == [None, None, 0.1, 0.1]
+
+
+@pytest.mark.parametrize("name", ["x.xlsx", "x.ods", "x.json", "a.txt"])
+def test_a_file_that_is_no_table_is_not_an_option(refused, tmp_path, name):
+    assert f"{name!r} looks like a file" in refused("init", tmp_path / "new.db", name, "--eps", 1)
+    assert not (tmp_path / "new.db").exists()
+    assert "looks like a file" in refused("init", tmp_path / "new.db", "a.csv", "b.csv", "--eps", 1)
+
+
+def test_release_ask_1_ask_999_releases_nothing(store, refused):
+    run("ask", store, "-n", 2)
+    assert "got 'ask-999'" in refused("release", store, "ask-1", "ask-999")
+    assert len(nw.load_study(store).pending) == 2
+    assert plain("release", store, "ask-1", "ask-2")["jobs"] == ["ask-1", "ask-2"]
+
+
+def test_a_file_without_keys_imported_twice_is_noticed(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("option,value,se\nA,1.0,0.1\nB,2.0,0.1\n")
+    run("ask", store, "-n", 3)
+    assert plain("import", store, table)["told"] == 2
+    assert "all 2 rows without a key equal measurements that were told before" in refused(
+        "import", store, table
+    )
+    assert plain("import", store, table, "--again")["told"] == 2
+
+
+def test_a_filled_sheet_imported_twice_is_harmless(store, tmp_path):
+    sheet = tmp_path / "sheet.csv"
+    run("ask", store, "-n", 2, "--out", sheet)
+    pl.read_csv(sheet).with_columns(value=pl.Series([1.0, 2.0]), se=pl.Series([0.1, 0.1])).write_csv(sheet)
+    assert plain("import", store, sheet)["told"] == 2
+    again = plain("import", store, sheet)
+    assert (again["told"], again["known"]) == (0, 2)
+
+
+def test_a_corrected_file_is_refused_whole_and_says_which_rows(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    rows = [f"A,{k},0.1,k{k}" for k in range(9)]
+    table.write_text("\n".join(["option,value,se,key", *rows]))
+    run("import", store, table)
+    table.write_text("\n".join(["option,value,se,key", *[row.replace(",0.1,", ",0.2,") for row in rows]]))
+    message = refused("import", store, table)
+    assert "row 1: key k0" in message
+    assert "row 5: key k4" in message
+    assert "And 4 more rows like these." in message
+
+
+def test_a_voided_row_of_a_file_is_said_not_counted(store, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("option,value,se,key\nA,1.0,0.1,k1\nB,2.0,0.1,k2\n")
+    run("import", store, table)
+    run("void", store, "k1", "wrong sample")
+    said = plain("import", store, table)
+    assert (said["told"], said["known"], said["voided"]) == (0, 1, 1)
+    assert "m-1 was told with this key and content and voided (wrong sample)" in said["notes"][0]
+    assert "1 voided before and not counted" in " ".join(run("import", store, table).stdout.split())
+
+
+def test_formulas_are_exported_as_texts_and_read_back(tmp_path):
+    path, out = tmp_path / "f.db", tmp_path / "m.csv"
+    nw.create_study(path, options=["=cmd()", "@x", "-1"], eps=0.1)
+    study = nw.load_study(path)
+    for name in study.options:
+        study.tell(option=name, value=-1.5, se=0.1, note="+1")
+    run("export", path, "--what", "measurements", "--out", out)
+    assert out.read_text().splitlines()[1].startswith("m-1,'=cmd(),,-1.5,0.1,")
+    assert run("export", path, "--what", "measurements").stdout == out.read_text()
+    options = tmp_path / "o.csv"
+    run("export", path, "--what", "options", "--out", options)
+    again = nw.create_study(options=options, id="option", eps=0.1)
+    assert again.options == study.options
+
+
+def test_escapes_in_old_names_do_not_reach_the_terminal(tmp_path):
+    path = tmp_path / "old.db"
+    study = nw.create_study(path, options=["A", "B"], eps=0.1)
+    study.tell(option="A", value=1.0, se=0.1, block="x")
+    body = {"option": "A", "value": 1.0, "kind": "known", "sigma": 0.1, "shown": 0.1,
+            "block": "\x1b]0;owned\x07", "note": "caf\udce9"}  # fmt: skip
+    storage = study._storage
+    storage.append(study.name, 1, [Event(2, 1.7e9, "tell", body)])
+    storage.close()
+    for command in ("status", "check", "certify", "worth", "best"):
+        said = run(command, path)
+        assert said.exit_code in (0, 1, 3), said.exception
+        assert "\x1b" not in said.output
+        assert "\x07" not in said.output
+
+
+def test_bytes_of_a_latin_1_terminal_are_refused(store):
+    command = [sys.executable, "-m", "noisewise", "tell", str(store), "A", "1", "--se", "1", "--block"]
+    raw = [os.fsencode(part) for part in command] + [b"caf\xe9"]
+    done = subprocess.run(raw, capture_output=True, env={**os.environ, "PYTHONUTF8": "1"}, check=False)
+    assert done.returncode == 2
+    assert b"`block` must be plain text in one line; 'caf\\\\udce9' has half a character" in done.stderr
+    assert nw.load_study(store).n_measurements == 0
+
+
+def test_a_bad_event_is_shown_by_status_and_mended(store):
+    study = nw.load_study(store)
+    study.tell(option="A", value=1.0, se=0.1)
+    body = {"option": "A", "value": 1e300, "kind": "known", "sigma": 1.0, "shown": 1.0}
+    study._storage.append(study.name, 1, [Event(2, 1.7e9, "tell", body)])
+    assert (
+        "event 2 (tell m-2) is ignored: value=1e+300 must be a number" in plain("status", store)["notes"][0]
+    )
+    assert "Void or amend m-2" in " ".join(run("certify", store).stdout.split())
+    assert plain("mend", store, 2, "an old slip")["event"] == 2
+    assert "withheld" not in run("certify", store).stdout
+    assert run("export", store).exit_code == 0

@@ -1,0 +1,142 @@
+"""Machine code is read back from folders of one's own only: a cache is a pickle, and pickles run."""
+
+import os
+import pickle
+import stat
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise.policies.registry import rule_named
+from noisewise.simulation import compiling
+from noisewise.simulation.cache_folder import private_folder
+from noisewise.simulation.compiling import cache_directory
+
+SOMEBODY_ELSE = 12345
+needs_owners = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have no owners here")
+needs_root = pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root may give away")
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@needs_owners
+def test_new_folders_are_for_their_owner_alone(tmp_path, monkeypatch):
+    before = os.umask(0o000)
+    try:
+        monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path / "new"))
+        os.umask(0o022)
+        folder = cache_directory(rule_named("vaee"))
+    finally:
+        os.umask(before)
+    assert folder is not None
+    assert mode_of(folder) == mode_of(folder.parent) == 0o700
+
+
+@needs_owners
+def test_folders_made_by_older_versions_are_still_used(tmp_path):
+    (tmp_path / "noisewise" / "hash").mkdir(parents=True, mode=0o755)
+    (tmp_path / "noisewise" / "hash" / "index.nbi").write_bytes(b"")
+    (tmp_path / "noisewise" / "hash" / "index.nbi").chmod(0o644)
+    for folder in (tmp_path / "noisewise", tmp_path / "noisewise" / "hash"):
+        folder.chmod(0o755)
+    assert private_folder(tmp_path, "noisewise", "hash") == tmp_path / "noisewise" / "hash"
+
+
+@needs_owners
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777])
+@pytest.mark.parametrize("place", ["noisewise", "noisewise/hash"])
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path, place, mode):
+    (tmp_path / "noisewise" / "hash").mkdir(parents=True, mode=0o700)
+    (tmp_path / "noisewise").chmod(0o700)
+    (tmp_path / place).chmod(mode)
+    with pytest.warns(UserWarning, match="may be written to by others, and what is read from a cache is"):
+        assert private_folder(tmp_path, "noisewise", "hash") is None
+
+
+@needs_owners
+def test_a_place_where_others_may_exchange_folders_is_not_used(tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    with pytest.warns(UserWarning, match="'.*shared' may be written to by others"):
+        assert private_folder(tmp_path / "shared", "noisewise") is None
+    (tmp_path / "shared").chmod(0o1777)  # like /tmp: what is ours stays ours
+    assert private_folder(tmp_path / "shared", "noisewise") is not None
+
+
+@needs_owners
+def test_a_file_that_others_can_reach_and_write_is_not_read(tmp_path):
+    folder = private_folder(tmp_path, "noisewise", "hash")
+    assert folder is not None
+    (folder / "loop.nbi").write_bytes(b"")
+    (folder / "loop.nbi").chmod(0o666)
+    assert private_folder(tmp_path, "noisewise", "hash") == folder  # nobody else gets to it
+    folder.chmod(0o755)
+    with pytest.warns(UserWarning, match="loop.nbi' may be written to by others"):
+        assert private_folder(tmp_path, "noisewise", "hash") is None
+
+
+@needs_root
+@pytest.mark.parametrize("place", ["noisewise", "noisewise/hash", "noisewise/hash/sub/loop.nbi"])
+def test_what_belongs_to_somebody_else_is_not_used(tmp_path, place):
+    (tmp_path / "noisewise" / "hash" / "sub").mkdir(parents=True)
+    (tmp_path / "noisewise" / "hash" / "sub" / "loop.nbi").write_bytes(b"")
+    os.chown(tmp_path / place, SOMEBODY_ELSE, SOMEBODY_ELSE)
+    with pytest.warns(UserWarning, match=f"belongs to another user \\(number {SOMEBODY_ELSE}\\)"):
+        assert private_folder(tmp_path, "noisewise", "hash") is None
+
+
+@needs_root
+def test_somebody_elses_link_is_not_followed(tmp_path):
+    (tmp_path / "ours").mkdir(mode=0o700)
+    (tmp_path / "noisewise").symlink_to(tmp_path / "ours")
+    assert private_folder(tmp_path, "noisewise") is not None
+    os.lchown(tmp_path / "noisewise", SOMEBODY_ELSE, SOMEBODY_ELSE)
+    with pytest.warns(UserWarning, match="belongs to another user"):
+        assert private_folder(tmp_path, "noisewise") is None
+
+
+class Bomb:
+    """A pickle that leaves a trace where it is read."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.trace),))
+
+
+@needs_root
+def test_a_poisoned_cache_is_not_executed_and_simulations_go_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
+    world = nw.Environment(np.eye(2), np.array([0.5, 0.1]), np.ones(5))
+
+    def run():
+        compiling.compiled_loop.cache_clear()
+        nw.simulate(nw.round_robin(np.eye(2)), world, horizon=5, replications=1, threads=1)
+        compiling.compiled_loop.cache_clear()
+
+    run()  # loads what machine code is made from
+    run()
+    folder = cache_directory(rule_named("round_robin"))
+    kept = [path for path in folder.rglob("*.nb?") if path.is_file()]
+    assert kept
+    for path in kept:
+        path.write_bytes(pickle.dumps(Bomb(tmp_path / "trace")))
+    for path in [folder, *folder.rglob("*")]:
+        os.chown(path, SOMEBODY_ELSE, SOMEBODY_ELSE)
+    with pytest.warns(UserWarning, match="Compiled rules are not cached"):
+        run()
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_place_that_cannot_be_written_to_is_no_cache_and_no_warning(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert private_folder(tmp_path / "file", "noisewise") is None
+    assert isinstance(private_folder(tmp_path, "noisewise"), Path)
