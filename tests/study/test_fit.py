@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from noisewise.study import contrasts
-from noisewise.study.boundary import COMPARING, INDEPENDENT, LINEAR, UNCONNECTED, Boundary, Shares
+from noisewise.study.boundary import COMPARING, INDEPENDENT, LINEAR, Boundary, Shares
 from noisewise.study.contrasts import ELLIPSOIDS, PAIRS, Contrasts
 from noisewise.study.independent_fit import fit_independent
 from noisewise.study.measurements import Columns
@@ -133,7 +133,7 @@ def test_without_blocks_two_scalar_boundaries_remain():
     for other in set(range(N)) - {2}:
         pair = weight[[2, other]]
         tried = []
-        for rho, big, share in INDEPENDENT[:UNCONNECTED]:
+        for rho, big, share in INDEPENDENT:
             radius = 2.0 * math.log((N - 1) / (COMPARING * 0.05 * share)) + np.log1p(pair / rho).sum()
             radius += np.log1p(np.delete(weight, [2, other]) / big).sum()
             tried.append((1.0 / pair + rho / pair**2).sum() * radius)

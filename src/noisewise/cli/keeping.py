@@ -38,6 +38,12 @@ def init(
     span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
+    blocks: Annotated[
+        str,
+        typer.Option(
+            help="contrasts: what is measured next within a block depends on differences only. any: on anything."
+        ),
+    ] = "contrasts",
     policy: Annotated[str | None, typer.Option(help="Who asks, as name:option=value.")] = None,
     noise_floor: Annotated[float | None, typer.Option(help="Smaller standard errors are raised.")] = None,
     lease: Annotated[float | None, typer.Option(help="Days a suggestion is reserved; default: 7.")] = None,
@@ -57,7 +63,7 @@ def init(
             store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
-            extra_scatter=size(extra_scatter),
+            extra_scatter=size(extra_scatter), blocks=blocks,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes

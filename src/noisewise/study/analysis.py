@@ -7,7 +7,7 @@ import numpy as np
 from noisewise.core.model import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.blocks import DOUBTED, doubt_about_blocks
-from noisewise.study.boundary import SCATTER, Boundary, Shares
+from noisewise.study.boundary import INDEPENDENT, SCATTER, Boundary, Shares
 from noisewise.study.contrasts import Contrasts
 from noisewise.study.fit import Fit
 from noisewise.study.independent_fit import fit_independent
@@ -20,6 +20,9 @@ from noisewise.study.scatter import Sigmas, settle, widened
 from noisewise.study.sizes import Likelihood, Sizes, settle_sizes
 from noisewise.study.state import State
 from noisewise.study.sums import Sums, pool
+
+#: Share of δ of bounds on connected options, once readings without a block may have certified something.
+CONNECTED = 1.0 - sum(tuning.share for tuning in INDEPENDENT)
 
 
 class Analysis:
@@ -123,12 +126,23 @@ class Analysis:
         linked = self.certified_sums
         if not self._promised_nothing:
             linked = linked.without_lone_blocks()
-        if not linked.has_border:
-            bare = self.certified if linked is self.certified_sums else fit_independent(self.n, linked)
-            return Boundary(bare, self.shares, resolution)
-        shares = self.shares._replace(delta=delta)
         fit = self.certified
+        if not linked.has_border:
+            bare = fit if linked is self.certified_sums else fit_independent(self.n, linked)
+            return Boundary(bare, self.shares, resolution)
+        shares = self.shares._replace(delta=self._connected_share() * delta)
         return Contrasts(fit.components, shares, resolution, any_choice=self._any_choice, slack=fit.slack)
+
+    def _connected_share(self) -> float:
+        """Of δ, for connected options.
+
+        Before anything connected them, options that were measured without a block had bounds of their own,
+        and may have been certified. With at most one such option there was nothing to certify; and if the
+        promise about blocks is kept, its values did not decide what came next.
+        """
+        sums = self.certified_sums
+        without_block = int(np.count_nonzero((sums.minus < 0) & (sums.block == 0)))
+        return 1.0 if without_block < 2 and not self._any_choice else CONNECTED
 
     def estimated_values(self) -> Floats:
         """The options' values as a person would read them: see `shown_values`."""

@@ -28,7 +28,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.independent import quadratic_forms
 from noisewise.core.model import Floats
 from noisewise.study.fit import Fit
 
@@ -41,17 +40,8 @@ class Tuning(NamedTuple):
     share: float
 
 
-#: The first serve studies without blocks, the last four those with incomplete ones.
-INDEPENDENT = (
-    Tuning(4.0, 1e9, 0.45),
-    Tuning(0.2, 1e9, 0.2),
-    Tuning(0.01, 1e9, 0.1),
-    Tuning(4.0, 3e3, 0.0625),
-    Tuning(4.0, 3e2, 0.0625),
-    Tuning(4.0, 6e1, 0.0625),
-    Tuning(0.2, 6e0, 0.0625),
-)
-UNCONNECTED = 3
+#: For studies in which nothing connects options. What is left of δ is for those that get blocks later.
+INDEPENDENT = (Tuning(4.0, 1e9, 0.45), Tuning(0.2, 1e9, 0.2), Tuning(0.01, 1e9, 0.1))
 #: Of the linear models where offsets are in the mixture.
 LINEAR = (Tuning(0.0, 1e3, 0.15), Tuning(0.0, 1e2, 0.25), Tuning(0.0, 1e1, 0.35), Tuning(0.0, 1e0, 0.25))
 
@@ -89,85 +79,31 @@ class Shares(NamedTuple):
 
 
 class Boundary:
-    """Half-widths of the differences between one option and all others."""
+    """Half-widths of the differences between one option and all others, where nothing connects options.
+
+    Each option's value is the mean of its own measurements, so x is ``1/W`` at the two options compared.
+    """
 
     def __init__(self, fit: Fit, shares: Shares, resolution: float) -> None:
         self._fit, self._shares = fit, shares
         self._unit = resolution**-2.0  # a precision
-        k = fit.loads.shape[1]
-        self._within = np.zeros(fit.own.size)
-        self._at = np.full(fit.own.size, -1)
-        self._at[fit.touched] = np.arange(fit.touched.size)
-        if k:
-            self._lead = fit.covariance[:k, :k]
-            self._within[fit.touched] = quadratic_forms(fit.loads, self._lead)
-            self._elsewhere = self._forms_elsewhere()
-            self._out = np.zeros(fit.own.size)
-            self._out[fit.touched] = quadratic_forms(fit.loads, self._elsewhere)
-        self._constants = [self._constant(tuning) for tuning in self._tunings]
-        self._gained = [self._gain(tuning) for tuning in self._tunings]
-
-    @property
-    def _tunings(self) -> tuple[Tuning, ...]:
-        # Without a border Λ does not matter: the shares of what differs in Λ alone lie idle.
-        return INDEPENDENT if self._fit.loads.shape[1] else INDEPENDENT[:UNCONNECTED]
 
     def half_widths(self, option: int) -> Floats:
-        """By how much each estimated difference to ``option`` can be off, (n,); infinite if unconnected."""
+        """By how much each estimated difference to ``option`` can be off, (n,); infinite if unmeasured."""
         fit = self._fit
         if fit.group[option] < 0:
             return np.full(fit.own.size, np.inf)
-        reached = fit.group == fit.group[option]
-        shared, out = self._shared(option)
+        own, weight, doubt = fit.own, fit.precision, self._shares.doubt(option)
+        squared = np.full(own.size, np.inf)
         with np.errstate(invalid="ignore", over="ignore"):
-            squared = self._independent(option, shared, out)
-        squared[~reached] = np.inf
+            for tuning in INDEPENDENT:
+                rho, big = tuning.on_pair * self._unit, tuning.elsewhere * self._unit
+                # log det(I + P⁻¹V): V is diagonal, and the two options have ρ in the place of Λ.
+                gain = np.log1p(weight / rho) - np.log1p(weight / big)
+                growth = float(np.log1p(weight / big).sum()) + gain[option] + gain
+                length = (own + rho * own**2) + (own[option] + rho * own[option] ** 2)
+                radius = 2.0 * (doubt - math.log(tuning.share)) + growth
+                np.fmin(squared, length * radius, out=squared)
+        squared[fit.group != fit.group[option]] = np.inf
         squared[option] = 0.0
-        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
-
-    def _shared(self, option: int) -> tuple[Floats, Floats]:
-        """What the border contributes to covariances with ``option``, and to the part that lies elsewhere."""
-        fit = self._fit
-        shared, out = np.zeros(fit.own.size), np.zeros(fit.own.size)
-        at = self._at[option]
-        if at >= 0 and fit.loads.shape[1]:
-            shared[fit.touched] = fit.loads @ (self._lead @ fit.loads[at])
-            out[fit.touched] = fit.loads @ (self._elsewhere @ fit.loads[at])
-        return shared, out
-
-    def _independent(self, option: int, shared: Floats, out: Floats) -> Floats:
-        fit, within = self._fit, self._within
-        own, own_here = fit.own, float(fit.own[option])
-        variance = own + own_here + np.maximum(within + within[option] - 2.0 * shared, 0.0)
-        # x = V⁻¹(e_k - e_option) at the two options, and the rest of its squared length.
-        here, there = shared - within[option], within - shared
-        elsewhere = None
-        if fit.loads.shape[1]:
-            elsewhere = np.maximum(self._out + self._out[option] - 2.0 * out - here**2 - there**2, 0.0)
-        pair = (own + there) ** 2 + (here - own_here) ** 2
-        doubt = self._shares.doubt(option)
-        best = np.full(own.size, np.inf)
-        for tuning, constant, gained in zip(self._tunings, self._constants, self._gained, strict=True):
-            radius = 2.0 * doubt + (constant - 2.0 * math.log(tuning.share) + gained[option]) + gained
-            length = variance + tuning.on_pair * self._unit * pair
-            if elsewhere is not None:
-                length += tuning.elsewhere * self._unit * elsewhere
-            np.minimum(best, length * radius, out=best)
-        return best
-
-    def _forms_elsewhere(self) -> Floats:
-        """``P(I + LᵀL)P`` of the border: the squared length of x over all unknowns that have Λ."""
-        fit, k = self._fit, self._fit.loads.shape[1]
-        alone = fit.loads[fit.own[fit.touched] > 0.0]
-        return np.asarray(self._lead @ (np.eye(k) + alone.T @ alone) @ self._lead)
-
-    def _gain(self, tuning: Tuning) -> Floats:
-        """What an option of the pair adds to the determinant, having ρ in the place of Λ, (n,)."""
-        rho, big = tuning.on_pair * self._unit, tuning.elsewhere * self._unit
-        return np.asarray(np.log1p(self._fit.precision / rho) - np.log1p(self._fit.precision / big))
-
-    def _constant(self, tuning: Tuning) -> float:
-        """An upper bound of ``log det(I + P⁻¹V)`` by the diagonal."""
-        fit, big = self._fit, tuning.elsewhere * self._unit
-        # The offset of measurements without a block is always the one set to 0: x does not touch it.
-        return float(np.log1p(fit.precision / big).sum() + np.log1p(fit.offset_precision[1:] / big).sum())
+        return np.asarray(np.sqrt(squared))
