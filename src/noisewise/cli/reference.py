@@ -45,12 +45,13 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
 `confidence`, `policy`, `pending` (jobs), `certificate`, `notes`, `deviation`, `extra_scatter` (the sizes \
 in use, or `null`) |
-| `noisewise.best/1` | `study`, `option`, `estimate`, `bound`, `reached`, `sentence`, `candidates`, `verdict`, \
-`largest_estimate`, `largest_estimate_value`, `rank`, `n_compared`, `withheld` |
+| `noisewise.best/1` | `study`, `option`, `estimate`, `bound`, `reached`, `sentence`, `candidates`, \
+`verdict`, `largest_estimate`, `largest_estimate_value`, `rank`, `n_compared`, `withheld` |
 | `noisewise.certify/1` | `study`, `certificate`, `written` |
 | `noisewise.verify/1` | `study`, `agrees`, `problem` |
 | `noisewise.check/1` | `study`, `ok`, `reduced_chi_square`, `freedom`, `p_value`, `expected`, `problems`, \
-`notes`, `worst`, `remedies` (what to do, in words), `advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`) |
+`notes`, `worst`, `remedies` (what to do, in words), \
+`advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`) |
 | `noisewise.switch/1` | `study`, `model`, `deviation`, `extra_scatter` (the sizes in use), `was` (the model \
 before), `certificate` |
 | `noisewise.plan/1` | `study`, `sentence`, `eps`, `confidence`, `bound` (now), `by_cost`, \
@@ -87,9 +88,9 @@ is [JSON lines](storage.md) |
   `reached`, `sentence`, `verdict` (nothing, withheld, unbounded, undecided, bounded or reached),
   `largest_estimate` (the option whose estimate is best, and `largest_estimate_value`), `rank` (of `option`
   by estimate, among `n_compared`), `spread` (the largest estimated difference), `approximate`,
-  `candidates` (all that are not ruled out: every option while it is withheld), `withheld`, `assumptions`, `notes`, `radius`, `n_options`, `n_measurements`, `n_events`,
-  `data` (a hash
-  of the question and the measurements), `study`, and a `schema` of its own.
+  `candidates` (all that are not ruled out: every option while it is withheld), `withheld`, `assumptions`,
+  `notes`, `radius`, `n_options`, `n_measurements`, `n_events`, `data` (a hash of the question and the
+  measurements), `study`, and a `schema` of its own.
 - A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one
   more than `high`; `null`: more than were simulated), `cost`, `cost_low`, `cost_high`, `levels` (`sigma`,
   `share`, `cost`) and `paths`, how many futures were simulated.

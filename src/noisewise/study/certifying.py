@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import Mask
 from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import some_of
 from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check, check_fit
-from noisewise.study.claims import claim_at
+from noisewise.study.claims import Claim, claim_at
 from noisewise.study.measurements import Codes
 from noisewise.study.modelling import SIZES
 from noisewise.study.resting import approximations, assumptions
@@ -48,7 +48,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         withheld=withheld,
         assumptions=assumptions(analysis, check),
         notes=(
-            *_notes(analysis, found, bool(withheld)),
+            *_notes(analysis, found, claim),
             *(one.advice for one in state.ignored.values()),
         ),
         radius=RADII[state.model.model],
@@ -173,7 +173,7 @@ def _or_infinite(bounds: Floats) -> Floats:
     return np.where(np.isnan(bounds), np.inf, bounds)
 
 
-def _notes(analysis: Analysis, found: Recommended | None, withheld: bool) -> list[str]:
+def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[str]:
     if found is None:
         return []
     notes, state = [], analysis.state
@@ -189,12 +189,10 @@ def _notes(analysis: Analysis, found: Recommended | None, withheld: bool) -> lis
     level = columns.minus < 0
     # In another block another value is nothing special: its offset may be all there is to it.
     one_block = np.unique(columns.block[level]).size == 1
-    if one_block and math.isfinite(found.bound) and not withheld:
+    if one_block and math.isfinite(claim.bound):
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
         top = int(np.argmax(signed))
-        allowed = state.allowed() & (analysis.estimates.group == analysis.estimates.group[found.option])
-        largest = first_largest(analysis.estimates.means, allowed)  # named by the certificate already
-        if columns.plus[top] not in (found.option, largest):
+        if state.ids[columns.plus[top]] not in (claim.option, claim.largest_estimate):
             word = "largest" if analysis.specification.goal == "max" else "smallest"
             notes.append(
                 f"The {word} single value, {columns.value[top]:g}, was seen at "

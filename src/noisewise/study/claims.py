@@ -58,12 +58,11 @@ def claim_at(analysis: "Analysis", found: "Recommended | None", withheld: tuple[
     bound = math.inf if withheld or math.isnan(found.bound) else found.bound
     candidates = allowed if withheld else found.candidates
     fit, shown = analysis.estimates, analysis.estimated_values()
-    comparable = np.flatnonzero(allowed & (fit.group == fit.group[found.option]))
-    means: Floats = fit.means[comparable]
-    largest = int(comparable[np.argmax(means)])
-    if fit.means[largest] <= fit.means[found.option]:
-        largest = found.option
-    spread = float(np.ptp(means))
+    by_name = state.by_name()  # of equals the first by name, whatever the order of the list
+    comparable = by_name[(allowed & (fit.group == fit.group[found.option]))[by_name]]
+    above: Floats = fit.differences(found.option)[comparable]
+    largest = int(comparable[np.argmax(above)]) if above.max() > 0.0 else found.option
+    spread = float(np.ptp(above))
     return Claim(
         verdict=_verdict(bound, bool(withheld), spread, int(allowed.sum()), analysis.specification.eps),
         option=state.ids[found.option],
@@ -72,7 +71,7 @@ def claim_at(analysis: "Analysis", found: "Recommended | None", withheld: tuple[
         candidates=names_of(state.ids, candidates),
         largest_estimate=state.ids[largest],
         largest_estimate_value=_known(shown[largest]),
-        rank=1 + int((means > fit.means[found.option]).sum()),
+        rank=1 + int((above > 0.0).sum()),
         n_compared=comparable.size,
         spread=spread,
     )

@@ -14,6 +14,7 @@ import polars as pl
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.claims import UNDECIDED
+from noisewise.study.levels import display_errors
 from noisewise.study.show import rounded_up
 
 
@@ -45,7 +46,7 @@ def estimates(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
     if certificate.option is None:
         raise ValueError(f"there are no estimates yet: {certificate.sentence}")
     fit, state = analysis.estimates, analysis.state
-    errors = np.sqrt(fit.variances())
+    errors = display_errors(fit, analysis.sums)
     leader = state.index[certificate.option]
     known = np.flatnonzero(state.allowed() & (fit.group == fit.group[leader]) & np.isfinite(errors))
     means = analysis.estimated_values()[known]

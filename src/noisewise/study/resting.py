@@ -54,8 +54,12 @@ def about_time(analysis: Analysis, check: Check) -> list[str]:
 
 
 def about_blocks(analysis: Analysis, check: Check) -> list[str]:
-    """What was promised about blocks, if there are any: see `noisewise.study.blocks`."""
-    if not analysis.columns.value.size or not analysis.sums.has_border:
+    """What was promised about blocks, if there are any: see `noisewise.study.blocks`.
+
+    Differences alone need no promise: they have no level that one could look at.
+    """
+    sums = analysis.sums
+    if not (sums.has_border and (sums.minus < 0).any()):
         return []
     if analysis.specification.blocks == ANY:
         return ["offsets of blocks are unknown; whoever chose what to measure, and by whatever"]

@@ -99,7 +99,7 @@ class Reasons:
         self._may_be_best = analysis.state.allowed() if found is None else found.candidates
 
     def why(self, option: int, under_way: int, sigma: float | None, policy: str) -> str:
-        """One line, such as "4th look at C17: known to ±0.3, least known of 6 that may be the best"."""
+        """One line, such as "4th look at C17: known to ±0.3, least known of 6 in the running"."""
         name, looks = self._analysis.state.ids[option], int(self.looks[option])
         parts = [self._standing(option)]
         if looks == 0 and under_way == 0:
@@ -118,11 +118,11 @@ class Reasons:
         error, few = self._errors[option], int(self._may_be_best.sum())
         known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
         if not self._may_be_best[option]:
-            return f"{known}; cannot be the best, but teaches most about those that can"
+            return f"{known}; out of the running so far, but teaches most about those in it"
         if option == self._leader:
             return f"{known}, the present leader"
         rank = int((self._errors[self._may_be_best] > error * (1.0 + 1e-9)).sum())
-        among = f"of {few} that may be the best" if few < self._analysis.n else f"of {few}"
+        among = f"of {few} in the running" if few < self._analysis.n else f"of {few}"
         if not known:
             return f"not measured yet, one {among}"
         return f"{known}, least known {among}" if rank == 0 else f"{known}, one {among}"

@@ -10,6 +10,7 @@ from noisewise.core.text import printable
 from noisewise.study.analysis import Analysis
 from noisewise.study.certificate import Certificate
 from noisewise.study.claims import may_be_best, standings
+from noisewise.study.levels import display_errors
 from noisewise.study.show import moment
 from noisewise.study.state import State
 from noisewise.study.storage import Event
@@ -80,7 +81,7 @@ def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.D
     fit = analysis.estimates
     columns = analysis.columns
     measured = fit.group >= 0 if columns.value.size else np.zeros(analysis.n, dtype=bool)
-    errors = np.sqrt(fit.variances())
+    errors = display_errors(fit, analysis.sums)
     sides = np.concatenate([columns.plus, columns.minus[columns.minus >= 0]])  # a difference is of two
     looks = np.bincount(sides, minlength=analysis.n)
     estimate = np.where(
