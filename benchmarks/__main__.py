@@ -30,6 +30,7 @@ NAMES = (
     "storage",
     "workers",
     "starving",
+    "flips",
 )
 
 
