@@ -123,7 +123,7 @@ def test_what_was_not_written_is_said_so_only_where_that_is_sure(study, monkeypa
 def test_a_full_disk_at_the_commit_has_written_nothing(tmp_path, monkeypatch):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
     lose(monkeypatch, written=False, askable=True, error=lambda: Lost("database or disk is full"))
-    with pytest.raises(OSError, match="the disk is full. Nothing was written"):
+    with pytest.raises(OSError, match=r"the disk is full\. Nothing was written"):
         study.tell(option="A", value=1.0, se=0.1)
     assert study.n_measurements == 0
 

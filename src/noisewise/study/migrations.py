@@ -1,13 +1,16 @@
 """The version of the tables, and the steps from older ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table, bindparam, inspect, select, text, update
 
 from noisewise.study.chain import links, start_of
+from noisewise.study.refusals import damaged
 from noisewise.study.schema import EVENTS, HEADS, STORE, STUDIES, TABLES, new_id, seal_of, write_roll
 
+Kind = TypeVar("Kind")
 #: The version that this noisewise reads and writes.
 CURRENT = 2
 #: Events that are chained at once.
@@ -68,16 +71,22 @@ def make_tables(connection: Connection) -> None:
     write_roll(connection)
 
 
-def version_of(connection: Connection) -> int | None:
+def version_of(connection: Connection, label: str) -> int | None:
     """The version of the tables; None without any."""
     if not inspect(connection).has_table(STORE.name):
         return None
-    return int(connection.execute(select(STORE.c.version)).scalar_one())
+    return _only(connection.execute(select(STORE.c.version)).scalars().all(), int, label)
 
 
-def id_of(connection: Connection) -> str:
+def id_of(connection: Connection, label: str) -> str:
     """The random id of a store of the current version."""
-    return str(connection.execute(select(STORE.c.id)).scalar_one())
+    return _only(connection.execute(select(STORE.c.id)).scalars().all(), str, label)
+
+
+def _only(found: Sequence[Any], kind: type[Kind], label: str) -> Kind:
+    if len(found) != 1 or not isinstance(found[0], kind):
+        raise damaged(label, "the entry of the store itself is missing or spoilt")
+    return found[0]
 
 
 def check_version(found: int | None, label: str) -> None:
@@ -107,7 +116,7 @@ def older_version(found: int | None, label: str) -> int:
 
 def migrate(connection: Connection, label: str) -> tuple[int, int]:
     """Bring the tables to the current version inside the caller's transaction; returns both versions."""
-    found = older_version(version_of(connection), label)
+    found = older_version(version_of(connection, label), label)
     for version in range(found, CURRENT):
         STEPS[version](connection)
     connection.execute(update(STORE).values(version=CURRENT))

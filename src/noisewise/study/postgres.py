@@ -144,15 +144,15 @@ def open_postgres(address: str, *, create: bool, read_only: bool, timeout: float
     database = PostgresDatabase(address, read_only=read_only, timeout=timeout)
     try:
         with database.reader().connect() as connection:
-            found = version_of(connection)
+            found = version_of(connection, database.label)
         if found is None and create and not read_only:
             with database.writer().begin() as connection:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_MAKING})"))
                 make_tables(connection)
-                found = version_of(connection)
+                found = version_of(connection, database.label)
         with database.reader().connect() as connection:
             check_version(found, database.label)
-            return SqlStorage(database, id_of(connection))
+            return SqlStorage(database, id_of(connection, database.label))
     except DBAPIError as error:
         raise database.explain(error) from error
 

@@ -116,7 +116,7 @@ class SqlStorage:
                 if head.number != after:
                     raise moved_on(name, head.number, after)
                 if head.hash != before:
-                    raise another_history(self._database.label, name)
+                    raise self._damaged(f"the end of the log of {name!r} is not the hash of event {after}")
                 for some in batches(rows):
                     connection.execute(APPEND, some)
                 end = {"which": study, "number": kept[-1].number, "hash": bytes.fromhex(kept[-1].hash)}
@@ -143,7 +143,7 @@ class SqlStorage:
             found = connection.execute(READ, {"study": study, "first": max(after, 1)}).all()
             before = self._starts[study] if after == 0 else self._base(name, study, after, found)
         base, found = Head(after, before), found[1:] if after else found
-        return self._compared(name, study, base, [head, seen or head], found)
+        return self._compared(name, study, base, head, seen, found)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
@@ -211,11 +211,13 @@ class SqlStorage:
             raise another_history(self._database.label, name)
         return bytes(found[0][5])
 
-    def _compared(self, name: str, study: int, base: Head, ends: list[Head], found: Any) -> list[Event]:
+    def _compared(
+        self, name: str, study: int, base: Head, head: Head, seen: Head | None, found: Any
+    ) -> list[Event]:
         """Rows as events, after comparing each with its hash, and some with what is known besides."""
         last = base.number + len(found)
-        if last < ends[0].number or (found and found[-1][0] != last):
-            end = max(ends[0].number, found[-1][0] if found else 0)
+        if last < head.number or (found and found[-1][0] != last):
+            end = max(head.number, found[-1][0] if found else 0)
             raise self._damaged(f"events are missing between {base.number + 1} and {end}")
         with self._damage():
             hashes = list(links(base.hash, (row[:5] for row in found)))
@@ -223,9 +225,10 @@ class SqlStorage:
             if row[5] != hash:
                 raise self._damaged(f"event {row[0]} of {name!r} does not fit its hash", row[0])
         known = [base.hash, *hashes]
-        for end in ends:
-            if base.number <= end.number and known[end.number - base.number] != end.hash:
-                raise another_history(self._database.label, name)
+        if known[head.number - base.number] != head.hash:
+            raise self._damaged(f"the end of the log of {name!r} is not the hash of event {head.number}")
+        if seen is not None and seen.number >= base.number and known[seen.number - base.number] != seen.hash:
+            raise another_history(self._database.label, name)
         self._saw(study, Head(last, known[-1]))
         with self._damage():
             # One document is parsed faster than many.

@@ -161,9 +161,9 @@ def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, du
     try:
         _check_file(database)
         with database.reader().connect() as connection:
-            found = version_of(connection)
+            found = version_of(connection, database.label)
             check_version(found, database.label)
-            store = id_of(connection)
+            store = id_of(connection, database.label)
         database.check()
         return SqlStorage(database, store)
     except DBAPIError as error:
@@ -200,7 +200,7 @@ def migrate_sqlite(path: Path, timeout: float) -> tuple[int, int]:
     try:
         _check_file(database)
         with database.reader().connect() as connection:
-            found = older_version(version_of(connection), database.label)
+            found = older_version(version_of(connection, database.label), database.label)
             if found < CURRENT:
                 copy_file(connection, path.with_name(f"{path.name}.schema-{found}.backup"))
         with database.writer().begin() as connection:
