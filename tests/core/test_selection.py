@@ -12,11 +12,15 @@ from noisewise.core.kernels import register_kernels
 from noisewise.core.model import SAFEST, fold, new_model, squared_norm, theta
 from noisewise.core.selection import (
     drop_ruled_out,
+    first_best,
     first_largest,
     first_largest_candidate,
-    first_widest,
+    first_near,
     keep_near_best,
+    masked_argmax,
+    most_optimistic,
     regret_bound,
+    strongest_rival,
 )
 
 
@@ -24,7 +28,31 @@ def test_ties_go_to_the_lowest_index():
     every = np.ones(3, bool)
     assert first_largest(np.array([1.0, 1.0 + 1e-12, 1.0]), every) == 0
     assert first_largest(np.array([1.0, 1.0 + 1e-6, 1.0]), every) == 1
-    assert first_largest(np.array([-5.0, 1e-10, 1e-10 + 1e-16]), every) == 1
+    assert first_largest(np.array([-5.0, 1e-10, 1e-10 + 1e-20]), every) == 1
+
+
+def test_a_huge_loser_makes_nobody_else_tie():
+    every = np.ones(4, bool)
+    assert first_largest(np.array([-1e12, -3.0, -2.0, -1.0]), every) == 3
+    assert first_largest(np.array([-np.inf, -3.0, -2.0, -1.0]), every) == 3
+    assert first_largest(np.array([-np.inf, -np.inf, -np.inf, -np.inf]), np.arange(4) > 1) == 2
+    assert first_largest(np.array([np.inf, 1.0, np.inf, 1.0]), np.arange(4) > 0) == 2
+    assert first_best(np.array([-1e12, 1.0, 2.0, 3.0]), np.ones(4), every) == 3
+
+
+def test_values_that_are_no_numbers_never_choose_what_is_not_allowed():
+    values = np.array([1.0, np.nan, np.nan, 0.0])
+    for choose in (first_largest, masked_argmax, lambda v, a: first_best(v, np.ones(4), a)):
+        assert choose(values, np.array([False, True, True, False])) == 1
+
+
+def test_means_tie_by_what_is_known_of_the_winner():
+    every, offset = np.ones(3, bool), 1e6
+    near = offset + np.array([0.0, 5e-4, 1e-4])
+    assert first_best(near, np.full(3, 1e-10), every) == 1  # 50 standard errors apart
+    assert first_best(near, np.full(3, 1e12), every) == 0  # 5e-10 standard errors apart
+    cancelled = np.array([-1e-17, -3.0, 1e-17])
+    assert first_best(cancelled, np.ones(3), every) == 0
 
 
 @given(st.integers(0, 2**31), st.floats(0.01, 10.0))
@@ -101,6 +129,36 @@ def test_loops_and_arrays_choose_the_same(values, seed):
     assert both == first_largest_candidate(numbers, allowed, candidates)
 
 
+@given(
+    st.lists(
+        st.builds(
+            lambda sign, size: sign * 10.0**size, st.sampled_from([-1.0, 0.0, 1.0]), st.integers(-9, 12)
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    st.integers(0, 99),
+)
+def test_loops_and_arrays_choose_the_same_over_many_decades(values, seed):
+    register_kernels()
+    numbers, rng = np.array(values), np.random.default_rng(seed)
+    numbers = np.where(rng.random(numbers.size) < 0.1, -np.inf, numbers)
+    allowed, squares = rng.random(numbers.size) < 0.7, 10.0 ** rng.uniform(-9, 9, numbers.size)
+    assert COMPILED["first"](numbers, allowed) == first_largest(numbers, allowed)
+    assert COMPILED["argmax"](numbers, allowed) == masked_argmax(numbers, allowed)
+    assert COMPILED["best"](numbers, squares, allowed) == first_best(numbers, squares, allowed)
+    winner = masked_argmax(numbers, allowed)
+    assert COMPILED["first near"](numbers, allowed, winner, 0.5) == first_near(numbers, allowed, winner, 0.5)
+
+
+def test_loops_and_arrays_find_the_same_optimists_and_rivals():
+    register_kernels()
+    for seed in range(20):
+        model, allowed = some_model(seed), np.random.default_rng(seed).random(40) < 0.7
+        assert COMPILED["optimist"](model, allowed, 1.5) == most_optimistic(model, allowed, 1.5)
+        assert COMPILED["rival"](model, 7, 1.5) == strongest_rival(model, 7, 1.5)
+
+
 def test_loops_and_arrays_drop_the_same():
     register_kernels()
     for seed in range(20):
@@ -138,6 +196,13 @@ def test_loops_and_arrays_find_the_same_norm():
 # Wrapped in lambdas: the kernels themselves are plain functions that compiled code may call.
 COMPILED = {
     "first": numba.njit(lambda values, allowed: first_largest(values, allowed)),
+    "best": numba.njit(lambda values, squares, allowed: first_best(values, squares, allowed)),
+    "argmax": numba.njit(lambda values, allowed: masked_argmax(values, allowed)),
+    "first near": numba.njit(
+        lambda values, allowed, winner, slack: first_near(values, allowed, winner, slack)
+    ),
+    "optimist": numba.njit(lambda model, allowed, radius: most_optimistic(model, allowed, radius)),
+    "rival": numba.njit(lambda model, leader, radius: strongest_rival(model, leader, radius)),
     "candidate": numba.njit(
         lambda values, allowed, candidates: first_largest_candidate(values, allowed, candidates)
     ),
@@ -169,9 +234,9 @@ def test_blocks_and_threads_do_not_change_the_result(threads, monkeypatch):
     some = np.arange(300) % 3 == 1
     assert first_largest(blocked.means, some) == int(np.argmax(np.where(some, whole.means, -np.inf)))
     nobody = np.zeros(300, bool)
-    assert first_largest(blocked.means, nobody) == first_widest(blocked.means, nobody) == 0
+    assert first_largest(blocked.means, nobody) == 0
     monkeypatch.undo()
     assert first_largest(whole.means, some) == int(np.argmax(np.where(some, whole.means, -np.inf)))
-    assert first_largest(whole.means, nobody) == first_widest(whole.means, nobody) == 0
+    assert first_largest(whole.means, nobody) == 0
     widths = whole.squared_widths
-    assert first_widest(widths, some) == int(np.argmax(np.where(some, widths, -np.inf)))
+    assert first_largest(widths, some) == int(np.argmax(np.where(some, widths, -np.inf)))

@@ -113,22 +113,25 @@ class Bomb:
 @needs_root
 def test_a_poisoned_cache_is_not_executed_and_simulations_go_on(tmp_path, monkeypatch):
     monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
-    compiling.compiled_loop.cache_clear()
     world = nw.Environment(np.eye(2), np.array([0.5, 0.1]), np.ones(5))
+
+    def run():
+        compiling.compiled_loop.cache_clear()
+        nw.simulate(nw.round_robin(np.eye(2)), world, horizon=5, replications=1, threads=1)
+        compiling.compiled_loop.cache_clear()
+
+    run()  # loads what machine code is made from
+    run()
     folder = cache_directory(rule_named("round_robin"))
-    assert folder is not None
-    nw.simulate(nw.round_robin(np.eye(2)), world, horizon=5, replications=1, threads=1)
     kept = [path for path in folder.rglob("*.nb?") if path.is_file()]
     assert kept
     for path in kept:
         path.write_bytes(pickle.dumps(Bomb(tmp_path / "trace")))
     for path in [folder, *folder.rglob("*")]:
         os.chown(path, SOMEBODY_ELSE, SOMEBODY_ELSE)
-    compiling.compiled_loop.cache_clear()
     with pytest.warns(UserWarning, match="Compiled rules are not cached"):
-        nw.simulate(nw.round_robin(np.eye(2)), world, horizon=5, replications=1, threads=1)
+        run()
     assert not (tmp_path / "trace").exists()
-    compiling.compiled_loop.cache_clear()
 
 
 def test_a_place_that_cannot_be_written_to_is_no_cache_and_no_warning(tmp_path):

@@ -33,12 +33,15 @@ from noisewise.core.model import (
     theta,
 )
 from noisewise.core.selection import (
+    ROUNDING,
     TIE,
     drop_ruled_out,
+    first_best,
     first_largest,
     first_largest_candidate,
-    first_widest,
+    first_near,
     keep_near_best,
+    masked_argmax,
     most_optimistic,
     most_telling,
     regret_bound,
@@ -410,11 +413,6 @@ def _first_largest_loops(values, allowed):
     return max(0, _first_largest_of_both(values, allowed, allowed))
 
 
-@compiled_body(first_widest)
-def _first_widest_loops(squared_widths, allowed):
-    return first_largest(squared_widths, allowed)
-
-
 @compiled_body(first_largest_candidate)
 def _first_largest_candidate_loops(values, allowed, candidates):
     action = _first_largest_of_both(values, allowed, candidates)
@@ -424,15 +422,49 @@ def _first_largest_candidate_loops(values, allowed, candidates):
 @compiled_body(flags=NO_NAN)
 def _first_largest_of_both(values, one, other):
     """The first largest where both masks are true; -1 if they never are."""
-    top, bottom = -np.inf, np.inf
+    top = -np.inf
     for k in range(values.size):
         top = max(top, values[k] if one[k] & other[k] else -np.inf)
-        bottom = min(bottom, values[k] if one[k] & other[k] else np.inf)
-    low = top - TIE * max(top, -bottom)
+    low = top - TIE * abs(top) if abs(top) < np.inf else top
     for k in range(values.size):
         if one[k] and other[k] and values[k] >= low:
             return k
+    return _first_of_both(one, other)  # where no value is a number
+
+
+@compiled_body()
+def _first_of_both(one, other):
+    for k in range(one.size):
+        if one[k] and other[k]:
+            return k
     return -1
+
+
+@compiled_body(first_best, flags=NO_NAN)
+def _first_best_loops(values, squared_widths, allowed):
+    winner = masked_argmax(values, allowed)
+    return first_near(values, allowed, winner, TIE * math.sqrt(squared_widths[winner]))
+
+
+@compiled_body(masked_argmax, flags=NO_NAN)
+def _masked_argmax_loops(values, allowed):
+    top = -np.inf
+    for k in range(values.size):
+        top = max(top, values[k] if allowed[k] else -np.inf)
+    for k in range(values.size):
+        if allowed[k] and values[k] >= top:
+            return k
+    return max(0, _first_of_both(allowed, allowed))
+
+
+@compiled_body(first_near, flags=NO_NAN)
+def _first_near_loops(values, allowed, winner, tolerance):
+    top = values[winner]
+    low = top - (tolerance + ROUNDING * abs(top)) if abs(top) < np.inf else top
+    for k in range(values.size):
+        if allowed[k] and values[k] >= low:
+            return k
+    return max(0, _first_of_both(allowed, allowed))
 
 
 @compiled_body(most_optimistic, flags=NO_NAN)
@@ -440,7 +472,7 @@ def _most_optimistic_loops(model, allowed, radius):
     upper, means, squared_widths = model.scratch, model.means, model.squared_widths
     for k in range(upper.size):
         upper[k] = means[k] + radius * math.sqrt(squared_widths[k])
-    return first_largest(upper, allowed)
+    return first_best(upper, squared_widths, allowed)
 
 
 @compiled_body(flags=REORDERED)
@@ -461,11 +493,12 @@ def _strongest_rival_loops(model, leader, radius):
     for k in range(values.size):
         terms = squared_widths[k] + own
         values[k] = means[k] - base + radius * math.sqrt(max(terms - 2.0 * values[k], CANCELLED * terms))
-    top, bottom = -np.inf, np.inf
+    top, rival = -np.inf, 0
     for k in range(values.size):
-        top = max(top, values[k] if k != leader else -np.inf)
-        bottom = min(bottom, values[k] if k != leader else np.inf)
-    low = top - TIE * max(top, -bottom)
+        if k != leader and values[k] > top:
+            top, rival = values[k], k
+    slack = TIE * (top - (means[rival] - base)) + ROUNDING * (abs(means[rival]) + abs(base))
+    low = top - (slack + ROUNDING * abs(top))
     for k in range(values.size):
         if k != leader and values[k] >= low:
             return k
@@ -510,5 +543,8 @@ def _regret_bound_loops(model, candidates, action, radius):
     bound = 0.0
     for k in range(widths.size):
         if candidates[k]:
-            bound = max(bound, model.means[k] - model.means[action] + radius * widths[k])
+            upper = model.means[k] - model.means[action] + radius * widths[k]
+            if np.isnan(upper):
+                return np.inf  # what is no number bounds nothing
+            bound = max(bound, upper)
     return bound

@@ -119,8 +119,8 @@ def covering_radius(blocks: Blocks, model: Model, reach: float) -> float:
         away = np.maximum(above, below)
         known = widths > 0.0
         if known.any():
-            largest = max(largest, float((away[known] / widths[known]).max()))
-    return largest
+            largest = float(np.maximum(largest, (away[known] / widths[known]).max()))
+    return math.inf if math.isnan(largest) else largest
 
 
 def _upper_medians(blocks: Blocks, directions: Floats, reach: float) -> Floats:
@@ -132,7 +132,9 @@ def _upper_medians(blocks: Blocks, directions: Floats, reach: float) -> Floats:
         halves = fortran.routines().solve_many(1.0, factor, directions, trans_a=1, diag=1)
         widths = np.sqrt(blocks.reciprocals[b] @ np.square(halves))
         upper[b] = blocks.thetas[b] @ directions + reach * widths
-    return np.asarray(np.partition(upper, n_blocks // 2, axis=0)[n_blocks // 2])
+    medians = np.partition(upper, n_blocks // 2, axis=0)[n_blocks // 2]
+    # What is no number comes last in the order, and bounds nothing.
+    return np.where(np.isnan(medians), np.inf, medians)
 
 
 def _block(blocks: Blocks, b: int) -> Curvature:

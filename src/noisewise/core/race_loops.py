@@ -7,7 +7,7 @@ from noisewise.core.kernels import compiled_body
 from noisewise.core.loops import NO_NAN
 from noisewise.core.model import CANCELLED, contrast_widths, fold, squared_covariances
 from noisewise.core.races import closest_rivals, fold_in_races, follow
-from noisewise.core.selection import TIE, first_largest
+from noisewise.core.selection import ROUNDING, TIE, first_largest
 from noisewise.core.settling import most_settling
 
 
@@ -33,8 +33,8 @@ def _closest_rivals_loops(model, known, candidates, leader, reach, many):
             widths[k] = -np.inf
     reach = _far_enough(means, widths, best, reach)
     upper = model.scratch
-    top, bottom = _upper_bounds(means, widths, reach, upper)
-    tolerance = TIE * max(top - best, best - bottom)
+    top, slack = _upper_bounds(means, widths, reach, upper)
+    tolerance = TIE * slack + ROUNDING * (abs(top - slack) + abs(best))
     found = np.empty(min(many, n_rivals), np.int64)
     for j in range(found.size):
         found[j] = _first_above(upper, top - tolerance)
@@ -54,13 +54,15 @@ def _far_enough(means, widths, best, reach):
 
 @compiled_body(flags=NO_NAN)
 def _upper_bounds(means, widths, reach, upper):
-    """Fill in the upper bounds; the largest of them, and the smallest mean."""
-    top, bottom = -np.inf, np.inf
+    """Fill in the upper bounds; the largest of them, and how much of it is ``reach·width``."""
+    top, slack = -np.inf, 0.0
     for k in range(widths.size):
         upper[k] = reach * widths[k] + means[k]
         top = max(top, upper[k])
-        bottom = min(bottom, means[k])
-    return top, bottom
+    for k in range(widths.size):
+        if upper[k] >= top:
+            slack = max(slack, reach * widths[k])
+    return top, slack
 
 
 @compiled_body(flags=NO_NAN)

@@ -24,7 +24,7 @@ from noisewise.core.model import (
     solve_upper,
 )
 from noisewise.core.rows import row_blocks, workspace
-from noisewise.core.selection import TIE, Mask, first_largest
+from noisewise.core.selection import ROUNDING, TIE, Mask, first_best
 
 Rows = NDArray[np.int64]
 
@@ -76,7 +76,7 @@ def follow(known: KnownWidths, model: Model, candidates: Mask) -> None:
     """Make what is known be about the leader, in place; nothing to do while it stays the same."""
     if not known.squared.size:
         return
-    leader = first_largest(model.means, candidates)
+    leader = first_best(model.means, model.squared_widths, candidates)
     if known.about[LEADER] != leader or known.about[AGE] >= REFRESH_AFTER:
         widths = contrast_widths(model, leader)
         np.multiply(widths, widths, out=known.squared)
@@ -134,8 +134,9 @@ def _closest(
         widths = far.exact(looked)
         reach = max(usual, _fewest_widths(best - means[looked], widths))
     upper = np.sort(reach * widths + means[looked])
-    # Of the magnitudes that are subtracted: rounding in a large lead must not decide either.
-    tolerance = TIE * max(upper[-1] - best, spread)
+    # Of what the strongest rival is given, and for rounding in the two means.
+    slack = float(reach * widths.max(where=reach * widths + means[looked] >= upper[-1], initial=0.0))
+    tolerance = TIE * slack + ROUNDING * (abs(upper[-1] - slack) + abs(best))
     near = _above(model, far.bounds, reach, upper[-many] - tolerance if upper.size >= many else -np.inf)
     if near.size > most:
         return None

@@ -314,7 +314,8 @@ def _upper_median(blocks, direction, reach, half, step, upper):
             value += direction[i] * blocks.thetas[b, i]
         upper[b] = value + reach * math.sqrt(_solve(blocks.factor[b], blocks.reciprocals[b], half, step))
     upper.sort()
-    return upper[n_blocks // 2]
+    median = upper[n_blocks // 2]
+    return np.inf if np.isnan(median) else median
 
 
 @compiled_body(certified_contrast, flags=REORDERED, inline=False)
@@ -345,5 +346,8 @@ def _covering_radius_loops(blocks, model, reach):
             for i in range(dim):
                 direction[i] = -direction[i]
             below = _upper_median(blocks, direction, reach, half, step, upper) + model.means[k]
-            largest = max(largest, max(above, below) / math.sqrt(model.squared_widths[k]))
+            away = max(above, below) / math.sqrt(model.squared_widths[k])
+            if np.isnan(away):
+                return np.inf
+            largest = max(largest, away)
     return largest

@@ -11,42 +11,62 @@ from noisewise.core.rows import fits_one_block, row_blocks, workspace
 
 Mask = NDArray[np.bool_]
 
-#: Values within this share of the largest magnitude count as equal; the lowest index wins. Without it
-#: round-off decides (unit vectors all tie in round one), and differently on every machine.
+#: Values within this share of the winner's own scale count as equal; the lowest index wins. Without it
+#: round-off decides (unit vectors all tie in round one), and differently on every machine. The winner's scale
+#: and nobody else's: one huge entry among the losers must not make all others tie.
 TIE = 1e-9
+#: The same for the rounding of a sum itself, where values are sums and their scale is another.
+ROUNDING = 4e-15
 
 
 def first_largest(values: Floats, allowed: Mask) -> int:
-    """The lowest allowed index whose value ties with the largest allowed one; 0 if none is allowed."""
+    """The lowest allowed index whose value ties with the largest allowed one; 0 if none is allowed.
+
+    Within ``TIE·|largest|``: for values that are each exact but for rounding, such as ratios and squares.
+    """
     if fits_one_block(values.size):
-        top, bottom = _extremes(values, allowed)
-        low = top - TIE * max(top, -bottom)
-        return _first_in_block(values, allowed, low) if low > -np.inf else 0
-    found = [_extremes(values[rows], allowed[rows]) for rows in row_blocks(values.size)]
-    tops = [top for top, _ in found]
-    scale = max(max(tops), -min(bottom for _, bottom in found))
-    return _first_within(values, allowed, tops, TIE * scale)
+        top = _largest(values, allowed)
+        return _first_in_block(values, allowed, _floor(top, TIE * abs(top)))
+    tops = [_largest(values[rows], allowed[rows]) for rows in row_blocks(values.size)]
+    return _first_within(values, allowed, tops, TIE * abs(max(tops)))
 
 
-def _extremes(values: Floats, allowed: Mask) -> tuple[float, float]:
-    if allowed.all():
-        return float(values.max()), float(values.min())
-    return float(np.where(allowed, values, -np.inf).max()), float(np.where(allowed, values, np.inf).min())
+def first_best(values: Floats, squared_widths: Floats, allowed: Mask) -> int:
+    """The same for values in the unit of rewards: means, draws, upper bounds.
+
+    They are sums, which may cancel, and a common offset makes all of them large: their scale is what is
+    known of the winner, its width. Differences of 1e-9 standard errors are no differences.
+    """
+    winner = masked_argmax(values, allowed)
+    return first_near(values, allowed, winner, TIE * math.sqrt(squared_widths[winner]))
+
+
+def first_near(values: Floats, allowed: Mask, winner: int, tolerance: float) -> int:
+    """The lowest allowed index within the tolerance, and the rounding, of the winner's value."""
+    top = float(values[winner])
+    low = _floor(top, tolerance + ROUNDING * abs(top))
+    for rows in row_blocks(values.size):
+        near = allowed[rows] & ~(values[rows] < low)
+        if near.any():
+            return int(rows.start + near.argmax())
+    return 0
+
+
+def masked_argmax(values: Floats, allowed: Mask) -> int:
+    """The lowest allowed index of the largest value, without any tolerance; 0 if none is allowed."""
+    tops = [_largest(values[rows], allowed[rows]) for rows in row_blocks(values.size)]
+    return _first_within(values, allowed, tops, 0.0)
+
+
+def _floor(top: float, tolerance: float) -> float:
+    """What still ties with the largest; infinities tie with their equals alone."""
+    return top - tolerance if math.isfinite(top) else top
 
 
 @kernel
 def widest(model: Model, allowed: Mask) -> int:
     """The widest allowed action; ties go to the lowest index."""
-    return first_widest(model.squared_widths, allowed)
-
-
-def first_widest(squared_widths: Floats, allowed: Mask) -> int:
-    """The same as `widest`, and as `first_largest` for what is never negative."""
-    if fits_one_block(squared_widths.size):
-        top = _largest(squared_widths, allowed)
-        return _first_in_block(squared_widths, allowed, top - TIE * top) if top > -np.inf else 0
-    tops = [_largest(squared_widths[rows], allowed[rows]) for rows in row_blocks(squared_widths.size)]
-    return _first_within(squared_widths, allowed, tops, TIE * max(tops))
+    return first_largest(model.squared_widths, allowed)
 
 
 def _largest(values: Floats, allowed: Mask) -> float:
@@ -55,16 +75,16 @@ def _largest(values: Floats, allowed: Mask) -> float:
 
 def _first_within(values: Floats, allowed: Mask, tops: list[float], tolerance: float) -> int:
     """The first allowed index within the tolerance of the largest, given the largest of each block."""
-    low = max(tops) - tolerance
+    low = _floor(max(tops), tolerance)
     for top, rows in zip(tops, row_blocks(values.size), strict=True):
-        if top >= low > -np.inf:
+        if not top < low and allowed[rows].any():
             return int(rows.start) + _first_in_block(values[rows], allowed[rows], low)
     return 0
 
 
 def _first_in_block(values: Floats, allowed: Mask, low: float) -> int:
-    """The first allowed index whose value is at least ``low``; 0 if there is none."""
-    return int((allowed & (values >= low)).argmax())
+    """The first allowed index whose value is at least ``low``, or no number; 0 if there is none."""
+    return int((allowed & ~(values < low)).argmax())
 
 
 def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> int:
@@ -75,15 +95,19 @@ def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> 
 
 def most_optimistic(model: Model, allowed: Mask, radius: float) -> int:
     """The allowed action with the largest upper bound ``<θ̂, a> + radius·‖a‖``."""
-    return first_largest(model.means + radius * np.sqrt(model.squared_widths), allowed)
+    upper = model.means + radius * np.sqrt(model.squared_widths)
+    return first_best(upper, model.squared_widths, allowed)
 
 
 def strongest_rival(model: Model, leader: int, radius: float) -> int:
     """The other action that may be furthest above the leader: the largest ``<θ̂, a - b> + radius·‖a - b‖``."""
     others = np.ones(model.means.size, dtype=np.bool_)
     others[leader] = False
-    lead = model.means - model.means[leader]
-    return first_largest(lead + radius * contrast_widths(model, leader), others)
+    slack = radius * contrast_widths(model, leader)
+    upper = model.means - model.means[leader] + slack
+    rival = masked_argmax(upper, others)
+    rounding = ROUNDING * (abs(model.means[rival]) + abs(model.means[leader]))
+    return first_near(upper, others, rival, TIE * float(slack[rival]) + rounding)
 
 
 def most_telling(model: Model, one: int, other: int, variance: float, allowed: Mask) -> int:
@@ -139,7 +163,7 @@ def _far_from(model: Model, candidates: Mask, radius: float, value: float) -> ND
 def keep_near_best(values: Floats, candidates: Mask, slack: float) -> None:
     """Drop, in place, every candidate whose value is more than ``slack`` below the best candidate's."""
     best = values.max(where=candidates, initial=-np.inf)
-    candidates &= values >= best - slack
+    candidates &= ~(values < best - slack)
 
 
 def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> float:
@@ -149,7 +173,9 @@ def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> 
     candidates whenever the certificate holds, so nothing else needs to be compared.
     """
     upper = model.means - model.means[action] + radius * contrast_widths(model, action)
-    return max(0.0, float(np.max(upper, where=candidates, initial=-np.inf)))
+    bound = float(np.max(upper, where=candidates, initial=0.0))
+    # What is no number bounds nothing; `max(0.0, nan)` would be 0, the best bound of all.
+    return math.inf if math.isnan(bound) else bound
 
 
 def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -> int:
@@ -165,10 +191,11 @@ def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -
         slack = radius * contrast_widths(model, current)
         lead = model.means - model.means[current]
         rivals = np.where(candidates, lead + slack, -np.inf)
-        bound = max(0.0, rivals.max())
+        bound = float(np.maximum(0.0, rivals.max()))  # no number if a rival's is none, and then no bound
         if bound < lowest * (1.0 - TIE):
             best, lowest = current, bound
-        floors = np.maximum(floors, slack - lead)
+        least_bounds = slack - lead
+        floors = np.maximum(floors, np.where(np.isnan(least_bounds), np.inf, least_bounds))
         floors[current] = np.inf
         least = floors.min()
         if least >= lowest * (1.0 - TIE):

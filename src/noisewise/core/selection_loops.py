@@ -23,9 +23,10 @@ def _smallest_bound_loops(model, candidates, action, radius):
         bound, rival, least = -np.inf, 0, np.inf
         for k in range(floors.size):
             slack, lead = radius * widths[k], means[k] - means[current]
-            if candidates[k] and lead + slack > bound:
-                bound, rival = lead + slack, k
-            floors[k] = max(floors[k], slack - lead)
+            known = not np.isnan(lead + slack)  # what is no number bounds nothing
+            if candidates[k] and (lead + slack if known else np.inf) > bound:
+                bound, rival = lead + slack if known else np.inf, k
+            floors[k] = max(floors[k], slack - lead) if known else np.inf
         floors[current] = np.inf
         for k in range(floors.size):
             least = min(least, floors[k])

@@ -10,7 +10,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_positive
 from noisewise.core.kernels import compiled_body, kernel
 from noisewise.core.model import TOLD, TOTAL_PRECISION, Floats, Model, fold, new_model
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import ROUNDING, TIE, Mask, first_best, first_largest, first_near
 from noisewise.policies.least_squares import (
     Setting,
     imagine,
@@ -99,10 +99,12 @@ def safest_and_rival(params: Params, state: State) -> tuple[int, int, float]:
     upper = model.means + slack
     _, others = gaps(upper)
     gap = others - (model.means - slack)
-    safest = first_largest(-gap, everybody)
+    safest = int(np.argmin(gap))
+    rounding = ROUNDING * (abs(others[safest]) + abs(model.means[safest]))
+    safest = first_near(-gap, everybody, safest, TIE * slack[safest] + rounding)
     if slack.size > 1:
         everybody[safest] = False
-    return safest, first_largest(upper, everybody), gap[safest]
+    return safest, first_best(upper, model.squared_widths, everybody), gap[safest]
 
 
 @kernel
@@ -132,7 +134,7 @@ def recommend(params: Params, state: State) -> int:
     safest = state.safest[0]
     if safest != NOTHING and candidates[safest]:
         return int(safest)
-    return first_largest(state.model.means, candidates)
+    return first_best(state.model.means, state.model.squared_widths, candidates)
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ import numpy as np
 
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
-from noisewise.core.selection import Mask, first_largest, first_largest_candidate, widest
+from noisewise.core.selection import Mask, first_best, first_largest, widest
 from noisewise.policies.least_squares import HasSetting, Setting, not_ruled_out
 
 
@@ -80,4 +80,7 @@ def keep_going(state: State) -> None:
 @kernel
 def recommend(params: HasSetting, state: State) -> int:
     """The largest mean, over all measurements, among the survivors that the certificate allows."""
-    return first_largest_candidate(state.model.means, not_ruled_out(params, state), state.survivors)
+    possible = not_ruled_out(params, state)
+    left = possible & state.survivors
+    among = left if left.any() else possible
+    return first_best(state.model.means, state.model.squared_widths, among)

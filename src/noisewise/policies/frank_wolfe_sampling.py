@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel, large_kernel
 from noisewise.core.model import TOLD, Floats, Model, fold, new_model, total_precision
-from noisewise.core.selection import TIE, Mask, first_largest
+from noisewise.core.selection import ROUNDING, TIE, Mask, first_largest
 from noisewise.policies.alternatives import (
     costs_of_rivals,
     inverse_of_moment,
@@ -74,7 +74,7 @@ def step(params: Params, state: State) -> Floats:
     equal = np.full(n, 1.0 / n)
     leader = best_mean(params, state)
     root = math.floor(math.sqrt(told // n))
-    if root * root == told // n or is_tied(model.means, leader):
+    if root * root == told // n or is_tied(model, leader):
         return equal
     inverse = inverse_of_moment(model.columns, state.shares)
     costs = costs_of_rivals(model.columns, model.means, inverse, leader)
@@ -92,10 +92,11 @@ def step(params: Params, state: State) -> Floats:
 
 
 @kernel
-def is_tied(means: Floats, leader: int) -> bool:
-    """Whether another action is as good as the leader."""
-    scale = max(abs(means.max()), abs(means.min()))
-    return bool((means >= means[leader] - TIE * scale).sum() > 1)
+def is_tied(model: Model, leader: int) -> bool:
+    """Whether another action is as good as the leader, but for what nobody can tell."""
+    best = model.means[leader]
+    slack = TIE * math.sqrt(model.squared_widths[leader]) + ROUNDING * abs(best)
+    return bool((model.means >= best - slack).sum() > 1)
 
 
 RULE = Rule(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, theta
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import Mask, first_best
 from noisewise.policies.least_squares import Params, State
 from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
@@ -19,7 +19,7 @@ from noisewise.policies.widest import RULE as WIDEST
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The largest mean."""
-    return first_largest(state.model.means, allowed)
+    return first_best(state.model.means, state.model.squared_widths, allowed)
 
 
 @kernel

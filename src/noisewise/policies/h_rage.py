@@ -57,7 +57,7 @@ def plan(params: Params, state: State) -> None:
     """End of a phase: drop whom another survivor beats by more than ε, and design anew."""
     estimate, _ = phase_estimate(params.setting, state.given, state.sums)
     values = np.where(state.survivors, estimate @ params.setting.columns, -np.inf)
-    state.survivors[:] &= values.max() - values <= error(params.setting, state.phase[0])
+    state.survivors[:] &= ~(values.max() - values > error(params.setting, state.phase[0]))
     design = design_for(params.setting, state.survivors, params.precisions)
     begin(state, None if design is None else wanted_precision(params, design, int(state.phase[0]) + 1))
 

@@ -10,12 +10,12 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, covariance_with
-from noisewise.core.selection import Mask, first_largest, most_optimistic
+from noisewise.core.selection import TIE, Mask, first_largest, first_near, masked_argmax, most_optimistic
 from noisewise.policies import least_squares
 from noisewise.policies.least_squares import Setting, State, make_setting, scaled_radius, within
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import Rule
+from noisewise.policies.rule import Rule, anytime, below
 
 #: A mixture counts as optimal when no action promises to improve it by more than this share.
 OPTIMAL = 1e-9
@@ -116,8 +116,11 @@ def best_mixture(gap: Floats, gain: Floats, allowed: Mask) -> tuple[int, int, fl
         mean_gain = (1.0 - share) * gain[one] + share * gain[other]
         if not mean_gain > 0.0:
             break
-        slope = 2.0 * gap - (mean_gap / mean_gain) * gain
-        entering = first_largest(-slope, allowed)
+        rate = mean_gap / mean_gain
+        slope = 2.0 * gap - rate * gain
+        least_slope = masked_argmax(-slope, allowed)
+        terms = 2.0 * gap[least_slope] + rate * gain[least_slope]
+        entering = first_near(-slope, allowed, least_slope, TIE * terms)
         if slope[entering] >= mean_gap * (1.0 - OPTIMAL):
             break
         least, kept, part = mean_gap * mean_gap / mean_gain, -1, 0.0
@@ -155,6 +158,11 @@ def one_draw(params: Params) -> int:
     return 1
 
 
+def certificate(params: Params, state: State) -> str:
+    """As good as its radius."""
+    return anytime(params, unproven=below("scale", params.scale))
+
+
 RULE = Rule(
     name="information_directed",
     make_params=make_params,
@@ -165,6 +173,7 @@ RULE = Rule(
     recommend=least_squares.best_mean,
     radius=radius,
     candidates=candidates,
+    certificate=certificate,
     n_draws=one_draw,
     sees_sigma="before",
     order_free=True,

@@ -16,8 +16,12 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count, check_not_negative, check_positive
 from noisewise.core.kernels import compiled_body, kernel
 from noisewise.core.model import RESIDUAL, TOLD, Floats, Model, fold, new_model, squared_norm
-from noisewise.core.selection import Mask, first_largest, first_widest, keep_near_best
+from noisewise.core.selection import Mask, first_best, first_largest, keep_near_best
 from noisewise.policies.least_squares import Setting, make_setting
+from noisewise.policies.rule import anytime, below
+
+#: Trusting measured variances from an earlier layer on is more than the proof allows.
+PROVEN_TRUST = 64.0
 
 
 class Params(NamedTuple):
@@ -155,7 +159,7 @@ def descend(params: Params, squared_widths: Floats, means: Floats, radii: Floats
     """
     level = 0
     while level < params.depth - 1:
-        widest = first_widest(squared_widths[level], remaining)
+        widest = first_largest(squared_widths[level], remaining)
         narrow = squared_widths[level, widest] <= params.narrowest * params.narrowest
         if narrow or is_wide(params, squared_widths, level, widest):
             return level
@@ -202,7 +206,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     remaining[:] = True
     reached = descend(params, squared_widths, state.layers.means, radii, remaining)
     state.reached[0] = reached
-    widest = first_widest(squared_widths[reached], remaining)
+    widest = first_largest(squared_widths[reached], remaining)
     finished = max(0, reached - 1) if is_wide(params, squared_widths, reached, widest) else reached
     if finished == level or finished != state.reported[0]:
         report(state, finished)
@@ -211,7 +215,8 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 @kernel
 def measured_variance(model: Model, ridge: float) -> float:
     """``Σ w²·(r - <θ̂, a>)²``: what the fit minimised, without its penalty ``ridge·‖θ̂‖²``."""
-    return float(max(0.0, model.tally[RESIDUAL] - ridge * squared_norm(model)))
+    # What is no number stays none: 0 would be the smallest variance of all.
+    return float(np.maximum(0.0, model.tally[RESIDUAL] - ridge * squared_norm(model)))
 
 
 @kernel
@@ -253,7 +258,7 @@ def imagine(params: Params, state: State, action: int, sigma: float) -> None:
 @kernel
 def recommend(params: Params, state: State) -> int:
     """The best mean of the finished layer among what all finished layers leave."""
-    return first_largest(state.model.means, state.remaining)
+    return first_best(state.model.means, state.model.squared_widths, state.remaining)
 
 
 @kernel
@@ -266,3 +271,18 @@ def radius(params: Params, state: State) -> float:
 def candidates(params: Params, state: State) -> Mask:
     """What the finished layers leave."""
     return state.remaining
+
+
+def certificate(params: Params, state: State) -> str:
+    """It rests on the noise bound, and on trusting measured variances late enough."""
+    doubts = (below("scale", params.scale), below("trust_after", params.trust_after, PROVEN_TRUST))
+    return anytime(
+        params,
+        f"if noise stays within ±noise_bound={params.noise_bound:g}",
+        unproven=" and ".join(doubt for doubt in doubts if doubt),
+    )
+
+
+def most_sigma(params: Params) -> float:
+    """Noise within ±R has no larger standard deviation."""
+    return params.noise_bound

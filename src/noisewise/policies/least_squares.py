@@ -9,7 +9,7 @@ from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import SAFEST, Model, fold, new_model
 from noisewise.core.radius import Radius, confidence_radius, make_radius
-from noisewise.core.selection import Mask, drop_ruled_out, first_largest
+from noisewise.core.selection import Mask, drop_ruled_out, first_best
 
 
 class Setting(NamedTuple):
@@ -128,4 +128,5 @@ def not_ruled_out(params: HasSetting, state: HasModel) -> Mask:
 @kernel
 def best_mean(params: HasSetting, state: HasModel) -> int:
     """The action with the largest estimated value."""
-    return first_largest(state.model.means, np.ones(state.model.means.size, np.bool_))
+    model = state.model
+    return first_best(model.means, model.squared_widths, np.ones(model.means.size, np.bool_))

@@ -14,7 +14,7 @@ from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_not_negative
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, perturbed_means, theta
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import Mask, first_best
 from noisewise.core.vectors import spread
 from noisewise.policies.least_squares import Setting, State, make_setting
 from noisewise.policies.on_sets import OnSets
@@ -38,7 +38,8 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The best action under a draw from ``N(θ̂, scale²·V⁻¹)``."""
-    return first_largest(perturbed_means(state.model, draws, params.scale), allowed)
+    drawn = perturbed_means(state.model, draws, params.scale)
+    return first_best(drawn, state.model.squared_widths, allowed)
 
 
 def one_draw_per_feature(params: Params) -> int:

@@ -15,7 +15,7 @@ from noisewise.core.selection import Mask, first_largest, most_telling, stronges
 from noisewise.policies.least_squares import Setting, best_mean, make_setting, scaled_radius, within
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import Rule, always_anytime
+from noisewise.policies.rule import Rule, anytime, below
 
 
 class Params(NamedTuple):
@@ -114,8 +114,16 @@ def candidates(params: Params, state: State) -> Mask:
 
 
 def certificate(params: Params, state: State) -> str:
-    """A heuristic radius proves nothing."""
-    return "a heuristic radius, not proven" if params.logarithmic else always_anytime(params, state)
+    """A heuristic radius proves nothing; without weights the certificate rests on the noise level."""
+    if params.logarithmic:
+        return "a heuristic radius, not proven"
+    level = [] if params.weighted else [f"if no sigma exceeds noise_level={params.noise_level:g}"]
+    return anytime(params, *level, unproven=below("scale", params.scale))
+
+
+def most_sigma(params: Params) -> float:
+    """The noise level, unless every measurement has its own weight."""
+    return math.inf if params.weighted else params.noise_level
 
 
 RULE = Rule(
@@ -128,6 +136,7 @@ RULE = Rule(
     recommend=best_mean,
     radius=radius,
     certificate=certificate,
+    most_sigma=most_sigma,
     candidates=candidates,
     sees_sigma="never",
     order_free=True,

@@ -23,7 +23,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_not_negative
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, perturbed_means
-from noisewise.core.selection import Mask, first_largest, first_widest
+from noisewise.core.selection import Mask, first_best, first_largest
 from noisewise.policies import layers
 from noisewise.policies.layers import descend_among, is_wide, layer
 from noisewise.policies.least_squares import Setting, State, make_setting
@@ -53,7 +53,8 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The best action under a draw that is as wide as the confidence set."""
     radius = cautious_radius(params.setting.radius, params.weighting, state.model)
-    return first_largest(perturbed_means(state.model, draws, params.spread * radius), allowed)
+    drawn = perturbed_means(state.model, draws, params.spread * radius)
+    return first_best(drawn, state.model.squared_widths, allowed)
 
 
 @kernel
@@ -63,8 +64,8 @@ def choose_unknown(
     """The best remaining action under a draw from the layer, if it is wide there; else the widest."""
     level, remaining = descend_among(params, state, allowed)
     drawn = perturbed_means(layer(state.layers, level), draws, params.spread * state.radii[level])
-    action = first_largest(drawn, remaining)
-    widest = first_widest(state.layers.squared_widths[level], remaining)
+    action = first_best(drawn, state.layers.squared_widths[level], remaining)
+    widest = first_largest(state.layers.squared_widths[level], remaining)
     if is_wide(params, state.layers.squared_widths, level, widest) and not is_wide(
         params, state.layers.squared_widths, level, action
     ):

@@ -24,7 +24,7 @@ from noisewise.policies.least_squares import (
 from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor_with, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import Rule
+from noisewise.policies.rule import Rule, anytime, below
 
 
 class Params(NamedTuple):
@@ -82,6 +82,20 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, radius(params, state))
 
 
+def certificate(params: Params, state: State) -> str:
+    """It rests on the noise level."""
+    return anytime(
+        params,
+        f"if no sigma exceeds noise_level={params.noise_level:g}",
+        unproven=below("scale", params.scale),
+    )
+
+
+def most_sigma(params: Params) -> float:
+    """The noise level."""
+    return params.noise_level
+
+
 @kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
@@ -99,6 +113,8 @@ RULE = Rule(
     recommend=best_mean,
     radius=radius,
     candidates=candidates,
+    certificate=certificate,
+    most_sigma=most_sigma,
     on_sets=OnSets(aim),
     sees_sigma="never",
     order_free=True,

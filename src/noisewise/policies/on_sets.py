@@ -105,7 +105,7 @@ def not_ruled_out(parameter: Floats, spread: Floats, radius: float, advice: Floa
     squares = np.dot(np.dot(away, spread) * away, np.ones(advice.size))
     reach = radius * np.sqrt(np.maximum(squares, 0.0))
     leads = np.dot(away, parameter)
-    alive: Mask = leads + reach >= -TIE * (np.abs(leads) + reach)
+    alive: Mask = ~(leads + reach < -TIE * (np.abs(leads) + reach))
     return alive
 
 

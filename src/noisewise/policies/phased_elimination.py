@@ -10,7 +10,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
-from noisewise.core.selection import Mask, first_largest, first_largest_candidate, widest
+from noisewise.core.selection import Mask, first_best, first_largest, widest
 from noisewise.policies.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
@@ -123,7 +123,7 @@ def plan(params: Params, state: State) -> None:
     theta = np.linalg.lstsq(vectors * roots[:, None], state.sums[used] / roots, rcond=None)[0]
     means = theta @ params.setting.columns
     best = means[state.survivors].max()
-    state.survivors[:] &= best - means <= 2.0 * error(params.setting, state.phase[0])
+    state.survivors[:] &= ~(best - means > 2.0 * error(params.setting, state.phase[0]))
     state.phase[0] += 1.0
     state.wanted[:] = wanted_precision(params.setting, params.scale, state.survivors, int(state.phase[0]))
     state.given[:] = 0.0
@@ -134,7 +134,10 @@ def plan(params: Params, state: State) -> None:
 @kernel
 def recommend(params: Params, state: State) -> int:
     """The largest mean, over all measurements, among the survivors that the certificate allows."""
-    return first_largest_candidate(state.model.means, not_ruled_out(params, state), state.survivors)
+    possible = not_ruled_out(params, state)
+    left = possible & state.survivors
+    among = left if left.any() else possible
+    return first_best(state.model.means, state.model.squared_widths, among)
 
 
 RULE = Rule(

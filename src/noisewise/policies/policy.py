@@ -27,7 +27,7 @@ from noisewise.policies.recommendation import (
     recommended,
 )
 from noisewise.policies.rule import ANYTIME, FORESEEING, Rule, make_params
-from noisewise.policies.saving import Saved, copy_state, restore_state, write_saved
+from noisewise.policies.saving import Saved, copy_state, restore_state, told_actions, write_saved
 
 Pending = Iterable[Any]
 
@@ -41,7 +41,8 @@ class Estimate:
 
     ``means[k] ± radius·widths[k]`` holds for all actions and at all times with probability 1 - delta, and
     with it: the best action is among the ``candidates``, and the recommended one is at most
-    ``regret_bound`` below the best. ``certificate`` says if "at all times" is restricted.
+    ``regret_bound`` below the best. ``certificate`` says if "at all times" is restricted, or what the
+    statement rests on; where it begins with "none" nothing is ruled out, and the radius is infinite.
     """
 
     theta: Floats  # (dim,)
@@ -209,7 +210,8 @@ class Policy:
 
     def is_candidate(self, action: Any) -> bool:
         """Whether an action may still be the best."""
-        return bool(self.rule.candidates(self._params, self._state)[self.actions.index(action)])
+        row = self.actions.index(action)
+        return bool(self._breach() or self.rule.candidates(self._params, self._state)[row])
 
     def estimate(self) -> Estimate:
         """Everything the policy believes now, as arrays of its own."""
@@ -217,8 +219,11 @@ class Policy:
         recommended = self.recommend()
         radius = float(self.rule.radius(self._params, self._state))
         candidates = np.array(self.rule.candidates(self._params, self._state))
+        bound = float(self.rule.bound(self._params, self._state, candidates, recommended, radius))
+        breach = self._breach()
+        if breach:
+            radius, bound, candidates[:] = math.inf, math.inf, True
         most = 2.0 * setting.radius.norm_bound * setting.radius.max_norm
-        bound = self.rule.bound(self._params, self._state, candidates, recommended, radius)
         return Estimate(
             theta=theta(model),
             means=model.means.copy(),
@@ -226,12 +231,12 @@ class Policy:
             radius=radius,
             candidates=candidates,
             recommended=recommended,
-            regret_bound=min(most, float(bound)),
+            regret_bound=bound if bound < most else most,  # also where it is no number
             total_precision=self.total_precision,
             n_told=self.n_told,
             delta=setting.radius.delta,
             label=self.actions.label(recommended),
-            certificate=self.rule.certificate(self._params, self._state),
+            certificate=breach or self.rule.certificate(self._params, self._state),
         )
 
     def copy(self) -> "Policy":
@@ -250,7 +255,8 @@ class Policy:
         """Take over the state and history of a saved policy of the same rule, options and actions."""
         self._state = restore_state(self._state, saved)
         self._sigmas = array("d", saved.arrays["sigmas"].tolist())
-        self._told = array("q", saved.arrays["told"].tolist())
+        # Actions of infinite sets are vectors, and have no rows.
+        self._told = array("q", told_actions(saved, getattr(self.actions, "n_actions", 0)).tolist())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write rule, options, actions and state to one file; `noisewise.load_policy` reads it."""
@@ -269,6 +275,17 @@ class Policy:
             ) from None
         write_saved(
             Path(path), header, self.actions, self._state, np.array(self._sigmas), np.array(self._told)
+        )
+
+    def _breach(self) -> str:
+        """Why the certificate does not hold any more, whatever its radius; empty if it does."""
+        limit = self.rule.most_sigma(self._params)
+        largest = max(self._sigmas, default=0.0)
+        if largest <= limit:
+            return ""
+        return (
+            f"none: a sigma of {largest:g} was told, and {self.name!r} with these options has a certificate "
+            f"for sigmas of at most {limit:g}"
         )
 
     def _make_advice(self) -> Advice:

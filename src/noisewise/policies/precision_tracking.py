@@ -12,13 +12,13 @@ from noisewise.core.checks import check_choice, check_number
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, contrast_widths, fold, new_model
 from noisewise.core.radius import Radius, confidence_radius
-from noisewise.core.selection import Mask, drop_ruled_out, first_largest, regret_bound, widest
+from noisewise.core.selection import Mask, drop_ruled_out, first_best, regret_bound, widest
 from noisewise.policies.least_squares import Setting, make_setting
 from noisewise.policies.looks import FIRST as FIRST_LEVEL
 from noisewise.policies.looks import Looks, claims_of, delta_at, multiplier, squared_width_at, whitened
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import Rule, always_anytime
+from noisewise.policies.rule import Rule, anytime
 
 NOISES = ("gaussian", "sub-gaussian")
 #: The ridge of a phase shifts no difference by more than this share of its width.
@@ -252,7 +252,7 @@ def bound(params: Params, state: State, candidates: Mask, action: int, radius: f
 @kernel
 def recommend(params: Params, state: State) -> int:
     """The best mean, unless a look has claimed more for others: then the best mean of those."""
-    leader = first_largest(state.model.means, state.candidates)
+    leader = first_best(state.model.means, state.model.squared_widths, state.candidates)
     smallest = np.min(np.where(state.candidates, state.claims, np.inf))
     enough = max(smallest, params.looks.eps)
     if state.claims[leader] <= enough:
@@ -260,14 +260,16 @@ def recommend(params: Params, state: State) -> int:
     reach = confidence_radius(params.anytime, state.model)
     if regret_bound(state.model, state.candidates, leader, reach) <= enough:
         return leader
-    return first_largest(state.model.means, state.candidates & (state.claims <= enough))
+    return first_best(
+        state.model.means, state.model.squared_widths, state.candidates & (state.claims <= enough)
+    )
 
 
 def certificate(params: Params, state: State) -> str:
     """What the bound rests on."""
     law = "normal" if params.looks.gaussian else "sub-Gaussian"
     return (
-        f"{always_anytime(params, state)}, if no sigma depends on measured values and what is measured was "
+        f"{anytime(params)}, if no sigma depends on measured values and what is measured was "
         "asked for: half of delta by the mixture over all measurements, half by fixed designs on the data of "
         "one phase each, looked at when sigmas alone say so, with deltas that add up and the ridge's bias "
         "included; "

@@ -11,13 +11,13 @@ from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, contrast_widths, new_model
 from noisewise.core.radius import Radius, confidence_radius
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import Mask, first_best
 from noisewise.policies.alternatives import COPY
 from noisewise.policies.least_squares import Setting, make_setting
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.phased_elimination import State, absorb, choose, error, imagine, wants_plan
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import ANYTIME, Rule
+from noisewise.policies.rule import Rule, anytime, below
 
 #: Phases are so much longer than needed, as published: there it makes up for rounding.
 ROUNDING = 1.1
@@ -158,7 +158,7 @@ def begin(state: State, wanted: Floats | None) -> None:
 @kernel
 def recommend(params: Params, state: State) -> int:
     """The largest mean, over all measurements, among the survivors."""
-    return first_largest(state.model.means, state.survivors)
+    return first_best(state.model.means, state.model.squared_widths, state.survivors)
 
 
 @kernel
@@ -175,10 +175,10 @@ def radius(params: Params, state: State) -> float:
 
 def certificate(params: Params, state: State) -> str:
     """When the bound holds; what phases dropped is part of it."""
-    if params.judges_by_all or params.scale < 1.0:
-        doubtful = "judge_by='all'" if params.judges_by_all else f"scale={params.scale:g}"
-        return f"{ANYTIME}, but nothing is proven about what was dropped with {doubtful}"
-    return f"{ANYTIME}, if no sigma depends on values"
+    doubts = ("judge_by='all'" if params.judges_by_all else "", below("scale", params.scale))
+    unproven = " and ".join(doubt for doubt in doubts if doubt)
+    dropped = ", about what was dropped" if unproven else ""
+    return anytime(params, "if no sigma depends on values", unproven=unproven) + dropped
 
 
 RULE = Rule(
@@ -217,6 +217,11 @@ def rage(
     Unlike `phased_elimination` it may measure actions that cannot be the best any more. Phases count
     precision, which is the same as measurements when all sigmas are equal; each is twice as exact as the one
     before, and its survivors are judged by its measurements alone, at half of delta.
+
+    It differs from the paper in two ways besides. A phase has no minimum length: the paper needs one to round
+    shares to whole numbers of measurements, and precision is not rounded. And the error of phase ℓ is ``2^-ℓ``
+    of the largest possible value, ``norm_bound`` times the longest vector, where the paper has ``2^-ℓ`` for
+    values of at most 1: the same rule in any unit.
 
     Args:
         judge_by: ``"phase"``, or ``"all"``: survivors are judged by all measurements so far, as in a later

@@ -52,7 +52,7 @@ from noisewise.policies.round_robin import round_robin
 from noisewise.policies.rule import Rule
 from noisewise.policies.save import RULE as SAVE
 from noisewise.policies.save import save
-from noisewise.policies.saving import actions_of, read_saved
+from noisewise.policies.saving import actions_of, read_saved, refusing_damage
 from noisewise.policies.top_two_thompson import RULE as TOP_TWO_THOMPSON
 from noisewise.policies.top_two_thompson import top_two_thompson
 from noisewise.policies.uniform import RULE as UNIFORM
@@ -128,13 +128,19 @@ def load_policy(
     saved = read_saved(Path(path))
     known = actions is None or isinstance(actions, ActionSet | OracleSet)
     given: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
-    policy = Policy(
-        rule_named(saved.header["rule"]),
-        actions_of(saved, given),
-        saved.header["options"],
-        horizon=saved.header["horizon"],
-    )
-    policy.resume(saved)
+    name = saved.header["rule"]
+    if name not in POLICIES:
+        load_plugins()
+    if name not in POLICIES:
+        raise ValueError(
+            f"`path` must hold a policy whose rule is known here; {str(saved.path)!r} has the rule "
+            f"{name[:80]!r}: install the package that it comes from, or load it with a newer noisewise."
+        )
+    with refusing_damage(saved.path):
+        policy = Policy(
+            _RULES[name], actions_of(saved, given), saved.header["options"], horizon=saved.header["horizon"]
+        )
+        policy.resume(saved)
     return policy
 
 

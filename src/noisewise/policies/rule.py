@@ -1,5 +1,6 @@
 """What a rule is: a handful of functions on arrays, and what it declares about itself."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,7 +17,7 @@ FORESEEING = ("before", "if announced")
 
 
 ANYTIME = "anytime"
-IF_GIVEN = ", if the radius that was given is right"
+IF_GIVEN = "if the radius that was given is right"
 
 
 def no_draws(params: Any) -> int:
@@ -24,9 +25,33 @@ def no_draws(params: Any) -> int:
     return 0
 
 
+def no_limit(params: Any) -> float:
+    """The certificate holds whatever the sigmas are."""
+    return math.inf
+
+
+def anytime(params: Any, *conditions: str, unproven: str = "") -> str:
+    """A certificate that is true at every moment at once, in words: on which conditions, and what voids it.
+
+    Args:
+        params: The rule's; a radius given by hand is a condition.
+        conditions: Each starts with "if".
+        unproven: The option, with its value, that nothing is proven for.
+    """
+    by_hand = [IF_GIVEN] if params.setting.radius.kind == FIXED else []
+    words = " and ".join([*by_hand, *conditions])
+    doubt = f"but nothing is proven with {unproven}" if unproven else ""
+    return ", ".join(part for part in (ANYTIME, words, doubt) if part)
+
+
+def below(name: str, value: float, proven: float = 1.0) -> str:
+    """The option as `anytime` names it, if it is below what the proof has."""
+    return f"{name}={value:g}" if value < proven else ""
+
+
 def always_anytime(params: Any, state: Any) -> str:
     """The certificate of most rules: true at every moment at once, and as good as its radius."""
-    return ANYTIME + (IF_GIVEN if params.setting.radius.kind == FIXED else "")
+    return anytime(params)
 
 
 @kernel
@@ -63,6 +88,8 @@ class Rule:
     """``(params, state) -> (n,)`` mask of the actions that may still be the best."""
     certificate: Callable[[Any, Any], str] = always_anytime
     """``(params, state)``: what kind of certificate the radius gives; plain Python."""
+    most_sigma: Callable[[Any], float] = no_limit
+    """``(params)``: the largest sigma that the certificate allows; plain Python."""
     bound: Callable[[Any, Any, Mask, int, float], float] = bound_by_radius
     """``(params, state, candidates, action, radius)``: how far ``action`` can be below the best."""
     n_draws: Callable[[Any], int] = no_draws

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats
-from noisewise.core.selection import Mask, first_largest, first_widest
+from noisewise.core.selection import Mask, first_best, first_largest
 from noisewise.policies import layers
 from noisewise.policies.layers import Params, State, descend_among, is_wide
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
@@ -40,10 +40,11 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     """The widest remaining action of the layer where the walk ends; if it is narrow, the most optimistic."""
     level, remaining = descend_among(params, state, allowed)
     means, squared_widths = state.layers.means, state.layers.squared_widths
-    widest = first_widest(squared_widths[level], remaining)
+    widest = first_largest(squared_widths[level], remaining)
     if is_wide(params, squared_widths, level, widest):
         return widest
-    return first_largest(means[level] + state.radii[level] * np.sqrt(squared_widths[level]), remaining)
+    upper = means[level] + state.radii[level] * np.sqrt(squared_widths[level])
+    return first_best(upper, squared_widths[level], remaining)
 
 
 RULE = Rule(
@@ -56,6 +57,8 @@ RULE = Rule(
     recommend=layers.recommend,
     radius=layers.radius,
     candidates=layers.candidates,
+    certificate=layers.certificate,
+    most_sigma=layers.most_sigma,
     needs_horizon=True,
     sees_sigma="never",
     reference="Zhao, He, Zhou, Zhang and Gu, COLT 2023, Algorithm 1",

@@ -1,7 +1,8 @@
 """A policy as one file of plain arrays, and states as nests of arrays: copied, written, read back."""
 
 import json
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,9 +11,14 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet, OracleSet, set_from
 from noisewise.core.files import written_whole
+from noisewise.policies.archive import DamagedFileError, read_arrays
 
 #: Raised whenever the layout of the file or of any state changes.
 FORMAT = 3
+#: How deeply options may be nested: those of a design are lists in an option.
+DEEPEST = 20
+#: Options that are numbers of things to make room for, and how many of anything may be asked for in any case.
+ROOMY, SMALL = ("cubes", "directions", "blocks"), 100_000
 #: Arrays that never change and need no copy.
 SHARED = "columns"
 
@@ -76,21 +82,86 @@ def read_saved(path: Path) -> Saved:
     """Read the file and refuse what is not a policy of this version."""
     if not path.exists():
         raise FileNotFoundError(f"`path` must be a saved policy; there is no file {str(path)!r}.")
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+    with refusing_damage(path):
+        if not path.is_file():
+            raise DamagedFileError("it is no file")
+        arrays = read_arrays(path)
         header = json.loads(str(arrays.pop("header")))
         version = header["format"]
-    except (ValueError, KeyError, TypeError, OSError, EOFError, AttributeError, zipfile.BadZipFile):
-        raise ValueError(
-            f"`path` must be a file written by policy.save; {str(path)!r} is not, or is damaged."
-        ) from None
+        if version == FORMAT:
+            _check_header(header)
+            _check_history(arrays)
+            _check_room(header, arrays, path.stat().st_size)
     if version != FORMAT:
         raise ValueError(
-            f"`path` must be a policy of format {FORMAT}; {str(path)!r} has format {version}: "
+            f"`path` must be a policy of format {FORMAT}; {str(path)!r} has format {str(version)[:20]}: "
             "load it with the version of noisewise that wrote it, or tell its measurements again."
         )
     return Saved(path, header, arrays)
+
+
+@contextmanager
+def refusing_damage(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with what a file holds is said in one sentence.
+
+    A `ValueError` of somebody who looked at the file's options already is one.
+    """
+    try:
+        yield
+    except DamagedFileError as damage:
+        raise ValueError(
+            f"`path` must be a file written by policy.save; {str(path)!r} is not, or is damaged: {damage}."
+        ) from None
+    except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith("`"):
+            raise
+        raise ValueError(
+            f"`path` must be a file written by policy.save; {str(path)!r} is not, or is damaged "
+            f"({type(error).__name__} when it was read)."
+        ) from None
+
+
+def _check_header(header: Any) -> None:
+    """The types of what a policy is made from."""
+    options, horizon = header["options"], header["horizon"]
+    right = (
+        isinstance(header["rule"], str) and isinstance(options, dict) and isinstance(header["actions"], str)
+    )
+    right &= horizon is None or (isinstance(horizon, int) and not isinstance(horizon, bool))
+    right &= isinstance(header.get("set", {}), dict)
+    if not right:
+        raise DamagedFileError("its header does not say which rule, options and actions it is about")
+    if _depth(header) > DEEPEST:
+        raise DamagedFileError("its options are nested too deeply")
+
+
+def _depth(value: Any) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inside), default=0) if isinstance(value, dict | list) else 0
+
+
+def _check_history(arrays: dict[str, NDArray[Any]]) -> None:
+    """Sigmas above 0, and as many actions as sigmas, or none where actions are vectors."""
+    sigmas, told = arrays["sigmas"], arrays.get("told", np.empty(0, np.int64))
+    right = sigmas.ndim == 1 and sigmas.dtype == np.float64 and told.ndim == 1
+    right = right and bool((np.isfinite(sigmas) & (sigmas > 0.0)).all())
+    if not (right and (told.size == 0 or (told.dtype == np.int64 and told.size == sigmas.size))):
+        raise DamagedFileError("its measurements are no pairs of an action and a sigma above 0")
+
+
+def _check_room(header: dict[str, Any], arrays: dict[str, NDArray[Any]], size: int) -> None:
+    """Refuse numbers that would make a large state which is not in the file: it has a number for each."""
+    options = header["options"]
+    needed = [options.get(name) for name in ROOMY]
+    if options.get("estimator") == "huber":
+        needed.append(header["horizon"])
+    dim = header.get("set", {}).get("dim")
+    if isinstance(dim, int):
+        needed.append(dim * dim)
+    if options.get("learners") == "per-answer" and "vectors" in arrays:
+        needed.append(len(arrays["vectors"]) ** 2)
+    if any(isinstance(number, int) and number > max(SMALL, size // 8) for number in needed):
+        raise DamagedFileError("it asks for far more memory than the state that it holds")
 
 
 def actions_of(saved: Saved, actions: ActionSet | OracleSet | None) -> ActionSet | OracleSet:
@@ -103,12 +174,22 @@ def actions_of(saved: Saved, actions: ActionSet | OracleSet | None) -> ActionSet
                 "`actions` must be given: this policy was saved on a memory map, which is not stored with it."
             )
         labels = saved.arrays.get("labels")
+        if labels is not None and labels.dtype.kind != "U":
+            raise DamagedFileError("its labels are no text")
         actions = ActionSet(saved.arrays["vectors"], None if labels is None else labels.tolist())
     if actions.fingerprint() != saved.header["actions"]:
         raise ValueError(
             f"`actions` must be the set this policy was saved with; got {actions!r} with other vectors."
         )
     return actions
+
+
+def told_actions(saved: Saved, n_actions: int) -> NDArray[np.int64]:
+    """The actions told so far, in order; none where they are vectors."""
+    told = saved.arrays["told"]
+    if told.size and not (told.min() >= 0 and told.max() < n_actions):
+        raise DamagedFileError("its measurements are of actions that there are not")
+    return told
 
 
 def restore_state(empty: Any, saved: Saved) -> Any:

@@ -112,7 +112,9 @@ class SetPolicy(Policy):
     def is_candidate(self, vector: Any) -> bool:
         """Whether an action may still be the best, by the newest certificate and those kept."""
         action = self.actions.check_action(vector)
-        return bool(candidates(self.rule, self.actions, self._params, self._state)(action[None, :])[0])
+        return bool(self._breach()) or bool(
+            candidates(self.rule, self.actions, self._params, self._state)(action[None, :])[0]
+        )
 
     def estimate(self) -> SetEstimate:  # type: ignore[override]
         """Everything the policy believes now."""
@@ -121,6 +123,9 @@ class SetPolicy(Policy):
         recommended = self.recommend()
         parameter, spread = self._on_sets.parameter(self._params, inner), covariance(inner.model)
         found = self.actions.contrast_of(parameter, spread, radius, recommended)
+        upper, value, breach = found.upper, found.value, self._breach()
+        if breach:
+            radius, upper = math.inf, math.inf
         most = 2.0 * limits.norm_bound * self.actions.max_norm
         return SetEstimate(
             theta=parameter,
@@ -128,13 +133,13 @@ class SetPolicy(Policy):
             radius=radius,
             recommended=recommended,
             mean=float(parameter @ recommended),
-            width=math.sqrt(max(0.0, float(recommended @ spread @ recommended))),
-            regret_bound=min(most, found.upper),
-            regret_found=min(most, max(0.0, found.value)),
+            width=math.sqrt(np.maximum(0.0, recommended @ spread @ recommended)),
+            regret_bound=upper if upper < most else most,  # also where it is no number
+            regret_found=max(0.0, value) if value < most else most,
             total_precision=self.total_precision,
             n_told=self.n_told,
             delta=limits.delta,
-            certificate=self.rule.certificate(self._params, inner),
+            certificate=breach or self.rule.certificate(self._params, inner),
         )
 
     def copy(self) -> "SetPolicy":

@@ -11,7 +11,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_choice, check_probability
 from noisewise.core.kernels import kernel
 from noisewise.core.model import CANCELLED, Floats, Model, contrast_widths, perturbed_means
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import TIE, Mask, first_best, first_near, masked_argmax
 from noisewise.policies.least_squares import Setting, State, make_setting
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
@@ -40,14 +40,15 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The best under a draw from ``N(θ̂, V⁻¹)``; or, the coin says so, the best under another draw."""
     dim = params.setting.columns.shape[0]
-    leader = first_largest(perturbed_means(state.model, draws[1 : dim + 1], 1.0), allowed)
+    squared_widths = state.model.squared_widths
+    leader = first_best(perturbed_means(state.model, draws[1 : dim + 1], 1.0), squared_widths, allowed)
     coin = 0.5 * math.erfc(-draws[0] / math.sqrt(2.0))  # from a normal number, a uniform one
     if coin < params.leader_share:
         return leader
     if not params.by_transport:
         for again in range(1, DRAWS):
             fresh = draws[1 + again * dim : 1 + (again + 1) * dim]
-            other = first_largest(perturbed_means(state.model, fresh, 1.0), allowed)
+            other = first_best(perturbed_means(state.model, fresh, 1.0), squared_widths, allowed)
             if other != leader:
                 return other
     return cheapest_rival(state.model, leader, allowed)
@@ -64,7 +65,10 @@ def cheapest_rival(model: Model, leader: int, allowed: Mask) -> int:
     rivals[leader] = False
     if not rivals.any():
         return leader
-    return first_largest(-((lead / np.maximum(widths, 1e-300)) ** 2), rivals)
+    # In widths, where 1e-9 is nothing: by rounding, a lead is never quite 0.
+    behind = lead / np.maximum(widths, 1e-300)
+    winner = masked_argmax(-behind, rivals)
+    return first_near(-behind, rivals, winner, TIE * (1.0 + behind[winner]))
 
 
 def enough_draws(params: Params) -> int:
@@ -97,8 +101,11 @@ def top_two_thompson(
 ) -> Policy:
     """Top-two Thompson sampling: measure the best under a draw, or the best under a draw that disagrees.
 
-    Variance-weighted, on features. After 20 draws without a disagreement the rival that is most easily
-    mistaken for the leader stands in; the original would go on drawing.
+    Variance-weighted, on features. It differs from the original, which is about independent options: after
+    20 draws without a disagreement the rival that is most easily mistaken for the leader stands in, where the
+    original would go on drawing. And like the original it only ever measures the leader or its challenger;
+    with features a third action may tell more about their difference, which `lingape` and `vage` look for
+    and this does not.
 
     Args:
         leader_share: How often the leader itself is measured; strictly between 0 and 1.

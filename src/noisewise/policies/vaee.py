@@ -10,13 +10,7 @@ from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.checks import check_choice
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
-from noisewise.core.selection import (
-    Mask,
-    drop_ruled_out,
-    first_largest,
-    first_largest_candidate,
-    first_widest,
-)
+from noisewise.core.selection import Mask, drop_ruled_out, first_best, first_largest, first_largest_candidate
 from noisewise.policies.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, constructor_with, with_defaults
@@ -62,7 +56,7 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     # Taken out before the branch: in two places, compiled code would count references to the whole model.
     squared_widths, survivors = state.model.squared_widths, state.candidates
     if params.explore_all:
-        return first_widest(squared_widths, allowed)
+        return first_largest(squared_widths, allowed)
     return first_largest_candidate(squared_widths, allowed, survivors)
 
 
@@ -76,7 +70,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 @kernel
 def recommend(params: Params, state: State) -> int:
     """The best mean among the candidates (note 5)."""
-    return first_largest(state.model.means, state.candidates)
+    return first_best(state.model.means, state.model.squared_widths, state.candidates)
 
 
 @kernel

@@ -32,7 +32,7 @@ from noisewise.core.races import (
     follow,
     nothing_known,
 )
-from noisewise.core.selection import TIE, Mask, drop_ruled_out, first_largest, widest
+from noisewise.core.selection import TIE, Mask, drop_ruled_out, first_best, widest
 from noisewise.core.settling import Foreseen, most_settling
 from noisewise.policies.least_squares import Setting, make_setting, present_radius
 from noisewise.policies.noise_history import (
@@ -134,7 +134,7 @@ def closest_races(params: Params, state: State) -> tuple[int, NDArray[np.int64],
     Weights fall with what a race is behind the closest, ``e^(-behind/(BEHIND·slack))``.
     """
     means = state.model.means
-    leader = first_largest(means, state.candidates)
+    leader = first_best(means, state.model.squared_widths, state.candidates)
     reach = usual_reach(params, state)
     challengers, slacks = closest_rivals(state.model, state.known, state.candidates, leader, reach, RACES)
     weights, found = np.empty(challengers.size), 0
@@ -206,7 +206,7 @@ def book(state: State, action: int, sigma: float) -> None:
 @kernel
 def recommend(params: Params, state: State) -> int:
     """The leader: the best mean among the candidates."""
-    return first_largest(state.model.means, state.candidates)
+    return first_best(state.model.means, state.model.squared_widths, state.candidates)
 
 
 @kernel

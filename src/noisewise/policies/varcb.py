@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import ActionSet
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, fold, new_model
-from noisewise.core.selection import Mask, first_largest, first_widest
+from noisewise.core.selection import Mask, first_best, first_largest
 from noisewise.policies.least_squares import Setting, best_mean, make_setting, plausible_among, within
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
 from noisewise.policies.policy import Policy
@@ -33,7 +33,9 @@ from noisewise.policies.weighted_oful_plus import (
     Weighting,
     cautious_radius,
     cautious_sigma,
+    certificate,
     make_weighting,
+    most_sigma,
 )
 
 #: Below 1, so that the share of the last action is never passed by.
@@ -105,12 +107,12 @@ def shares_by_gap(means: Floats, plausible: Mask, best: int, sharpness: float) -
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The widest plausible action while it is uncertain; by chance after that."""
     plausible = plausible_among(state.model, allowed, radius(params, state))
-    wide = first_widest(state.model.squared_widths, plausible)
+    wide = first_largest(state.model.squared_widths, plausible)
     if is_uncertain(params, state, wide, sigma):
         return wide
     variance = believed_variance(params, sigma)
     eta = math.sqrt(8.0 * allowed.size * (state.variance[0] + variance) / params.complexity)
-    best = first_largest(state.model.means, plausible)
+    best = first_best(state.model.means, state.model.squared_widths, plausible)
     shares = shares_by_gap(state.model.means, plausible, best, eta / variance)
     uniform = 0.5 * math.erfc(-draws[0] / math.sqrt(2.0))  # Φ of a normal draw is uniform
     passed = np.cumsum(shares)
@@ -148,6 +150,8 @@ RULE = Rule(
     recommend=best_mean,
     radius=radius,
     candidates=candidates,
+    certificate=certificate,
+    most_sigma=most_sigma,
     n_draws=one_draw,
     needs_horizon=True,
     sees_sigma="before",

@@ -24,12 +24,12 @@ from noisewise.actions import ActionSet
 from noisewise.core.checks import check_count, check_not_negative, check_positive
 from noisewise.core.kernels import kernel
 from noisewise.core.model import Floats, Model, distance_to, fold, new_model
-from noisewise.core.selection import TIE, Mask, first_largest, widest
+from noisewise.core.selection import TIE, Mask, first_best, first_largest, widest
 from noisewise.policies.least_squares import Setting, make_setting
 from noisewise.policies.nets import Cubes, Measured, Tests, doubt, half_sphere, make_tests, shrink, whole_ball
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import Rule
+from noisewise.policies.rule import Rule, anytime, below
 
 #: With more features the cubes that fit into memory are too large to exclude anything.
 MOST_FEATURES = 4
@@ -189,13 +189,27 @@ def radius(params: Params, state: State) -> float:
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions whose largest value over the set reaches the largest of the smallest values."""
-    return np.asarray(state.upper >= state.lower.max())
+    return np.asarray(~(state.upper < state.lower.max()))
 
 
 @kernel
 def recommend(params: Params, state: State) -> int:
     """The best mean among the candidates."""
-    return first_largest(state.model.means, candidates(params, state))
+    return first_best(state.model.means, state.model.squared_widths, candidates(params, state))
+
+
+def certificate(params: Params, state: State) -> str:
+    """It rests on the noise bound."""
+    return anytime(
+        params,
+        f"if noise stays within ±noise_bound={params.noise_bound * params.unit:g}",
+        unproven=below("scale", params.scale),
+    )
+
+
+def most_sigma(params: Params) -> float:
+    """Noise within ±R has no larger standard deviation."""
+    return params.noise_bound * params.unit
 
 
 RULE = Rule(
@@ -208,6 +222,8 @@ RULE = Rule(
     recommend=recommend,
     radius=radius,
     candidates=candidates,
+    certificate=certificate,
+    most_sigma=most_sigma,
     wants_plan=wants_plan,
     plan=plan,
     needs_horizon=True,

@@ -31,7 +31,7 @@ from noisewise.policies.least_squares import (
 from noisewise.policies.on_sets import OnSets
 from noisewise.policies.options import SharedOptions, constructor, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import Rule
+from noisewise.policies.rule import Rule, anytime, below
 
 
 class Params(NamedTuple):
@@ -101,6 +101,17 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, radius(params, state))
 
 
+def certificate(params: Params, state: State) -> str:
+    """As printed it rests on the noise bound."""
+    bounded = [f"if noise stays within ±noise_bound={params.noise_bound:g}"] if params.bounded else []
+    return anytime(params, *bounded, unproven=below("scale", params.scale))
+
+
+def most_sigma(params: Params) -> float:
+    """Noise within ±R has no larger standard deviation."""
+    return params.noise_bound if params.bounded else math.inf
+
+
 @kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
@@ -118,6 +129,8 @@ RULE = Rule(
     recommend=best_mean,
     radius=radius,
     candidates=candidates,
+    certificate=certificate,
+    most_sigma=most_sigma,
     on_sets=OnSets(aim),
     order_free=True,
     reference="Zhou, Gu and Szepesvári, COLT 2021, Algorithm 1",

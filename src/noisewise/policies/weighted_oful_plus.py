@@ -12,7 +12,7 @@ most R/γ².
 """
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Protocol, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -32,7 +32,7 @@ from noisewise.policies.least_squares import (
 )
 from noisewise.policies.options import SharedOptions, constructor_without, with_defaults
 from noisewise.policies.policy import Policy
-from noisewise.policies.rule import Rule
+from noisewise.policies.rule import Rule, anytime, below
 
 
 class Weighting(NamedTuple):
@@ -42,6 +42,18 @@ class Weighting(NamedTuple):
     floor: float  # α
     caution: float  # γ²
     scale: float
+
+
+class HasWeighting(Protocol):
+    """The parameters of a rule that learns with a cautious sigma."""
+
+    @property
+    def setting(self) -> Setting:
+        """With the radius' limits."""
+
+    @property
+    def weighting(self) -> Weighting:
+        """How sigmas enter."""
 
 
 class Params(NamedTuple):
@@ -117,6 +129,21 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, radius(params, state))
 
 
+def certificate(params: HasWeighting, state: Any) -> str:
+    """It rests on the noise bound."""
+    weighting = params.weighting
+    return anytime(
+        params,
+        f"if noise stays within ±noise_bound={weighting.noise_bound:g}",
+        unproven=below("scale", weighting.scale),
+    )
+
+
+def most_sigma(params: HasWeighting) -> float:
+    """Noise within ±R has no larger standard deviation."""
+    return params.weighting.noise_bound
+
+
 RULE = Rule(
     name="weighted_oful_plus",
     make_params=make_params,
@@ -127,6 +154,8 @@ RULE = Rule(
     recommend=best_mean,
     radius=radius,
     candidates=candidates,
+    certificate=certificate,
+    most_sigma=most_sigma,
     needs_horizon=True,
     reference="Zhou and Gu, NeurIPS 2022, Theorem 4.3 as restated at ICML 2023",
     year=2022,

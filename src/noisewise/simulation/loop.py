@@ -118,7 +118,8 @@ def make_loop(rule: Rule) -> Loop:
             )
             if not due and not stopped and stop.kind != GAP:
                 continue
-            bound = min(bound_now(params, state, candidates, advised, radius), trivial)
+            bound = bound_now(params, state, candidates, advised, radius)
+            bound = bound if bound < trivial else trivial  # also where it is no number
             stopped = stopped or (stop.kind == GAP and bound <= stop.eps)
             if due or stopped:
                 # After a stop nothing changes any more: the later checkpoints see the same.

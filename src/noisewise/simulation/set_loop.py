@@ -103,7 +103,7 @@ def make_set_loop(rule: Rule, oracle: Oracle, narrow: Narrow = anywhere) -> SetL
             parameter, radius = estimate(params, inner), radius_now(params, inner)
             recommends(largest, shape, state, last, parameter, advised)
             bound = contrast(shape, parameter, covariance(inner.model), radius, advised, rival)
-            bound = min(max(bound, 0.0), trivial)
+            bound = max(bound, 0.0) if bound < trivial else trivial  # also where it is no number
             stopped = stop.kind != NEVER and bound <= stop.eps
             if due or stopped:
                 # After a stop nothing changes any more: the later checkpoints see the same.
