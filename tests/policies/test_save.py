@@ -179,8 +179,8 @@ def test_units_do_not_matter():
         action = one.ask()
         assert two.ask() == action
         value = vectors[action] @ theta + 0.4 * unit
-        one.tell(action, value, 1.0)
-        two.tell(action, 3.0 * value, 1.0)
+        one.tell(action, value, 0.4)
+        two.tell(action, 3.0 * value, 1.2)
     assert two.recommend() == one.recommend()
     assert two.estimate().regret_bound == pytest.approx(3.0 * one.estimate().regret_bound, rel=1e-9)
 

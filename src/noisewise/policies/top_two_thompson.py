@@ -101,8 +101,11 @@ def top_two_thompson(
 ) -> Policy:
     """Top-two Thompson sampling: measure the best under a draw, or the best under a draw that disagrees.
 
-    Variance-weighted, on features. After 20 draws without a disagreement the rival that is most easily
-    mistaken for the leader stands in; the original would go on drawing.
+    Variance-weighted, on features. It differs from the original, which is about independent options: after
+    20 draws without a disagreement the rival that is most easily mistaken for the leader stands in, where the
+    original would go on drawing. And like the original it only ever measures the leader or its challenger;
+    with features a third action may tell more about their difference, which `lingape` and `vage` look for
+    and this does not.
 
     Args:
         leader_share: How often the leader itself is measured; strictly between 0 and 1.
