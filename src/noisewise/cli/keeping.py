@@ -41,7 +41,7 @@ def init(
     blocks: Annotated[
         str,
         typer.Option(
-            help="contrasts: what is measured next within a block depends on differences only. any: on anything."
+            help="contrasts: what comes next within a block depends on differences only. any: on anything."
         ),
     ] = "contrasts",
     policy: Annotated[str | None, typer.Option(help="Who asks, as name:option=value.")] = None,

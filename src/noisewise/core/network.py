@@ -23,7 +23,7 @@ from noisewise.core.twofold import Twofold, add, product_of, subtract, total, tw
 
 Codes = NDArray[np.int64]
 
-#: Estimates are refined at most so often, and until no difference along the tree moves by more, in its errors.
+#: Estimates are refined at most so often, until no difference along the tree moves by more of its error.
 REFINED, SETTLED = 4, 1e-12
 
 
