@@ -14,7 +14,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 CHARTS = {"intervals", "bound", "plan", "worth", "residuals"}
 
 
-def told_study(count=40, n=20):
+def told_study(count=25, n=20):
     rng = np.random.default_rng(0)
     features = rng.normal(size=(n, 3))
     table = {"id": [f"A-{k}" for k in range(n)], **{f"f{j}": features[:, j] for j in range(3)}}

@@ -120,7 +120,7 @@ def test_the_harmonic_mean_sentence():
     assert worth.equivalent == pytest.approx((3.01 / 4) * 103.0)
     assert worth.sentence == (
         "Your 4 measurements carry as much information as 77.5 at the average noise; "
-        "the 1 quietest hold 97.1 % of all precision."
+        "the quietest holds 97.1 % of all precision."
     )
     assert worth.ledger["quiet"].to_list() == [False, False, True, False]
 
