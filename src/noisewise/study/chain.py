@@ -6,8 +6,9 @@ The name of a study and the place where it is kept are not part of it: a study t
 rebuilt or copied has the same chain. The last hash, the head, stands for the whole log.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from typing import Any
 
 from noisewise.study.storage import DamagedError, Event, to_json
 
@@ -21,17 +22,23 @@ def start_of(specification: str) -> bytes:
 
 
 def link(before: bytes, number: int, at: float, kind: str, append: str, body: str) -> bytes:
-    """The hash of one event; the lengths keep texts from being pushed into each other."""
-    # The fastest way there is: a log of a hundred thousand events is hashed whenever it is opened.
-    said = f"{number}\n{float(at)!r}\n{len(kind)} {kind}\n{len(append)} {append}\n{body}"
-    return sha256(before + said.encode()).digest()
+    """The hash of one event, number and so on as in `links`."""
+    return links(before, [(number, at, kind, append, body)])[0]
 
 
-def links(before: bytes, rows: Iterable[tuple[int, float, str, str, str]]) -> Iterator[bytes]:
-    """The hashes of rows (number, at, kind, append id, body as JSON text) that follow each other."""
+def links(before: bytes, rows: Iterable[Sequence[Any]]) -> list[bytes]:
+    """The hashes of rows (number, at, kind, append id, body as JSON text, ...) that follow each other.
+
+    The lengths keep texts from being pushed into each other.
+    """
+    found = []
+    # In one loop: a log of a hundred thousand events is hashed whenever it is opened.
     for row in rows:
-        before = link(before, *row)
-        yield before
+        number, at, kind, append, body = row[:5]
+        said = f"{number}\n{float(at)!r}\n{len(kind)} {kind}\n{len(append)} {append}\n{body}"
+        before = sha256(before + said.encode()).digest()
+        found.append(before)
+    return found
 
 
 def follow(before: str, events: list[Event], *, verified: bool) -> list[Event]:

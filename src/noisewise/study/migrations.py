@@ -51,7 +51,7 @@ def _chain_events(connection: Connection, study: int, head: bytes) -> tuple[int,
     put = update(EVENTS).where(EVENTS.c.study == study, EVENTS.c.number == bindparam("which"))
     number = 0
     while rows := connection.execute(some, {"after": number}).all():
-        hashes = list(links(head, (tuple(row) for row in rows)))
+        hashes = links(head, rows)
         made = [{"which": row[0], "hash": hash} for row, hash in zip(rows, hashes, strict=True)]
         connection.execute(put.values(hash=bindparam("hash")), made)
         number, head = rows[-1][0], hashes[-1]

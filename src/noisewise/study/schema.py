@@ -9,6 +9,7 @@ list of studies by a hash of all seals.
 import uuid
 from collections.abc import Iterable
 from hashlib import sha256
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -91,13 +92,13 @@ def roll_of(store: str, seals: Iterable[bytes]) -> bytes:
     return sha256(b"".join([store.encode(), *map(bytes, seals)])).digest()
 
 
-def check_seal(row: Row[tuple[object, ...]]) -> None:
+def check_seal(row: Row[Any]) -> None:
     """Refuse a study's row that was changed by anybody else."""
     if bytes(row.seal or b"") != seal_of(row.id, row.name, row.start or b"", row.chained):
         raise DamagedError(f"the entry of study {row.name!r} was changed")
 
 
-def studies_in(connection: Connection) -> list[Row[tuple[object, ...]]]:
+def studies_in(connection: Connection) -> list[Row[Any]]:
     """The entries of all studies, the oldest first, checked."""
     rows = connection.execute(_ROLL).all()
     if not rows:

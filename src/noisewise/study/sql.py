@@ -118,7 +118,7 @@ class SqlStorage:
                 if head.hash != before:
                     raise self._damaged(f"the end of the log of {name!r} is not the hash of event {after}")
                 for some in batches(rows):
-                    connection.execute(APPEND, some)
+                    connection.execute(APPEND, some if len(some) > 1 else some[0])
                 end = {"which": study, "number": kept[-1].number, "hash": bytes.fromhex(kept[-1].hash)}
                 connection.execute(MOVE, end)
                 self._database.stamp(connection)
@@ -220,10 +220,10 @@ class SqlStorage:
             end = max(head.number, found[-1][0] if found else 0)
             raise self._damaged(f"events are missing between {base.number + 1} and {end}")
         with self._damage():
-            hashes = list(links(base.hash, (row[:5] for row in found)))
-        for row, hash in zip(found, hashes, strict=True):
-            if row[5] != hash:
-                raise self._damaged(f"event {row[0]} of {name!r} does not fit its hash", row[0])
+            hashes = links(base.hash, found)
+        if [row[5] for row in found] != hashes:
+            number = next(row[0] for row, hash in zip(found, hashes, strict=True) if row[5] != hash)
+            raise self._damaged(f"event {number} of {name!r} does not fit its hash", number)
         known = [base.hash, *hashes]
         if known[head.number - base.number] != head.hash:
             raise self._damaged(f"the end of the log of {name!r} is not the hash of event {head.number}")

@@ -104,7 +104,7 @@ class SqliteDatabase:
 
     def explain(self, error: DBAPIError) -> Exception:
         """What went wrong, in a sentence."""
-        text = str(error.orig)
+        text = " ".join(str(error.orig).split())
         if "locked" in text or "busy" in text:
             return TimeoutError(
                 f"waited {self._timeout:g} s for another writer of {self.label}. Nothing was written; "

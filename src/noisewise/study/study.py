@@ -74,7 +74,7 @@ class Study:
         self.specification = Specification.from_plain({**plain, "name": name})
         self._state = State(self.specification)
         self._start = self._head = start_of(to_json(plain)).hex()
-        self._unanswered: Unanswered | None = None
+        self._unanswered: list[Unanswered] = []
         self._analysis: Analysis | None = None
         self._judged: tuple[Check, Certificate] | None = None
         self._catch_up()
@@ -567,9 +567,10 @@ class Study:
             long: Whether it takes so long that the others should not wait for it: it is done before the turn
                 comes, and then again, in view of the news.
         """
-        earlier, self._unanswered = self._unanswered, None
-        if earlier is not None and earlier.same(call) and self._was_written(earlier):
-            return cast(Answer, earlier.answer())
+        # Forgotten only when something else is called, or when it is known what became of it.
+        self._unanswered = [one for one in self._unanswered if one.same(call)]
+        if self._unanswered and (found := self._answered(self._catch_up_to_unanswered())) is not None:
+            return cast(Answer, found.answer())
         give_up = time.monotonic() + PATIENCE
         if long:
             self._decided(decide, [])
@@ -586,10 +587,13 @@ class Study:
                     news = self._news(give_up)
                     if is_there(events[0], news):
                         break  # by a store that tried twice
+                    if (found := self._answered(news)) is not None:
+                        return cast(Answer, found.answer())  # an earlier try, only just written
                 except BaseException:
                     # Whatever it was, it may have been written: the next call will see.
-                    self._unanswered = Unanswered(call, answer, events[0])
+                    self._unanswered.append(Unanswered(call, answer, events[0]))
                     raise
+        self._unanswered = []
         return answer()
 
     @property
@@ -611,12 +615,19 @@ class Study:
         # Half of the patience: whoever waited in vain goes ahead without it.
         return nullcontext() if turn is None else turn(self.name, PATIENCE / 2.0)
 
-    def _was_written(self, earlier: Unanswered) -> bool:
-        """Whether a change without an answer is in the log."""
+    def _catch_up_to_unanswered(self) -> list[Event]:
+        """The part of the log that may hold what got no answer."""
         self._catch_up()
-        number = earlier.first.number
-        found = self._storage.read(self.name, number - 1)[:1] if number <= self._state.n_events else []
-        return is_there(earlier.first, found)
+        first = min(one.first.number for one in self._unanswered)
+        return self._storage.read(self.name, first - 1) if first <= self._state.n_events else []
+
+    def _answered(self, log: list[Event]) -> Unanswered | None:
+        """The change without an answer that is in this part of the log."""
+        for one in self._unanswered:
+            if is_there(one.first, log):
+                self._unanswered = []
+                return one
+        return None
 
     def _news(self, give_up: float) -> list[Event]:
         """What others appended when this study wanted to."""

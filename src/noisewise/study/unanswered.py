@@ -34,5 +34,7 @@ def is_there(first: Event, log: list[Event]) -> bool:
             return True
         # A store that keeps no ids: the same at the same place and time.
         if not event.append and event.number == first.number:
-            return (event.at, event.kind, to_json(event.body)) == (first.at, first.kind, to_json(first.body))
+            same = (event.at, event.kind, to_json(event.body)) == (first.at, first.kind, to_json(first.body))
+            if same:
+                return True
     return False

@@ -30,8 +30,8 @@ class Header(NamedTuple):
 
 def parse_header(found: bytes) -> Header:
     """What SQLite's file format says, section 1.3."""
-    number = lambda at: int.from_bytes(found[at : at + 4], "big")  # noqa: E731
-    return Header(found.startswith(MAGIC), number(60), number(40), number(68), len(found))
+    counter, mark, application = (int.from_bytes(found[at : at + 4], "big") for at in (60, 40, 68))
+    return Header(found.startswith(MAGIC), counter, mark, application, len(found))
 
 
 class _Open:

@@ -1,0 +1,277 @@
+"""Several workers in one seeded simulation: clock, scheduling and faults at every call of the store.
+
+Each worker's calls are recorded with how they ended; at the end a checker compares this history with the log:
+what was acknowledged is there once, what was refused is not there, and nothing is there twice.
+"""
+
+import random
+import sqlite3
+from dataclasses import dataclass, field
+
+import pytest
+import sqlalchemy
+
+import noisewise as nw
+from noisewise.study import commits
+from noisewise.study.storage import Event
+
+WORKERS, STEPS = 4, 120
+
+
+class Killed(BaseException):
+    """The end of a process, in the middle of whatever it did."""
+
+
+class Refused(ConnectionError):
+    """An error before anything was sent."""
+
+
+@dataclass
+class World:
+    """What is left to chance, and what happened."""
+
+    seed: int
+    rate: float = 0.25
+    now: float = 1.8e9
+    depth: int = 0
+    acknowledged: list = field(default_factory=list)  # (worker, value), in the order of the answers
+    refused: set = field(default_factory=set)
+    unknown: set = field(default_factory=set)
+    jobs: list = field(default_factory=list)
+    faults: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.chance, self.workers, self.told = random.Random(self.seed), [], 0
+
+    def clock(self):
+        """Time passes, now and then backwards, as clocks of machines do."""
+        self.now += self.chance.choice([0.0, 0.5, 3.0, 3600.0, -0.2])
+        return self.now
+
+    def fault(self, *kinds):
+        kind = self.chance.choice(kinds) if self.chance.random() < self.rate else None
+        if kind:
+            self.faults[kind] = self.faults.get(kind, 0) + 1
+        return kind
+
+    def others(self):
+        """Somebody else may be faster, between any two calls of the store."""
+        if self.depth < 2 and self.chance.random() < 0.3:
+            self.step()
+
+    def step(self):
+        free = [place for place, worker in enumerate(self.workers) if not worker.busy]
+        if not free:
+            return
+        place, self.depth = self.chance.choice(free), self.depth + 1
+        worker = self.workers[place]
+        worker.busy = True
+        try:
+            worker.work()
+            worker.busy = False
+        except Killed:
+            self.workers[place] = worker.successor()
+        self.depth -= 1
+
+
+class Faulty:
+    """A store whose calls may fail before, after, or with the process."""
+
+    def __init__(self, inner, world):
+        self._inner, self._world = inner, world
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def read(self, name, after=0):
+        self._world.others()
+        kind = self._world.fault("read fails", "killed at read") if self._world.depth else None
+        if kind:
+            raise Killed if "killed" in kind else Refused("lost before reading")
+        return self._inner.read(name, after)
+
+    def append(self, name, after, events):
+        self._world.others()
+        kind = self._world.fault("fails before", "answer lost", "killed before", "killed after")
+        if kind in ("fails before", "killed before"):
+            raise Killed if "killed" in kind else Refused("lost before writing. Nothing was written")
+        kept = self._inner.append(name, after, events)
+        if kind:
+            raise Killed if "killed" in kind else nw.OutcomeUnknownError("lost after writing")
+        return kept
+
+
+class Worker:
+    """A process with a study of its own: it asks, tells, and repeats what may not have arrived."""
+
+    def __init__(self, number, world, open_storage, name):
+        self._number, self._world, self._open, self._name = number, world, open_storage, name
+        self._study, self._again, self.busy = None, None, False
+
+    def successor(self):
+        """A new process: it does not know what the old one was about to say."""
+        if self._study is not None:
+            self._study._storage.close()  # as the system does for the dead
+        if self._again is not None:
+            self._world.unknown.add(self._again)
+            self._world.refused.discard(self._again)
+        return Worker(self._number, self._world, self._open, self._name)
+
+    def work(self):
+        world = self._world
+        value, self._again = self._again, None
+        if value is None and world.chance.random() < 0.3:
+            return self._ask()
+        if value is None:
+            world.told += 1
+            value = float(world.told)
+        self._again = value  # if the process ends here, nobody knows
+        try:
+            self._opened().tell(option="A", value=value, se=0.1)
+            world.acknowledged.append((self._number, value))
+            world.refused.discard(value)
+            self._again = None
+        except nw.OutcomeUnknownError:
+            # The same call again, the next time this worker works; the order of its calls stays.
+            world.refused.discard(value)
+            world.unknown.add(value)
+        except OSError:
+            again = world.chance.random() < 0.5
+            self._again = value if again else None
+            if value not in world.unknown:  # what was unknown stays so
+                world.refused.add(value)
+        return None
+
+    def _ask(self):
+        try:
+            self._world.jobs += [job.id for job in self._opened().ask()]
+        except OSError:
+            pass
+
+    def _opened(self):
+        if self._study is None:
+            storage = Faulty(self._open(), self._world)
+            self._study = nw.Study(storage, self._name, self._world.clock)
+        return self._study
+
+
+def check_history(world, log):
+    """What is wrong with a log after this history, in sentences."""
+    values = [event.body["value"] for event in log if event.kind == "tell"]
+    acknowledged = [value for _, value in world.acknowledged]
+    problems = [f"{value} was acknowledged and is missing" for value in set(acknowledged) - set(values)]
+    problems += [
+        f"{value} is there {values.count(value)} times" for value in set(values) if values.count(value) > 1
+    ]
+    problems += [f"{value} was refused and is there" for value in world.refused & set(values)]
+    known = set(acknowledged) | world.refused | world.unknown
+    problems += [f"{value} came from nowhere" for value in set(values) - known]
+    for worker in range(WORKERS):
+        mine = [value for who, value in world.acknowledged if who == worker]
+        there = [value for value in values if value in set(mine)]
+        if sorted(mine) == sorted(there) and mine != there:
+            problems.append(f"what worker {worker} told is in another order")
+    if len(set(world.jobs)) != len(world.jobs):
+        problems.append("a suggestion was given twice")
+    return problems
+
+
+def simulate(seed, open_storage, name):
+    """All workers for a while, then what they left."""
+    world = World(seed)
+    nw.create_study(open_storage(), name=name, options=["A", "B", "C"], eps=0.5, clock=world.clock)
+    world.workers = [Worker(number, world, open_storage, name) for number in range(WORKERS)]
+    for _ in range(STEPS):
+        world.step()
+    for worker in world.workers:  # who was about to repeat something never does
+        worker.successor()
+    return world
+
+
+@pytest.fixture
+def commits_fail(monkeypatch):
+    """Faults below: at the commit itself."""
+    real = commits.send
+
+    def arm(world):
+        def send(transaction):
+            kind = world.fault("commit lost", "disk error", "disk full")
+            if kind in (None, "commit lost"):
+                real(transaction)
+            else:
+                transaction.rollback()
+            if kind == "commit lost":
+                raise ConnectionError("lost")
+            if kind:
+                words = "database or disk is full" if kind == "disk full" else "disk I/O error"
+                raise sqlalchemy.exc.OperationalError("COMMIT", None, sqlite3.OperationalError(words))
+
+        monkeypatch.setattr(commits, "send", send)
+        monkeypatch.setattr(commits, "PAUSE", 0.0)
+
+    return arm
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_acknowledged_is_missing_or_doubled(open_storage, seed):
+    name = f"history {seed} {id(open_storage)}"
+    world = simulate(seed, open_storage, name)
+    problems = check_history(world, open_storage().read(name))
+    assert problems == []
+    assert len(world.acknowledged) > 15
+    assert len(world.faults) == 6, world.faults
+    study = nw.load_study(open_storage(), name)
+    assert study.certificate().to_json() == nw.load_study(open_storage(), name).certificate().to_json()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_with_commits_that_fail(open_storage, seed, monkeypatch, commits_fail):
+    if isinstance(open_storage(), nw.MemoryStorage):
+        pytest.skip("memory has no commits")
+    name = f"commits {seed} {id(open_storage)}"
+    real = World.__post_init__
+
+    def begin(world):
+        real(world)
+        world.rate = 0.12
+        commits_fail(world)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(World, "__post_init__", begin)
+        world = simulate(seed, open_storage, name)
+    assert check_history(world, open_storage().read(name)) == []
+    assert {"commit lost", "disk error"} <= set(world.faults)
+
+
+class Doubling(nw.MemoryStorage):
+    """Writes what it could not answer twice."""
+
+    def append(self, name, after, events):
+        super().append(name, after, events)
+        if after % 5 == 4:
+            again = [Event(e.number + len(events), e.at, e.kind, e.body) for e in events]
+            super().append(name, after + len(events), again)
+
+
+class Forgetting(nw.MemoryStorage):
+    """Loses the last event now and then."""
+
+    def append(self, name, after, events):
+        super().append(name, after, events)
+        if after % 7 == 6:
+            self._logs[name][-1] = self._logs[name][-1]._replace(kind="ask", body={"id": f"ask-{after}x", "option": "A", "why": "", "expires": 2e9})  # fmt: skip  # noqa: E501
+
+
+@pytest.mark.parametrize("store", [Doubling(), Forgetting()], ids=lambda store: type(store).__name__)
+def test_the_checker_notices(store):
+    world = World(0)
+    name = "noticed"
+    nw.create_study(store, name=name, options=["A", "B"], eps=0.5)
+    study = nw.load_study(store, name)
+    for value in range(20):
+        try:
+            study.tell(option="A", value=float(value), se=0.1)
+        except nw.study.DamagedError:
+            study = nw.load_study(store, name)
+        world.acknowledged.append((0, float(value)))
+    assert check_history(world, store.read(name))
