@@ -219,9 +219,9 @@ def rage(
     before, and its survivors are judged by its measurements alone, at half of delta.
 
     It differs from the paper in two ways besides. A phase has no minimum length: the paper needs one to round
-    shares to whole numbers of measurements, and precision is not rounded. And the error of phase ℓ is ``2^-ℓ``
-    of the largest possible value, ``norm_bound`` times the longest vector, where the paper has ``2^-ℓ`` for
-    values of at most 1: the same rule in any unit.
+    shares to whole numbers of measurements, and precision is not rounded. And the error of phase ℓ is
+    ``2^-ℓ`` of the largest possible value, ``norm_bound`` times the longest vector, where the paper has
+    ``2^-ℓ`` for values of at most 1: the same rule in any unit.
 
     Args:
         judge_by: ``"phase"``, or ``"all"``: survivors are judged by all measurements so far, as in a later

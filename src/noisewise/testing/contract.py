@@ -55,14 +55,14 @@ def check_rule(make_policy: MakePolicy) -> None:
 
 
 def random_history(seed: int, length: int = 30, surprise: float = 1.0) -> History:
-    """Measurements of random actions with sigmas from 0.05 to 1 and noise of ``surprise`` sigmas."""
+    """Measurements of random actions with sigmas from 0.05 to 2 and noise of ``surprise`` sigmas."""
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((12, 4))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     theta = rng.standard_normal(4)
     theta /= np.linalg.norm(theta)
     actions = rng.integers(0, len(vectors), length)
-    sigma = np.exp(rng.uniform(math.log(0.05), 0.0, length))
+    sigma = np.exp(rng.uniform(math.log(0.05), math.log(2.0), length))
     rewards = vectors[actions] @ theta + surprise * sigma * rng.standard_normal(length)
     return History(vectors, actions.tolist(), rewards.tolist(), sigma.tolist())
 

@@ -51,12 +51,12 @@ Ball(3, radius=1). (nw.vaee runs on it.)
 
 
 def random_vectors(seed: int, actions: OracleSet, length: int = 20, surprise: float = 1.0) -> VectorHistory:
-    """Measurements of random vectors with sigmas from 0.05 to 1 and noise of ``surprise`` sigmas."""
+    """Measurements of random vectors with sigmas from 0.05 to 2 and noise of ``surprise`` sigmas."""
     rng = np.random.default_rng(seed)
     theta = rng.standard_normal(actions.dim)
     theta /= np.linalg.norm(theta)
     vectors = [actions.best(rng.standard_normal(actions.dim)).vector for _ in range(length)]
-    sigma = np.exp(rng.uniform(math.log(0.05), 0.0, length))
+    sigma = np.exp(rng.uniform(math.log(0.05), math.log(2.0), length))
     noise = surprise * sigma * rng.standard_normal(length)
     rewards = [float(vector @ theta + extra) for vector, extra in zip(vectors, noise, strict=True)]
     return VectorHistory(actions, vectors, rewards, sigma.tolist())
