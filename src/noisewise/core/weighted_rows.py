@@ -1,16 +1,16 @@
 """Weighted least squares on rows, some of which share an unknown of their own; exact to 1e-8 standard errors.
 
-A row is a measurement ``value = <x, u> + e_g + error`` with known weight (1/variance). The unknowns u have dense
-coefficients. The unknown e of a **group** of rows (the offset of a block, the value of an option) enters with
-coefficient 1 and has no prior: it is eliminated by taking the group's weighted mean from its rows, which is the
-orthogonal projection. What remains is factorised by QR, never by normal equations:
+A row is a measurement ``value = <x, u> + e_g + error`` with known weight (1/variance). The unknowns u have
+dense coefficients. The unknown e of a **group** of rows (a block's offset, an option's value) enters
+with coefficient 1 and has no prior: it is eliminated by taking the group's weighted mean from its rows, which
+is the orthogonal projection. What remains is factorised by QR, never by normal equations:
 
     precision of u = RᵀR,      e_g = mean of values - <mean of rows, u> ± 1/√(weight of the group).
 
-Rounding perturbs a row by ε times the longest one, so with rows in units of their standard errors the answers are
-off by ε·strain, where strain is the longest row (before its mean was taken away) times the largest standard error
-of a unit of u. Where that is too much for floats everything is done in twofold numbers, ε = 2⁻¹⁰⁰; where it is
-too much for those, too, `Solved.slack` says so, and whoever promises something must withhold it.
+Rounding perturbs a row by ε times the longest one, so with rows in units of their standard errors the answers
+are off by ε·strain, where strain is the longest row (before its mean was taken away) times the largest
+standard error of a unit of u. Where that is too much for floats everything is done in twofold numbers,
+ε = 2⁻¹⁰⁰; where it is too much even for those, `Solved.slack` says so, and a bound must be withheld.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core import twofold as tf
+from noisewise.core.network import totals
 from noisewise.core.rows import Floats
 from noisewise.core.twofold import Twofold
 
@@ -97,15 +98,20 @@ def solve(rows: Callable[[bool], Rows], ridge: Floats) -> Solved:
         return solve_exactly(rows(True), ridge)
 
 
+def triangle(rows: Floats) -> Floats:
+    """R of the QR factorisation."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
 def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
     """In floats; ``slack`` says whether that is good enough."""
     x, value, group = rows.x.high, rows.value.high, rows.group
     inside = group >= 0
     everything = bool(inside.all())
     codes, weight = (group, rows.weight) if everything else (group[inside], rows.weight[inside])
-    group_weight = np.bincount(codes, weight, rows.groups)
+    group_weight = totals(codes, weight, rows.groups)
     centre = _means(x if everything else x[inside], codes, weight, group_weight)
-    centre_value = np.bincount(codes, weight * value[inside], rows.groups) / group_weight
+    centre_value = totals(codes, weight * value[inside], rows.groups) / group_weight
     away, apart = x.copy(), value.copy()
     away[inside] -= centre[codes]
     apart[inside] -= centre_value[codes]
@@ -113,7 +119,7 @@ def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
     heavy = np.sqrt(rows.weight)
     stacked, told = _with_ridge(away * heavy[:, None], apart * heavy, ridge)
     q = x.shape[1]
-    upper = np.linalg.qr(stacked, mode="r")[:q] if stacked.shape[0] >= q else np.zeros((q, q))
+    upper = triangle(stacked)[:q] if stacked.shape[0] >= q else np.zeros((q, q))
     strain = _strain(upper, stacked, x, heavy)
     solution = np.zeros(q)
     left = told

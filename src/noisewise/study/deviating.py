@@ -65,8 +65,9 @@ def fill_mixed(
     }
     # The border is counted in independent units of its own error; places that nothing fills stay 0.
     loads = np.zeros(model.loads.shape)
-    loads[:, : found.loads.shape[1]] = found.loads
-    set_posterior(model, found.own, loads, np.eye(loads.shape[1]), found.means, tally)
+    count = found.loads[0].size
+    loads[:, :count] = found.loads
+    set_posterior(model, found.own, loads, np.eye(len(model.border)), found.means, tally)
 
 
 class Levelled(NamedTuple):

@@ -243,7 +243,7 @@ def _joined(one: Twofold, other: Twofold) -> Twofold:
 
 
 class Values(NamedTuple):
-    """The options' values: ``base + <loads, u>``, with a part of their own that is independent of all else."""
+    """The options' values: ``base + <loads, u>``, with an independent part of their own."""
 
     base: Twofold  # (n,)
     loads: Twofold  # (n, q)

@@ -13,7 +13,7 @@ import numpy as np
 from noisewise.core import twofold as tf
 from noisewise.core.model import Floats
 from noisewise.core.twofold import Twofold
-from noisewise.core.weighted_rows import Codes, Rows, Solved, solve
+from noisewise.core.weighted_rows import Codes, Rows, Solved, solve, triangle
 from noisewise.study.fit import Fit
 from noisewise.study.linear_rows import (
     Layout,
@@ -214,7 +214,7 @@ def determined(features: Floats, sums: Sums) -> Codes:
         centre = np.column_stack([np.bincount(place, column) for column in rows[level].T]) / count[:, None]
         rows[level] -= centre[place]
     dim = features.shape[1]
-    upper = np.linalg.qr(rows, mode="r")
+    upper = triangle(rows)
     if upper.shape[0] == dim and np.linalg.svd(upper, compute_uv=False)[-1] > RANK_TOLERANCE * size:
         return np.arange(dim)
     found: list[int] = []

@@ -189,7 +189,7 @@ class SqlStorage:
                 raise DamagedError(f"the index of names leads from {name!r} to {found.name!r}")
         return found
 
-    def _checked(self, row: Row[Any] | None, name: str, seen: Head | None) -> Head:
+    def _checked(self, row: Any, name: str, seen: Head | None) -> Head:
         """The end of the log, unless it is another store's or one of an earlier state."""
         if row is None:
             raise self._damaged(f"the end of the log of {name!r} is missing")
