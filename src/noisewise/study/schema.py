@@ -19,7 +19,6 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    Row,
     Table,
     Text,
     select,
@@ -92,13 +91,13 @@ def roll_of(store: str, seals: Iterable[bytes]) -> bytes:
     return sha256(b"".join([store.encode(), *map(bytes, seals)])).digest()
 
 
-def check_seal(row: Row[Any]) -> None:
+def check_seal(row: Any) -> None:
     """Refuse a study's row that was changed by anybody else."""
     if bytes(row.seal or b"") != seal_of(row.id, row.name, row.start or b"", row.chained):
         raise DamagedError(f"the entry of study {row.name!r} was changed")
 
 
-def studies_in(connection: Connection) -> list[Row[Any]]:
+def studies_in(connection: Connection) -> list[Any]:
     """The entries of all studies, the oldest first, checked."""
     rows = connection.execute(_ROLL).all()
     if not rows:
