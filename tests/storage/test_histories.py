@@ -6,6 +6,7 @@ what was acknowledged is there once, what was refused is not there, and nothing 
 
 import random
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -22,7 +23,7 @@ class Killed(BaseException):
     """The end of a process, in the middle of whatever it did."""
 
 
-class Refused(ConnectionError):
+class RefusedError(ConnectionError):
     """An error before anything was sent."""
 
 
@@ -87,14 +88,14 @@ class Faulty:
         self._world.others()
         kind = self._world.fault("read fails", "killed at read") if self._world.depth else None
         if kind:
-            raise Killed if "killed" in kind else Refused("lost before reading")
+            raise Killed if "killed" in kind else RefusedError("lost before reading")
         return self._inner.read(name, after)
 
     def append(self, name, after, events):
         self._world.others()
         kind = self._world.fault("fails before", "answer lost", "killed before", "killed after")
         if kind in ("fails before", "killed before"):
-            raise Killed if "killed" in kind else Refused("lost before writing. Nothing was written")
+            raise Killed if "killed" in kind else RefusedError("lost before writing. Nothing was written")
         kept = self._inner.append(name, after, events)
         if kind:
             raise Killed if "killed" in kind else nw.OutcomeUnknownError("lost after writing")
@@ -143,10 +144,8 @@ class Worker:
         return None
 
     def _ask(self):
-        try:
+        with suppress(OSError):
             self._world.jobs += [job.id for job in self._opened().ask()]
-        except OSError:
-            pass
 
     def _opened(self):
         if self._study is None:

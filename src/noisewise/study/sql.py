@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from noisewise.study.chain import links, start_of
@@ -179,7 +179,7 @@ class SqlStorage:
             self.specification(name)
         return self._numbers[name]
 
-    def _entry(self, name: str) -> Row[Any]:
+    def _entry(self, name: str) -> Any:
         with self._reading() as connection:
             found = connection.execute(STUDY, {"name": name}).first()
             if found is None:

@@ -178,6 +178,50 @@ def check_writers_at_once_lose_nothing(open_storage: OpenStorage) -> None:
         assert told == list(range(EACH)), f"writer {who} wrote {EACH} events in order; the log has {told}."
 
 
+def check_the_chain_is_the_same_from_any_handle(open_storage: OpenStorage) -> None:
+    """Ids of appends and hashes: whoever reads the log comes to the same head, after a rename, too."""
+    name, new = _name(), _name()
+    study = create_study(open_storage(), name=name, options=["A", "B"], eps=0.5)
+    for value in (1.0, 2.0):
+        study.tell(option="A", value=value, se=0.2)
+    head, hashes = study.head, [event.hash for event in study.events()]
+    assert hashes[-1] == head == load_study(open_storage(), name).head, "the head depends on who reads."
+    storage = open_storage()
+    kept = [event.hash for event in storage.read(name) if event.hash]
+    assert kept in ([], hashes), "a store that keeps hashes must keep them as they were."
+    storage.rename(name, new)
+    assert load_study(open_storage(), new).head == head, "the head changed with the name."
+
+
+def check_a_lost_answer_is_not_written_twice(open_storage: OpenStorage) -> None:
+    """The same call again, after one that failed when it was written already, finds it in the log."""
+    storage, name = open_storage(), _name()
+    study = create_study(storage, name=name, options=["A", "B"], eps=0.5)
+    study._storage = _Losing(storage)  # type: ignore[assignment]
+    with _refused(ConnectionError, "a lost answer"):
+        study.tell(option="A", value=1.0, se=0.2)
+    told = study.tell(option="A", value=1.0, se=0.2)
+    assert told.number == 1
+    assert len(storage.read(name)) == 1, "what was written before its answer was lost is there twice."
+
+
+class _Losing:
+    """A store whose first answer is lost."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._kept, self._lost = storage, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kept, name)
+
+    def append(self, name: str, after: int, events: list[Event]) -> Any:
+        kept = self._kept.append(name, after, events)
+        if not self._lost:
+            self._lost = True
+            raise ConnectionError("the answer was lost.")
+        return kept
+
+
 def check_a_study_replays_to_the_same_answers(open_storage: OpenStorage) -> None:
     """A study read back asks and certifies as the one that wrote it."""
     name = _name()
@@ -202,6 +246,8 @@ STORAGE_CHECKS: tuple[Callable[[OpenStorage], None], ...] = (
     check_studies_do_not_touch_each_other,
     check_renaming_keeps_everything,
     check_writers_at_once_lose_nothing,
+    check_the_chain_is_the_same_from_any_handle,
+    check_a_lost_answer_is_not_written_twice,
     check_a_study_replays_to_the_same_answers,
 )
 
