@@ -91,13 +91,15 @@ class Parsed:
                 ),
             )
 
-    def content(self, place: int) -> dict[str, Any]:
-        """What a row says by itself."""
+    def content(self, place: int, begun: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What a row says by itself, behind what an event begins with."""
+        content = {} if begun is None else begun
         if self._bodies is not None:
-            return dict(self._bodies[place])
+            return content | self._bodies[place]
         row, columns = self.rows[place], self.sheet.columns
         sigma = float(self._sigma[place])
-        content = {"value": float(self._value[place]), "kind": KNOWN, "sigma": sigma, "shown": sigma}
+        content["value"], content["kind"] = float(self._value[place]), KNOWN
+        content["sigma"] = content["shown"] = sigma
         for name in _TEXTS:
             if name in columns and columns[name][row] is not None:
                 content[name] = columns[name][row]
@@ -191,6 +193,8 @@ class Batch(Sequence[tuple[str, dict[str, Any]]]):
     def body(self, at: int) -> dict[str, Any]:
         """The body of one event."""
         place, told = self.told.fresh[at], self.told
+        if self.parsed.in_bulk and place not in told.jobs and place not in told.notes:
+            return self.parsed.content(place, {"option": told.options[place]})
         content = self.parsed.content(place)
         notes = [*content.pop("notes", ()), *told.notes.get(place, ())]
         minus = None if told.minus is None else told.minus[place]

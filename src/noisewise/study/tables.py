@@ -48,7 +48,10 @@ def read_table(what: str, source: Any) -> pl.DataFrame:
 def _of_columns(what: str, source: Mapping[Any, Any]) -> pl.DataFrame:
     columns = {}
     for name, values in source.items():
-        cells = values.tolist() if hasattr(values, "tolist") else values
+        typed = (
+            getattr(getattr(values, "dtype", None), "kind", "O") in "biufcmM"
+        )  # numbers and times of NumPy
+        cells = values.tolist() if hasattr(values, "tolist") and not typed else values
         if isinstance(cells, list | tuple) and any(isinstance(cell, str) for cell in cells):
             # Names among numbers: polars would drop one kind or spell it its own way.
             texts = [cell if cell is None or isinstance(cell, str) else str(cell) for cell in cells]

@@ -45,8 +45,22 @@ class Whitening:
         return np.asarray(np.linalg.norm(left, axis=1) / np.maximum(1.0, np.linalg.norm(standard, axis=1)))
 
 
+#: The latest whitenings: a study is made, tried and opened with the same catalogue.
+_LATEST: dict[str, Whitening] = {}
+_MOST = 4
+
+
 def whiten(catalogue: Catalogue) -> Whitening:
     """The whitening of a catalogue's features, with what there is to tell about them."""
+    found = _LATEST.get(catalogue.fingerprint)
+    if found is None:
+        found = _LATEST[catalogue.fingerprint] = _whiten(catalogue)
+        while len(_LATEST) > _MOST:
+            del _LATEST[next(iter(_LATEST))]
+    return found
+
+
+def _whiten(catalogue: Catalogue) -> Whitening:
     values, names = catalogue.values, catalogue.columns
     centre = values.mean(axis=0)
     spread = values.std(axis=0)
