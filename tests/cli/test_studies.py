@@ -242,7 +242,7 @@ def test_another_model_for_the_same_log(tmp_path, monkeypatch, capsys):
 def test_export_rebuild_rename_backup(store, tmp_path):
     run("tell", store, "A", 1.0, "--se", 0.1)
     log = run("export", store).stdout
-    assert [json.loads(line)["schema"] for line in log.splitlines()] == [1, 1]
+    assert [json.loads(line)["schema"] for line in log.splitlines()] == [2, 2, 2]
     assert plain("rebuild", tmp_path / "b.db", "-", "-s", "again", stdin=log)["events"] == 1
     run("export", store, "-o", tmp_path / "log.jsonl")
     assert (tmp_path / "log.jsonl").read_text() == log
@@ -252,7 +252,7 @@ def test_export_rebuild_rename_backup(store, tmp_path):
         "was": "study",
     }
     assert plain("backup", store, tmp_path / "c.db")["studies"] == ["tea"]
-    assert plain("migrate", store)["now"] == 1
+    assert plain("migrate", store)["now"] == 2
     for what in ("measurements", "options", "events"):
         rows = plain("export", store, "--what", what)["rows"]
         assert len(rows) == {"measurements": 1, "options": 4, "events": 1}[what]

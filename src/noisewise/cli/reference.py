@@ -73,8 +73,8 @@ is [JSON lines](storage.md) |
 | `noisewise.rebuild/1` | `study`, `events` |
 | `noisewise.backup/1` | `studies`, `written` |
 | `noisewise.restore/1` | `written`, `kept` (where the replaced file is) |
-| `noisewise.verify/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, `chained`, `problem`, \
-`event`: the first that does not fit) |
+| `noisewise.verify/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, `chained`, \
+`problem`, `event`: the first that does not fit) |
 | `noisewise.migrate/1` | `before`, `now` |
 | `noisewise.arena/1` | `against`, `standings`, `matches`, `ratios` (lists: see below), `horizon`, `seed`, … |
 | `noisewise.paper/1` | `passed`, `checks` (a list of `section`, `name`, `passed`, `detail`), `written` |

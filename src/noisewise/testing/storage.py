@@ -197,7 +197,7 @@ def check_a_lost_answer_is_not_written_twice(open_storage: OpenStorage) -> None:
     """The same call again, after one that failed when it was written already, finds it in the log."""
     storage, name = open_storage(), _name()
     study = create_study(storage, name=name, options=["A", "B"], eps=0.5)
-    study._storage = _Losing(storage)  # type: ignore[assignment]
+    study._storage = _Losing(storage)
     with _refused(ConnectionError, "a lost answer"):
         study.tell(option="A", value=1.0, se=0.2)
     told = study.tell(option="A", value=1.0, se=0.2)
