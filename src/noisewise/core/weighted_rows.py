@@ -28,6 +28,8 @@ Codes = NDArray[np.int64]
 #: What may be lost, in standard errors (of estimates) and relatively (of variances).
 ENOUGH = 1e-8
 _EPS = 2.0**-52
+#: From so many rows on, products are tried before QR.
+MANY = 500
 #: Corrections of a solution in floats by its residuals; each leaves ε·strain of the error.
 _CORRECTIONS = 2
 
@@ -106,15 +108,19 @@ def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
     group_weight = np.bincount(codes, weight, rows.groups)
     centre = _means(x if everything else x[inside], codes, weight, group_weight)
     centre_value = np.bincount(codes, weight * value[inside], rows.groups) / group_weight
-    away, apart = x.copy(), value.copy()
-    away[inside] -= centre[codes]
-    apart[inside] -= centre_value[codes]
-    apart += rows.value.low
     heavy = np.sqrt(rows.weight)
-    stacked, told = _with_ridge(away * heavy[:, None], apart * heavy, ridge)
-    q = x.shape[1]
-    upper = np.linalg.qr(stacked, mode="r")[:q] if stacked.shape[0] >= q else np.zeros((q, q))
-    strain = _strain(upper, stacked, x, heavy)
+    m, q = x.shape
+    held = np.flatnonzero(ridge > 0.0)
+    stacked, told = np.zeros((m + held.size, q)), np.zeros(m + held.size)
+    stacked[:m], told[:m] = x, value
+    stacked[:m][inside if not everything else slice(None)] -= centre[codes]
+    told[:m][inside if not everything else slice(None)] -= centre_value[codes]
+    told[:m] += rows.value.low
+    stacked[:m] *= heavy[:, None]
+    told[:m] *= heavy
+    stacked[m + np.arange(held.size), held] = np.sqrt(ridge[held])
+    upper, error = _triangle(stacked)
+    strain = _strain(upper, stacked, x, rows.weight)
     solution = np.zeros(q)
     left = told
     if np.isfinite(strain):
@@ -125,10 +131,10 @@ def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
             left = told - stacked @ solution
     rough = float(np.sqrt(np.sum(rows.weight * value * value)))
     size = float(np.sqrt(left @ left))
-    slack = _EPS * (strain * (np.sqrt(1.0 + heavy.size) + size) + 4.0 * rough)
+    slack = error + _EPS * (strain * (np.sqrt(1.0 + m) + size) + 4.0 * rough)
     return Solved(
         tf.plainly(upper), tf.plainly(solution), tf.plainly(centre), tf.plainly(centre_value), group_weight,
-        left[: heavy.size] / heavy, slack if np.isfinite(slack) else np.inf, False,
+        left[:m] / heavy, slack if np.isfinite(slack) else np.inf, False,
     )  # fmt: skip
 
 
@@ -142,26 +148,41 @@ def _means(x: Floats, codes: Codes, weight: Floats, group_weight: Floats) -> Flo
     return np.asarray(np.reshape(columns, shape).T / group_weight[:, None])
 
 
-def _with_ridge(x: Floats, value: Floats, ridge: Floats) -> tuple[Floats, Floats]:
-    held = np.flatnonzero(ridge > 0.0)
-    prior = np.zeros((held.size, x.shape[1]))
-    prior[np.arange(held.size), held] = np.sqrt(ridge[held])
-    return np.vstack([x, prior]), np.concatenate([value, np.zeros(held.size)])
+def _triangle(stacked: Floats) -> tuple[Floats, float]:
+    """R with ``RᵀR = stackedᵀ·stacked``, and its relative error apart from that of QR.
+
+    For many rows that are far from dependent, the Cholesky factor of the products is as good, and faster.
+    """
+    m, q = stacked.shape
+    if m < q:
+        return np.zeros((q, q)), np.inf
+    if m >= MANY:
+        products = stacked.T @ stacked
+        size = np.sqrt(np.diagonal(products))
+        try:
+            lower = np.linalg.cholesky(products / np.outer(size, size))
+            spread = np.linalg.inv(lower)
+        except np.linalg.LinAlgError:
+            return np.linalg.qr(stacked, mode="r"), 0.0
+        error = _EPS * np.sqrt(m) * q * float(np.sum(spread * spread))
+        if error <= 0.1 * ENOUGH:
+            return lower.T * size, error
+    return np.linalg.qr(stacked, mode="r"), 0.0
 
 
-def _strain(upper: Floats, stacked: Floats, x: Floats, heavy: Floats) -> float:
+def _strain(upper: Floats, stacked: Floats, x: Floats, weight: Floats) -> float:
     """The longest row times the largest standard error, unknowns in units in which columns have length 1."""
     if not upper.size:
         return 1.0
-    size = np.sqrt(np.einsum("ij,ij->j", stacked, stacked))
-    if not (size > 0.0).all():
+    squares = np.einsum("ij,ij->j", stacked, stacked)
+    if not (squares > 0.0).all():
         return np.inf
     try:
-        inverse = np.linalg.inv(upper / size)
+        inverse = np.linalg.inv(upper / np.sqrt(squares))
     except np.linalg.LinAlgError:
         return np.inf
-    rows = (x / size) * heavy[:, None]
-    longest = max(1.0, float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))))
+    lengths = np.einsum("ij,ij,j->i", x, x, 1.0 / squares) * weight
+    longest = max(1.0, float(np.sqrt(lengths.max(initial=0.0))))
     return float(longest * np.sqrt(np.sum(inverse * inverse)))
 
 
@@ -197,14 +218,19 @@ def solve_exactly(rows: Rows, ridge: Floats) -> Solved:
     stacked = Twofold(
         np.concatenate([stacked.high, prior]), np.concatenate([stacked.low, np.zeros_like(prior)])
     )
-    x, told = stacked.at((slice(None), slice(0, q))), stacked.at((slice(None), q))
-    basis, factor, squares = _gram_schmidt(Twofold(x.high.copy(), x.low.copy()))
-    solution, left = Twofold(np.zeros(q), np.zeros(q)), told
-    for _ in range(2):  # the second time with what is left: large values cost nothing then
-        solution = tf.add(solution, _along(basis, factor, squares, left))
-        left = tf.subtract(told, product(x, solution, exact=True))
-    strain = _strain(factor.high, x.high, rows.x.high, heavy)
+    basis, upper = _gram_schmidt(Twofold(stacked.high.copy(), stacked.low.copy()))
+    factor = upper.at((slice(None), slice(0, q)))
+    solution, left = _substitute_back(upper), basis.at((slice(None), q))
+    x = stacked.at((slice(None), slice(0, q)))
+    strain = _strain(factor.high, x.high, rows.x.high, rows.weight)
     rough = float(np.sqrt(np.sum(rows.weight * rows.value.high**2)))
+    if tf.UNIT * strain * rough > 1e-2 * ENOUGH:
+        # Once more with what is left: large values cost nothing then.
+        told = stacked.at((slice(None), q))
+        basis.put((slice(None), q), tf.subtract(told, product(x, solution, exact=True)))
+        _take_along(basis, upper)
+        solution = tf.add(solution, _substitute_back(upper))
+        left = tf.subtract(told, product(x, solution, exact=True))
     size = float(np.sqrt(np.sum(left.high**2)))
     slack = tf.UNIT * (strain * (np.sqrt(1.0 + m) + size) * (1.0 + tf.UNIT * strain * rough) + rough)
     return Solved(
@@ -213,39 +239,43 @@ def solve_exactly(rows: Rows, ridge: Floats) -> Solved:
     )  # fmt: skip
 
 
-def _gram_schmidt(x: Twofold) -> tuple[Twofold, Twofold, Twofold]:
-    """Orthogonal columns (in place of x), R, and the squared lengths of the columns."""
-    q = x.shape[1]
-    upper, squares = Twofold(np.zeros((q, q)), np.zeros((q, q))), Twofold(np.zeros(q), np.zeros(q))
+def _gram_schmidt(x: Twofold) -> tuple[Twofold, Twofold]:
+    """Orthogonal columns in place of those of x, but for the last; and R, with what the last has along each."""
+    q = x.shape[1] - 1
+    upper = Twofold(np.zeros((q, q + 1)), np.zeros((q, q + 1)))
     for k in range(q):
-        column = x.at((slice(None), k))
-        square = tf.total(tf.multiply(column, column))
+        column = x.at((slice(None), slice(k, k + 1)))
+        later = (slice(None), slice(k + 1, q + 1))
+        along = tf.total(tf.multiply(x.at((slice(None), slice(k, q + 1))), column))
+        square = along.at(0)
+        share = tf.divide(along.at(slice(1, None)), square)
+        x.put(later, tf.subtract(x.at(later), tf.multiply(column, share)))
         length = tf.square_root(square)
-        squares.put(k, square)
         upper.put((k, k), length)
-        later = (slice(None), slice(k + 1, q))
-        upright = column.at((slice(None), None))
-        share = tf.divide(tf.total(tf.multiply(x.at(later), upright)), square)
-        x.put(later, tf.subtract(x.at(later), tf.multiply(upright, share)))
-        upper.put((k, slice(k + 1, q)), tf.multiply(share, length))
-    return x, upper, squares
+        upper.put((k, slice(k + 1, q + 1)), tf.multiply(share, length))
+    return x, upper
 
 
-def _along(basis: Twofold, upper: Twofold, squares: Twofold, left: Twofold) -> Twofold:
-    """The solution for what is left: its part along each column in turn, then back substitution."""
+def _take_along(basis: Twofold, upper: Twofold) -> None:
+    """What a new last column has along each of the others."""
     q = upper.shape[0]
-    solution = Twofold(np.zeros(q), np.zeros(q))
     for k in range(q):
-        column = basis.at((slice(None), k))
-        share = tf.divide(tf.total(tf.multiply(column, left)), squares.at(k))
-        left = tf.subtract(left, tf.multiply(column, share))
-        solution.put(k, tf.multiply(share, upper.at((k, k))))
+        column, last = basis.at((slice(None), k)), basis.at((slice(None), q))
+        length = upper.at((k, k))
+        part = tf.divide(tf.total(tf.multiply(column, last)), length)
+        upper.put((k, q), part)
+        basis.put((slice(None), q), tf.subtract(last, tf.multiply(column, tf.divide(part, length))))
+
+
+def _substitute_back(upper: Twofold) -> Twofold:
+    """The solution with R for the last column."""
+    q = upper.shape[0]
+    solution = Twofold(upper.high[:, q].copy(), upper.low[:, q].copy())
     for k in reversed(range(q)):
         found = tf.divide(solution.at(k), upper.at((k, k)))
         solution.put(k, found)
         above = slice(0, k)
-        taken = tf.multiply(upper.at((above, k)), found)
-        solution.put(above, tf.subtract(solution.at(above), taken))
+        solution.put(above, tf.subtract(solution.at(above), tf.multiply(upper.at((above, k)), found)))
     return solution
 
 
