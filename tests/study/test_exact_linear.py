@@ -10,6 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from tests.study.exact import ExactFit, logarithm, root, row
 
 from noisewise.study.boundary import COMPARING, LINEAR
 from noisewise.study.measurements import Columns
@@ -17,7 +18,6 @@ from noisewise.study.mixed_boundary import FIXED, LinearBoundary, MixedBoundary
 from noisewise.study.mixed_fit import fit_linear, fit_mixed
 from noisewise.study.sizes import Likelihood
 from noisewise.study.sums import pool
-from tests.study.exact import ExactFit, logarithm, root, row
 
 PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "20"))
 DELTA = 0.05
@@ -157,7 +157,10 @@ def test_the_fit_with_deviations_is_that_of_fractions(problem, any_order):
     found = MixedBoundary(fit, DELTA, problem.n, problem.resolution, any_order=any_order).half_widths(0)
     quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * DELTA / max(1, problem.n - 1))
     given = problem.twin(weights=False, offsets=not any_order)
-    doubt, prior = 2.0 * math.log(1.0 / (FIXED * COMPARING * DELTA)) + 1.0, problem.dim * math.log(problem.ridge)
+    doubt, prior = (
+        2.0 * math.log(1.0 / (FIXED * COMPARING * DELTA)) + 1.0,
+        problem.dim * math.log(problem.ridge),
+    )
     levels = [(Fraction(0), doubt + sum(map(logarithm, twin.pivots[-problem.dim :])) - prior)]
     if any_order:
         options = given.log_det()  # with weights and offsets held fixed

@@ -1,16 +1,18 @@
 """Weighted least squares on rows, some of which share an unknown of their own; exact to 1e-8 standard errors.
 
-A row is a measurement ``value = <x, u> + e_g + error`` with known weight (1/variance). The unknowns u have dense
-coefficients. The unknown e of a **group** of rows (the offset of a block, the value of an option) enters with
-coefficient 1 and has no prior: it is eliminated by taking the group's weighted mean from its rows, which is the
-orthogonal projection. What remains is factorised by QR, never by normal equations:
+A row is a measurement ``value = <x, u> + e_g + error`` with known weight (1/variance). The unknowns u have
+dense coefficients. The unknown e of a **group** of rows (the offset of a block, the value of an option)
+enters with coefficient 1 and has no prior: it is eliminated by taking the group's weighted mean from its
+rows, which is the orthogonal projection. What remains is factorised by QR (by products and Cholesky only
+where rows are many and far from dependent):
 
     precision of u = RᵀR,      e_g = mean of values - <mean of rows, u> ± 1/√(weight of the group).
 
-Rounding perturbs a row by ε times the longest one, so with rows in units of their standard errors the answers are
-off by ε·strain, where strain is the longest row (before its mean was taken away) times the largest standard error
-of a unit of u. Where that is too much for floats everything is done in twofold numbers, ε = 2⁻¹⁰⁰; where it is
-too much for those, too, `Solved.slack` says so, and whoever promises something must withhold it.
+Rounding perturbs a row by ε times the longest one, so with rows in units of their standard errors the
+answers are off by ε·strain, where strain is the longest row (before its mean was taken away) times the
+largest standard error of a unit of u. Where that is too much for floats, everything is done in twofold
+numbers, ε = 2⁻¹⁰⁰; where it is too much even for those, `Solved.slack` says so, and whoever promises
+something must withhold it.
 """
 
 from collections.abc import Callable
@@ -240,7 +242,7 @@ def solve_exactly(rows: Rows, ridge: Floats) -> Solved:
 
 
 def _gram_schmidt(x: Twofold) -> tuple[Twofold, Twofold]:
-    """Orthogonal columns in place of those of x, but for the last; and R, with what the last has along each."""
+    """Orthogonal columns in place of those of x but the last; and R, with what the last has along each."""
     q = x.shape[1] - 1
     upper = Twofold(np.zeros((q, q + 1)), np.zeros((q, q + 1)))
     for k in range(q):

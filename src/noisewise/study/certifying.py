@@ -14,6 +14,7 @@ from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check, check_fit
 from noisewise.study.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.measurements import KINDS
+from noisewise.study.mixed_boundary import TOO_MUCH
 from noisewise.study.modelling import SIZES
 from noisewise.study.resting import about_model, approximations
 from noisewise.study.show import counted, number
@@ -28,7 +29,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     specification, state = analysis.specification, analysis.state
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
-    withheld = check.problems if found is not None else ()
+    withheld = (*check.problems, *_lost_to_rounding(analysis)) if found is not None else ()
     bound = math.inf if found is None or withheld else found.bound
     allowed = state.allowed()
     candidates: tuple[str, ...] = ()
@@ -53,6 +54,18 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         data=fingerprint(analysis),
         approximate=approximations(analysis),
     )
+
+
+def _lost_to_rounding(analysis: Analysis) -> list[str]:
+    """A reason to withhold where not even the careful arithmetic carries the fit."""
+    fit = analysis.estimates if analysis.sigmas.waiting else analysis.certified
+    if fit.slack <= TOO_MUCH:
+        return []
+    least = float(analysis.sigmas.estimated.min())
+    return [
+        f"the smallest error bar, {number(least)}, is too small beside the others (or the span) for any "
+        "arithmetic here to tell what follows: state it no smaller than 1e-15 of them"
+    ]
 
 
 RADII = {

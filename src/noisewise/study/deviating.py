@@ -87,6 +87,7 @@ def on_a_level(features: Floats, sums: Sums, deviation: float, ridge: float) -> 
         deviation: The size of the deviations.
         ridge: Prior precision of features, level and blocks.
     """
+
     def levelled(exact: bool) -> tuple[Unknowns, Rows, Values]:
         unknowns = lay_out(features, sums, deviation, exact, keep_offsets=True)
         rows, values = unknowns.rows, option_values(unknowns, features)

@@ -201,9 +201,7 @@ def _merge(
     ratio = deviation**2 * total
     kept = 1.0 / (1.0 + ratio)
     whole = tf.twofold(mean, mean_of_rest)
-    return Merged(
-        options, first, tf.plainly(share), whole, total, tf.plainly(kept), tf.plainly(ratio * kept)
-    )
+    return Merged(options, first, tf.plainly(share), whole, total, tf.plainly(kept), tf.plainly(ratio * kept))
 
 
 def _merge_exactly(
@@ -245,7 +243,7 @@ def _joined(one: Twofold, other: Twofold) -> Twofold:
 
 
 class Values(NamedTuple):
-    """The options' values: ``base + <loads, u>``, with a part of their own that is independent of all else."""
+    """The options' values: ``base + <loads, u>``, and a part of their own, independent of all else."""
 
     base: Twofold  # (n,)
     loads: Twofold  # (n, q)

@@ -1,4 +1,4 @@
-"""How far differences can be off in the linear models, at every moment (with deviations: at that of stopping).
+"""How far differences can be off in the linear models, at every moment (with deviations: when one stops).
 
 **Weights θ.** Offsets of blocks have no prior and are of no interest: all that is used of a block is how its
 values differ from their mean. Given everything before, a new value minus the mean of its block so far is
@@ -91,6 +91,7 @@ class LinearBoundary:
             half += np.sqrt(np.min([(variance + big * elsewhere) * radius for big, radius in self._radii], 0))
         if self._slack > ENOUGH:
             half = half * (1.0 + 4.0 * self._slack) if self._slack <= TOO_MUCH else np.full(half.size, np.inf)
+        half[np.isnan(half)] = np.inf
         half[option] = 0.0
         return np.asarray(half)
 

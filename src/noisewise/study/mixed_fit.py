@@ -87,9 +87,7 @@ class Parts:
         columns = determined(self._features, self._sums)
         free = solve_free(self.laid_out, columns)
         layout = self.laid_out(free.exact)
-        left = spread_merged(
-            layout, free, self._sums, *left_in_rows(layout, free, self._sums.plus.size)
-        )
+        left = spread_merged(layout, free, self._sums, *left_in_rows(layout, free, self._sums.plus.size))
         present = np.unique(self._sums.block[self._sums.minus < 0]).size
         return Free(*left, columns.size + present)
 
@@ -156,6 +154,8 @@ def fit_mixed(
     parts = Parts(features, sums, deviation, ridge, any_order)
     layout, solved = parts.layout, parts.solved
     means = means_of(parts.values, solved)
+    if not np.isfinite(solved.slack):
+        means = tf.twofold(np.nan_to_num(means.high, posinf=0.0, neginf=0.0))  # nothing rests on these
     offsets = offsets_of(layout, solved, means, sums)
     level = sums.minus < 0
     offset_precision = totals(sums.block[level], sums.weight[level], len(sums.blocks))

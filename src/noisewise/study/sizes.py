@@ -100,7 +100,9 @@ class Likelihood:
         spread = float(np.ptp(sums.value)) if sums.value.size else 0.0
         decades = math.log10(max(spread / scale, 1.0)) - math.log10(LEAST)
         count = min(math.ceil(decades / STEP), MOST)
-        self.tried: Floats = scale * LEAST * np.power(10.0, max(STEP, decades / count) * np.arange(count + 1.0))
+        self.tried: Floats = (
+            scale * LEAST * np.power(10.0, max(STEP, decades / count) * np.arange(count + 1.0))
+        )
 
     def __call__(self, deviation: float, extra_scatter: float) -> float:
         """-2·log L."""
