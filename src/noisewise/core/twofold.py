@@ -5,7 +5,7 @@ products of single floats are exact (Knuth; Dekker, Veltkamp); those of twofold 
 of a few 2⁻¹⁰⁴. Everything works on whole arrays.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +34,13 @@ class Twofold(NamedTuple):
         """Rounded to single floats."""
         return self.high + self.low
 
-    def at(self, key: object) -> "Twofold":
+    def at(self, key: Any) -> "Twofold":
         """Some of the numbers, by any index of an array."""
-        return Twofold(self.high[key], self.low[key])  # type: ignore[index]
+        return Twofold(self.high[key], self.low[key])
 
-    def put(self, key: object, numbers: "Twofold") -> None:
+    def put(self, key: Any, numbers: "Twofold") -> None:
         """Replace some of the numbers."""
-        self.high[key], self.low[key] = numbers  # type: ignore[index]
+        self.high[key], self.low[key] = numbers
 
     def negative(self) -> "Twofold":
         """With the other sign."""

@@ -107,7 +107,7 @@ def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
     inside = group >= 0
     everything = bool(inside.all())
     codes, weight = (group, rows.weight) if everything else (group[inside], rows.weight[inside])
-    group_weight = np.bincount(codes, weight, rows.groups)
+    group_weight = np.asarray(np.bincount(codes, weight, rows.groups), dtype=np.float64)
     centre = _means(x if everything else x[inside], codes, weight, group_weight)
     centre_value = np.bincount(codes, weight * value[inside], rows.groups) / group_weight
     heavy = np.sqrt(rows.weight)
@@ -165,11 +165,11 @@ def _triangle(stacked: Floats) -> tuple[Floats, float]:
             lower = np.linalg.cholesky(products / np.outer(size, size))
             spread = np.linalg.inv(lower)
         except np.linalg.LinAlgError:
-            return np.linalg.qr(stacked, mode="r"), 0.0
+            return np.asarray(np.linalg.qr(stacked, mode="r")), 0.0
         error = _EPS * np.sqrt(m) * q * float(np.sum(spread * spread))
         if error <= 0.1 * ENOUGH:
             return lower.T * size, error
-    return np.linalg.qr(stacked, mode="r"), 0.0
+    return np.asarray(np.linalg.qr(stacked, mode="r")), 0.0
 
 
 def _strain(upper: Floats, stacked: Floats, x: Floats, weight: Floats) -> float:

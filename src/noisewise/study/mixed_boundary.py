@@ -178,4 +178,4 @@ def _offsets_of_x(parts: Parts) -> Floats:
     # x = (RᵀR)⁻¹c, and R⁻ᵀc is what it is applied to: rows·R⁻¹ = (R⁻ᵀ·rowsᵀ)ᵀ.
     corner = (slice(before, None), slice(before, None))
     mapped = solved._replace(factor=solved.factor.at(corner)).whitened(rows).plain.T
-    return np.linalg.qr(mapped, mode="r") if mapped.shape[0] > mapped.shape[1] else mapped
+    return np.asarray(np.linalg.qr(mapped, mode="r")) if mapped.shape[0] > mapped.shape[1] else mapped

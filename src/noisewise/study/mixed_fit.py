@@ -219,7 +219,7 @@ def determined(features: Floats, sums: Sums) -> Codes:
     products = rows.T @ rows
     if products.size and np.linalg.eigvalsh(products)[0] > 1e-9 * size**2:
         return np.arange(dim)
-    upper = np.linalg.qr(rows, mode="r")
+    upper = np.asarray(np.linalg.qr(rows, mode="r"))
     if upper.shape[0] == dim and np.linalg.svd(upper, compute_uv=False)[-1] > RANK_TOLERANCE * size:
         return np.arange(dim)
     found: list[int] = []
