@@ -110,10 +110,9 @@ def same_estimates(problem, fit, twin, option):
         if other != option:
             contrast = problem.contrast(other, option)
             error = root(twin.variance(contrast))
-            exact = twin.estimate(contrast)
-            off = float(Fraction(apart[other]) - exact)
-            # What a float of this size cannot hold is nobody's fault.
-            assert abs(off) <= 1e-6 * error + 2.0**-52 * abs(float(exact))
+            off = float(Fraction(apart[other]) - twin.estimate(contrast))
+            # A float cannot say a difference more precisely than by its last place.
+            assert abs(off) <= 1e-6 * error + math.ulp(apart[other])
             assert math.sqrt(squares[other]) == pytest.approx(error, rel=1e-6)
 
 

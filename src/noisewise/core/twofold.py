@@ -110,12 +110,10 @@ def scale(numbers: Twofold, factors: Floats) -> Twofold:
 
 
 def divide(one: Twofold, other: Twofold) -> Twofold:
-    """Their quotient: the one of floats, corrected twice."""
+    """Their quotient: the one of floats, corrected."""
     first = one.high / other.high
     left = subtract(one, scale(other, first))
-    second = left.high / other.high
-    left = subtract(left, scale(other, second))
-    return add(twofold(first, second), twofold(left.high / other.high))
+    return _normal(first, left.high / other.high)
 
 
 def square_root(numbers: Twofold) -> Twofold:
@@ -128,18 +126,22 @@ def square_root(numbers: Twofold) -> Twofold:
 
 def total(numbers: Twofold) -> Twofold:
     """The sum over the first axis: halves are added until one row is left."""
-    size = numbers.high.shape[0]
+    high, low = numbers
+    size = high.shape[0]
     if not size:
-        empty = np.zeros(numbers.high.shape[1:])
-        return Twofold(empty, empty.copy())
+        return twofold(np.zeros(high.shape[1:]))
     while size > 1:
-        half = size // 2
-        summed = add(numbers.at(slice(0, half)), numbers.at(slice(half, 2 * half)))
+        # The sum of the high parts is exact; errors and low parts are so small that floats carry them.
+        half = (size + 1) // 2
+        whole = sum_of(high[: size - half], high[half:])
+        rest = low[: size - half] + low[half:] + whole.low
         if size % 2:
-            rest = numbers.at(slice(size - 1, size))
-            summed = Twofold(np.concatenate([summed.high, rest.high]), np.concatenate([summed.low, rest.low]))
-        numbers, size = summed, summed.high.shape[0]
-    return numbers.at(0)
+            rest = np.concatenate([rest, low[half - 1 : half]])
+            high = np.concatenate([whole.high, high[half - 1 : half]])
+        else:
+            high = whole.high
+        low, size = rest, half
+    return sum_of(high[0], low[0])
 
 
 def group_totals(numbers: Twofold, group: NDArray[np.int64], size: int) -> Twofold:

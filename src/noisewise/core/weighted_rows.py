@@ -1,16 +1,17 @@
 """Weighted least squares on rows, some of which share an unknown of their own; exact to 1e-8 standard errors.
 
 A row is a measurement ``value = <x, u> + e_g + error`` with known weight (1/variance). The unknowns u have
-dense coefficients. The unknown e of a **group** of rows (a block's offset, an option's value) enters
-with coefficient 1 and has no prior: it is eliminated by taking the group's weighted mean from its rows, which
-is the orthogonal projection. What remains is factorised by QR, never by normal equations:
+dense coefficients. The unknown e of a **group** of rows (the offset of a block, the value of an option)
+enters with coefficient 1 and has no prior: it is eliminated by taking the group's weighted mean from its
+rows, which is the orthogonal projection. What remains is factorised by QR, never by normal equations:
 
     precision of u = RᵀR,      e_g = mean of values - <mean of rows, u> ± 1/√(weight of the group).
 
-Rounding perturbs a row by ε times the longest one, so with rows in units of their standard errors the answers
-are off by ε·strain, where strain is the longest row (before its mean was taken away) times the largest
-standard error of a unit of u. Where that is too much for floats everything is done in twofold numbers,
-ε = 2⁻¹⁰⁰; where it is too much even for those, `Solved.slack` says so, and a bound must be withheld.
+Rounding perturbs a row by ε times the longest one, so with rows in units of their standard errors the
+answers are off by ε·strain, where strain is the longest row (before its mean was taken away) times the
+largest standard error of a unit of u. Where that is too much for floats, everything is done in twofold
+numbers, ε = 2⁻¹⁰⁰; where it is too much even for those, `Solved.slack` says so, and whoever promises
+something must withhold it.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core import twofold as tf
-from noisewise.core.network import totals
 from noisewise.core.rows import Floats
 from noisewise.core.twofold import Twofold
 
@@ -109,18 +109,22 @@ def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
     inside = group >= 0
     everything = bool(inside.all())
     codes, weight = (group, rows.weight) if everything else (group[inside], rows.weight[inside])
-    group_weight = totals(codes, weight, rows.groups)
+    group_weight = np.asarray(np.bincount(codes, weight, rows.groups), dtype=np.float64)
     centre = _means(x if everything else x[inside], codes, weight, group_weight)
-    centre_value = totals(codes, weight * value[inside], rows.groups) / group_weight
-    away, apart = x.copy(), value.copy()
-    away[inside] -= centre[codes]
-    apart[inside] -= centre_value[codes]
-    apart += rows.value.low
+    centre_value = np.bincount(codes, weight * value[inside], rows.groups) / group_weight
     heavy = np.sqrt(rows.weight)
-    stacked, told = _with_ridge(away * heavy[:, None], apart * heavy, ridge)
-    q = x.shape[1]
-    upper = triangle(stacked)[:q] if stacked.shape[0] >= q else np.zeros((q, q))
-    strain = _strain(upper, stacked, x, heavy)
+    m, q = x.shape
+    held = np.flatnonzero(ridge > 0.0)
+    stacked, told = np.zeros((m + held.size, q)), np.zeros(m + held.size)
+    stacked[:m], told[:m] = x, value
+    stacked[:m][inside if not everything else slice(None)] -= centre[codes]
+    told[:m][inside if not everything else slice(None)] -= centre_value[codes]
+    told[:m] += rows.value.low
+    stacked[:m] *= heavy[:, None]
+    told[:m] *= heavy
+    stacked[m + np.arange(held.size), held] = np.sqrt(ridge[held])
+    upper = _triangle(stacked)
+    strain = _strain(upper, stacked, x, rows.weight)
     solution = np.zeros(q)
     left = told
     if np.isfinite(strain):
@@ -131,10 +135,10 @@ def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
             left = told - stacked @ solution
     rough = float(np.sqrt(np.sum(rows.weight * value * value)))
     size = float(np.sqrt(left @ left))
-    slack = _EPS * (strain * (np.sqrt(1.0 + heavy.size) + size) + 4.0 * rough)
+    slack = _EPS * (strain * (np.sqrt(1.0 + m) + size) + 4.0 * rough)
     return Solved(
         tf.plainly(upper), tf.plainly(solution), tf.plainly(centre), tf.plainly(centre_value), group_weight,
-        left[: heavy.size] / heavy, slack if np.isfinite(slack) else np.inf, False,
+        left[:m] / heavy, slack if np.isfinite(slack) else np.inf, False,
     )  # fmt: skip
 
 
@@ -148,26 +152,25 @@ def _means(x: Floats, codes: Codes, weight: Floats, group_weight: Floats) -> Flo
     return np.asarray(np.reshape(columns, shape).T / group_weight[:, None])
 
 
-def _with_ridge(x: Floats, value: Floats, ridge: Floats) -> tuple[Floats, Floats]:
-    held = np.flatnonzero(ridge > 0.0)
-    prior = np.zeros((held.size, x.shape[1]))
-    prior[np.arange(held.size), held] = np.sqrt(ridge[held])
-    return np.vstack([x, prior]), np.concatenate([value, np.zeros(held.size)])
+def _triangle(stacked: Floats) -> Floats:
+    """R of the QR factorisation, (q, q); zeros where there are too few rows."""
+    m, q = stacked.shape
+    return np.asarray(np.linalg.qr(stacked, mode="r")) if m >= q else np.zeros((q, q))
 
 
-def _strain(upper: Floats, stacked: Floats, x: Floats, heavy: Floats) -> float:
+def _strain(upper: Floats, stacked: Floats, x: Floats, weight: Floats) -> float:
     """The longest row times the largest standard error, unknowns in units in which columns have length 1."""
     if not upper.size:
         return 1.0
-    size = np.sqrt(np.einsum("ij,ij->j", stacked, stacked))
-    if not (size > 0.0).all():
+    squares = np.einsum("ij,ij->j", stacked, stacked)
+    if not (squares > 0.0).all():
         return np.inf
     try:
-        inverse = np.linalg.inv(upper / size)
+        inverse = np.linalg.inv(upper / np.sqrt(squares))
     except np.linalg.LinAlgError:
         return np.inf
-    rows = (x / size) * heavy[:, None]
-    longest = max(1.0, float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))))
+    lengths = np.einsum("ij,ij,j->i", x, x, 1.0 / squares) * weight
+    longest = max(1.0, float(np.sqrt(lengths.max(initial=0.0))))
     return float(longest * np.sqrt(np.sum(inverse * inverse)))
 
 
@@ -203,14 +206,19 @@ def solve_exactly(rows: Rows, ridge: Floats) -> Solved:
     stacked = Twofold(
         np.concatenate([stacked.high, prior]), np.concatenate([stacked.low, np.zeros_like(prior)])
     )
-    x, told = stacked.at((slice(None), slice(0, q))), stacked.at((slice(None), q))
-    basis, factor, squares = _gram_schmidt(Twofold(x.high.copy(), x.low.copy()))
-    solution, left = Twofold(np.zeros(q), np.zeros(q)), told
-    for _ in range(2):  # the second time with what is left: large values cost nothing then
-        solution = tf.add(solution, _along(basis, factor, squares, left))
-        left = tf.subtract(told, product(x, solution, exact=True))
-    strain = _strain(factor.high, x.high, rows.x.high, heavy)
+    basis, upper = _gram_schmidt(Twofold(stacked.high.copy(), stacked.low.copy()))
+    factor = upper.at((slice(None), slice(0, q)))
+    solution, left = _substitute_back(upper), basis.at((slice(None), q))
+    x = stacked.at((slice(None), slice(0, q)))
+    strain = _strain(factor.high, x.high, rows.x.high, rows.weight)
     rough = float(np.sqrt(np.sum(rows.weight * rows.value.high**2)))
+    if tf.UNIT * strain * rough > 1e-2 * ENOUGH:
+        # Once more with what is left: large values cost nothing then.
+        told = stacked.at((slice(None), q))
+        basis.put((slice(None), q), tf.subtract(told, product(x, solution, exact=True)))
+        _take_along(basis, upper)
+        solution = tf.add(solution, _substitute_back(upper))
+        left = tf.subtract(told, product(x, solution, exact=True))
     size = float(np.sqrt(np.sum(left.high**2)))
     slack = tf.UNIT * (strain * (np.sqrt(1.0 + m) + size) * (1.0 + tf.UNIT * strain * rough) + rough)
     return Solved(
@@ -219,39 +227,43 @@ def solve_exactly(rows: Rows, ridge: Floats) -> Solved:
     )  # fmt: skip
 
 
-def _gram_schmidt(x: Twofold) -> tuple[Twofold, Twofold, Twofold]:
-    """Orthogonal columns (in place of x), R, and the squared lengths of the columns."""
-    q = x.shape[1]
-    upper, squares = Twofold(np.zeros((q, q)), np.zeros((q, q))), Twofold(np.zeros(q), np.zeros(q))
+def _gram_schmidt(x: Twofold) -> tuple[Twofold, Twofold]:
+    """Orthogonal columns in place of those of x but the last; and R, with what the last has along each."""
+    q = x.shape[1] - 1
+    upper = Twofold(np.zeros((q, q + 1)), np.zeros((q, q + 1)))
     for k in range(q):
-        column = x.at((slice(None), k))
-        square = tf.total(tf.multiply(column, column))
+        column = x.at((slice(None), slice(k, k + 1)))
+        later = (slice(None), slice(k + 1, q + 1))
+        along = tf.total(tf.multiply(x.at((slice(None), slice(k, q + 1))), column))
+        square = along.at(0)
+        share = tf.divide(along.at(slice(1, None)), square)
+        x.put(later, tf.subtract(x.at(later), tf.multiply(column, share)))
         length = tf.square_root(square)
-        squares.put(k, square)
         upper.put((k, k), length)
-        later = (slice(None), slice(k + 1, q))
-        upright = column.at((slice(None), None))
-        share = tf.divide(tf.total(tf.multiply(x.at(later), upright)), square)
-        x.put(later, tf.subtract(x.at(later), tf.multiply(upright, share)))
-        upper.put((k, slice(k + 1, q)), tf.multiply(share, length))
-    return x, upper, squares
+        upper.put((k, slice(k + 1, q + 1)), tf.multiply(share, length))
+    return x, upper
 
 
-def _along(basis: Twofold, upper: Twofold, squares: Twofold, left: Twofold) -> Twofold:
-    """The solution for what is left: its part along each column in turn, then back substitution."""
+def _take_along(basis: Twofold, upper: Twofold) -> None:
+    """What a new last column has along each of the others."""
     q = upper.shape[0]
-    solution = Twofold(np.zeros(q), np.zeros(q))
     for k in range(q):
-        column = basis.at((slice(None), k))
-        share = tf.divide(tf.total(tf.multiply(column, left)), squares.at(k))
-        left = tf.subtract(left, tf.multiply(column, share))
-        solution.put(k, tf.multiply(share, upper.at((k, k))))
+        column, last = basis.at((slice(None), k)), basis.at((slice(None), q))
+        length = upper.at((k, k))
+        part = tf.divide(tf.total(tf.multiply(column, last)), length)
+        upper.put((k, q), part)
+        basis.put((slice(None), q), tf.subtract(last, tf.multiply(column, tf.divide(part, length))))
+
+
+def _substitute_back(upper: Twofold) -> Twofold:
+    """The solution with R for the last column."""
+    q = upper.shape[0]
+    solution = Twofold(upper.high[:, q].copy(), upper.low[:, q].copy())
     for k in reversed(range(q)):
         found = tf.divide(solution.at(k), upper.at((k, k)))
         solution.put(k, found)
         above = slice(0, k)
-        taken = tf.multiply(upper.at((above, k)), found)
-        solution.put(above, tf.subtract(solution.at(above), taken))
+        solution.put(above, tf.subtract(solution.at(above), tf.multiply(upper.at((above, k)), found)))
     return solution
 
 

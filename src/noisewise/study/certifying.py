@@ -15,9 +15,10 @@ from noisewise.study.certificate import Certificate
 from noisewise.study.check import Check, check_fit
 from noisewise.study.claims import Claim, claim_at
 from noisewise.study.measurements import Codes
+from noisewise.study.mixed_boundary import TOO_MUCH
 from noisewise.study.modelling import SIZES
 from noisewise.study.resting import approximations, assumptions
-from noisewise.study.show import counted
+from noisewise.study.show import counted, number
 from noisewise.study.sums import block_places
 
 #: Searching for the smallest bound looks at most at so many options; each look costs O(n).
@@ -32,7 +33,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
     unusable = tuple(one.advice for one in state.unusable())
-    withheld = (*check.problems, *unusable) if found is not None else ()
+    withheld = (*check.problems, *unusable, *_lost_to_rounding(analysis)) if found is not None else ()
     claim = claim_at(analysis, found, withheld)
     return Certificate(
         study=specification.name,
@@ -62,6 +63,18 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         n_compared=claim.n_compared,
         spread=claim.spread,
     )
+
+
+def _lost_to_rounding(analysis: Analysis) -> list[str]:
+    """A reason to withhold where not even the careful arithmetic carries the fit."""
+    fit = analysis.estimates if analysis.sigmas.waiting else analysis.certified
+    if fit.slack <= TOO_MUCH:
+        return []
+    least = float(analysis.sigmas.estimated.min())
+    return [
+        f"the smallest error bar, {number(least)}, is too small beside the others (or the span) for any "
+        "arithmetic here to tell what follows: state it no smaller than 1e-15 of them"
+    ]
 
 
 RADII = {

@@ -64,10 +64,9 @@ def fill_mixed(
         TOLD: float(sums.n_measurements if whole else 0),
     }
     # The border is counted in independent units of its own error; places that nothing fills stay 0.
-    loads = np.zeros(model.loads.shape)
-    count = found.loads[0].size
-    loads[:, :count] = found.loads
-    set_posterior(model, found.own, loads, np.eye(len(model.border)), found.means, tally)
+    loads = np.zeros_like(model.loads)
+    loads[:, : found.loads.shape[1]] = found.loads
+    set_posterior(model, found.own, loads, np.eye(loads.shape[1]), found.means, tally)
 
 
 class Levelled(NamedTuple):

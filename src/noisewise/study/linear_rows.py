@@ -243,7 +243,7 @@ def _joined(one: Twofold, other: Twofold) -> Twofold:
 
 
 class Values(NamedTuple):
-    """The options' values: ``base + <loads, u>``, with an independent part of their own."""
+    """The options' values: ``base + <loads, u>``, and a part of their own, independent of all else."""
 
     base: Twofold  # (n,)
     loads: Twofold  # (n, q)

@@ -1,4 +1,4 @@
-"""How far differences can be off in the linear models: at every moment, with deviations at that of stopping.
+"""How far differences can be off in the linear models, at every moment (with deviations: when one stops).
 
 **Weights θ.** Offsets of blocks have no prior and are of no interest: all that is used of a block is how its
 values differ from their mean. Given everything before, a new value minus the mean of its block so far is
@@ -34,7 +34,7 @@ import numpy as np
 from noisewise.core import twofold as tf
 from noisewise.core.model import Floats
 from noisewise.core.twofold import Twofold
-from noisewise.core.weighted_rows import ENOUGH, Rows, solve, triangle
+from noisewise.core.weighted_rows import ENOUGH, Rows, solve
 from noisewise.study.boundary import COMPARING, LINEAR
 from noisewise.study.fit import Fit
 from noisewise.study.mixed_fit import Parts
@@ -91,6 +91,7 @@ class LinearBoundary:
             half += np.sqrt(np.min([(variance + big * elsewhere) * radius for big, radius in self._radii], 0))
         if self._slack > ENOUGH:
             half = half * (1.0 + 4.0 * self._slack) if self._slack <= TOO_MUCH else np.full(half.size, np.inf)
+        half[np.isnan(half)] = np.inf
         half[option] = 0.0
         return np.asarray(half)
 
@@ -177,4 +178,4 @@ def _offsets_of_x(parts: Parts) -> Floats:
     # x = (RᵀR)⁻¹c, and R⁻ᵀc is what it is applied to: rows·R⁻¹ = (R⁻ᵀ·rowsᵀ)ᵀ.
     corner = (slice(before, None), slice(before, None))
     mapped = solved._replace(factor=solved.factor.at(corner)).whitened(rows).plain.T
-    return triangle(mapped) if mapped.shape[0] > mapped.shape[1] else mapped
+    return np.asarray(np.linalg.qr(mapped, mode="r")) if mapped.shape[0] > mapped.shape[1] else mapped

@@ -13,7 +13,7 @@ import numpy as np
 from noisewise.core import twofold as tf
 from noisewise.core.model import Floats
 from noisewise.core.twofold import Twofold
-from noisewise.core.weighted_rows import Codes, Rows, Solved, solve, triangle
+from noisewise.core.weighted_rows import Codes, Rows, Solved, solve
 from noisewise.study.fit import Fit
 from noisewise.study.linear_rows import (
     Layout,
@@ -154,6 +154,8 @@ def fit_mixed(
     parts = Parts(features, sums, deviation, ridge, any_order)
     layout, solved = parts.layout, parts.solved
     means = means_of(parts.values, solved)
+    if not np.isfinite(solved.slack):
+        means = tf.twofold(np.nan_to_num(means.high, posinf=0.0, neginf=0.0))  # nothing rests on these
     offsets = offsets_of(layout, solved, means, sums)
     level = sums.minus < 0
     offset_precision = totals(sums.block[level], sums.weight[level], len(sums.blocks))
@@ -214,7 +216,10 @@ def determined(features: Floats, sums: Sums) -> Codes:
         centre = np.column_stack([np.bincount(place, column) for column in rows[level].T]) / count[:, None]
         rows[level] -= centre[place]
     dim = features.shape[1]
-    upper = triangle(rows)
+    products = rows.T @ rows
+    if products.size and np.linalg.eigvalsh(products)[0] > 1e-9 * size**2:
+        return np.arange(dim)
+    upper = np.asarray(np.linalg.qr(rows, mode="r"))
     if upper.shape[0] == dim and np.linalg.svd(upper, compute_uv=False)[-1] > RANK_TOLERANCE * size:
         return np.arange(dim)
     found: list[int] = []

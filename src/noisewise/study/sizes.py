@@ -28,6 +28,8 @@ from noisewise.study.sums import Probes, Sums, totals
 #: Sizes tried first, as powers of ten of the typical error bar, and up to the range of the values.
 STEP = 0.25
 LEAST = 1e-2
+#: Where values and error bars are further apart than any instrument's, steps become larger instead of more.
+MOST = 60
 
 
 class Sizes(NamedTuple):
@@ -96,8 +98,11 @@ class Likelihood:
             self.rank = self._determined.size + np.unique(sums.block[sums.minus < 0]).size
         scale = float(np.median(self._sigma)) if self.measurements else 1.0
         spread = float(np.ptp(sums.value)) if sums.value.size else 0.0
-        tenths = math.ceil((math.log10(max(spread / scale, 1.0)) + 2.0) / STEP)
-        self.tried: Floats = scale * LEAST * np.power(10.0, STEP * np.arange(tenths + 1.0))
+        decades = math.log10(max(spread / scale, 1.0)) - math.log10(LEAST)
+        count = min(math.ceil(decades / STEP), MOST)
+        self.tried: Floats = (
+            scale * LEAST * np.power(10.0, max(STEP, decades / count) * np.arange(count + 1.0))
+        )
 
     def __call__(self, deviation: float, extra_scatter: float) -> float:
         """-2·log L."""

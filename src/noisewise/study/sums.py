@@ -75,14 +75,15 @@ class Probes:
         plus = np.where(turned, columns.minus, columns.plus)
         minus = np.where(turned, columns.plus, columns.minus)
         value = sign * columns.value
-        levels = value[~difference]
+        levels = value[~difference] if difference.any() else value
         self._centre = float(np.median(levels)) if levels.size else 0.0
-        value, lost = sum_of(np.where(turned, -value, value), np.where(difference, 0.0, -self._centre))
+        if turned.any():
+            value = np.where(turned, -value, value)
         # One number per probe; sorting by value and weight, too, makes sums independent of the order told.
         n = 1 + int(plus.max(initial=0))
         probe = (plus * (n + 1) + minus + 1) * len(self._blocks) + block
         self._order = _order(probe, value, sigma**-2.0)
-        self._value, self._lost, probe = value[self._order], lost[self._order], probe[self._order]
+        self._value, probe = value[self._order], probe[self._order]
         fresh = np.ones(probe.size, dtype=bool)
         fresh[1:] = np.diff(probe) != 0
         self._starts = np.flatnonzero(fresh)
@@ -99,11 +100,14 @@ class Probes:
         weight = sigma[self._order] ** -2.0
         weights = np.add.reduceat(weight, self._starts)
         means = np.add.reduceat(weight * self._value, self._starts) / weights
-        apart = (self._value - means[self._of_row]) + self._lost
+        apart = self._value - means[self._of_row]
         # The mean of what is left over has as many places as the mean itself, and begins where that ends.
         fine = np.add.reduceat(weight * apart, self._starts) / weights
         apart -= fine[self._of_row]
         within = float(np.sum(weight * apart * apart))
+        # Pooled values are few: only they are centred, and what rounding loses is kept.
+        means, lost = sum_of(means, np.where(self._minus < 0, -self._centre, 0.0))
+        fine += lost
         return Sums(
             self._plus, self._minus, self._block, means, weights, self._blocks, self._centre, within,
             self._order.size, fine,
