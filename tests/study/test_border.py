@@ -13,14 +13,15 @@ from noisewise.study.deviating import layout_of
 from noisewise.study.sums import pool
 
 
-def posterior(told, ridge, options_as_border):
+def posterior(told, ridge, options_as_border, flat=False):
     sums = pool(told, told.sigma, 1.0)
     layout = layout_of(sums)
+    blocks = np.unique(sums.block[sums.minus < 0]) if flat else layout.blocks
     measured = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]]))
     if options_as_border:
-        border = module._options_as_border(N, sums, measured, ridge)
+        border = module._options_as_border(N, sums, measured, ridge, blocks, flat)
     else:
-        border = module.assemble_border(N, sums, layout.blocks, layout.compared, ridge)
+        border = module.assemble_border(N, sums, blocks, layout.compared, ridge, flat=flat)
     model = new_independent(Separate(N, border.touched, border.links.shape[0]), ridge)
     fill_independent(model, border, float(sums.weight.sum()), sums.n_measurements)
     return model, sums
@@ -45,3 +46,25 @@ def test_both_borders_are_the_posterior_of_plain_matrices(seed, blocks, differen
         expected = np.linalg.slogdet(precision)[1] - rows.shape[1] * np.log(ridge)
         assert_allclose(model.tally[0], expected, rtol=1e-9)
     assert len(BLOCKS) > 1
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32), differences=st.booleans())
+def test_offsets_without_a_prior_leave_contrasts_alone(seed, differences):
+    told = columns(np.random.default_rng(seed), differences=differences)
+    ridge, weight = 0.7, told.sigma**-2.0
+    rows = design(told, N)
+    rows = rows[:, np.r_[np.ones(N, bool), (rows[:, N:] != 0.0).any(axis=0)]]
+    precision = (rows * weight[:, None]).T @ rows
+    blocks = precision[N:, N:]
+    contrasts = precision[:N, :N] - precision[:N, N:] @ np.linalg.solve(blocks, precision[N:, :N])
+    right = (rows * weight[:, None]).T @ told.value
+    right = right[:N] - precision[:N, N:] @ np.linalg.solve(blocks, right[N:])
+    covariance = np.linalg.inv(contrasts + ridge * np.eye(N))
+    for way in (False, True):
+        model, _ = posterior(told, ridge, way, flat=True)
+        assert_allclose(model.means, covariance @ right, atol=1e-7)
+        found = np.array([covariance_with(model, option) for option in range(N)])
+        assert_allclose(found, covariance, atol=1e-9)
+        expected = np.linalg.slogdet(contrasts + ridge * np.eye(N))[1] - N * np.log(ridge)
+        assert_allclose(model.tally[0], expected, atol=1e-8)

@@ -15,7 +15,7 @@ from noisewise.actions import ActionSet
 from noisewise.actions.independent import IndependentOptions
 from noisewise.core.independent import Separate
 from noisewise.core.model import Floats
-from noisewise.core.pooled import fill_independent, fill_model
+from noisewise.core.pooled import Border, fill_independent, fill_model
 from noisewise.core.randomness import generator
 from noisewise.core.selection import Mask
 from noisewise.policies.registry import make_policy, rule_named
@@ -54,7 +54,7 @@ class Chooser:
         sums = levelled.sums
         sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2, fine=None)
         options = {name: value for name, value in policy.options.items() if name != "horizon"}
-        actions = _actions(analysis, sums, self._rule)
+        actions = _actions(analysis, levelled._replace(sums=sums), self._rule)
         self._params = make_params(self._rule, actions, policy.options.get("horizon"), options)
         self._state = self._rule.init(self._params)
         if analysis.state.model.model == DEVIATION:
@@ -161,9 +161,9 @@ def unit_of(analysis: Analysis) -> float:
     return specification.resolution
 
 
-def _actions(analysis: Analysis, sums: Sums, rule: Rule) -> ActionSet:
+def _actions(analysis: Analysis, levelled: Levelled, rule: Rule) -> ActionSet:
     """What the rule chooses from: options without vectors, or features, a level, and a place per block."""
-    features, whole = analysis.state.features, rule.catch_up is not None
+    features, whole, sums = analysis.state.features, rule.catch_up is not None, levelled.sums
     layout = layout_of(sums)
     if features is not None and analysis.state.model.model == DEVIATION:
         deviation = analysis.sizes.deviation / unit_of(analysis)
@@ -171,11 +171,19 @@ def _actions(analysis: Analysis, sums: Sums, rule: Rule) -> ActionSet:
     if features is None:
         if not (whole and sums.has_border):
             return IndependentOptions(analysis.n)
-        border = assemble_border(analysis.n, sums, layout.blocks, layout.compared, ridge=1.0)
+        border = _border(analysis, levelled, ridge=1.0)
         columns = Separate(analysis.n, border.touched, border.links.shape[0])
         return IndependentOptions(analysis.n, columns=columns)
     n_places = layout.blocks.size if whole else 0
     return ActionSet(np.column_stack([features, np.ones(analysis.n), np.zeros((analysis.n, n_places))]))
+
+
+def _border(analysis: Analysis, levelled: Levelled, ridge: float) -> Border:
+    """What independent options share; where contrasts alone count, offsets of all blocks have no prior."""
+    sums, layout = levelled.sums, layout_of(levelled.sums)
+    flat = levelled.taken is not None
+    blocks = np.unique(sums.block[sums.minus < 0]) if flat else layout.blocks
+    return assemble_border(analysis.n, sums, blocks, layout.compared, ridge, flat=flat)
 
 
 def _learn(
@@ -190,7 +198,7 @@ def _learn(
     layout, told = layout_of(sums), sums.n_measurements
     ridge = params.setting.ridge
     if analysis.state.features is None:
-        border = assemble_border(analysis.n, sums, layout.blocks, layout.compared, ridge=ridge)
+        border = _border(analysis, levelled, ridge)
         fill_independent(state.model, border, float(sums.weight.sum()), told)
     elif analysis.state.model.model != DEVIATION:
         rows = _dense_rows(analysis.state.features, sums, layout)
