@@ -202,3 +202,18 @@ def test_who_promises_nothing_is_told_so():
     assert any("whoever chose what to measure" in line for line in study.certificate().assumptions)
     with pytest.raises(ValueError, match="`blocks` must be one of"):
         nw.create_study(options=["a"], eps=1.0, blocks="none")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_new_block_is_not_filled_with_one_option(seed):
+    rng = np.random.default_rng(seed)
+    study = nw.create_study(options=NAMES, eps=0.1)
+    for k, name in enumerate(NAMES):
+        study.tell(option=name, value=0.3 * k + rng.normal(), se=1.0, block="day 0")
+    for day in range(1, 5):
+        asked = []
+        for _ in range(4):
+            (job,) = study.ask(sigma=0.1)
+            asked.append(job.option)
+            study.tell(job, 0.3 * NAMES.index(job.option) + 5.0 * day, se=0.1, block=f"day {day}")
+        assert len(set(asked)) > 1

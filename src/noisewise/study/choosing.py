@@ -40,6 +40,10 @@ def complete_options(name: str, options: dict[str, Any], *, delta: float, seed: 
     return {**made.options, **({"horizon": options["horizon"]} if "horizon" in options else {})}
 
 
+#: A block with one of so many last measurements was begun just now.
+BEGUN = 8
+
+
 class Chooser:
     """A rule with everything told so far; it remembers what is under way."""
 
@@ -62,6 +66,8 @@ class Chooser:
             fill_mixed(self._rule, self._params, self._state, analysis.state.features, sums, deviation)
         levelled = levelled._replace(sums=sums)
         _learn(self._rule, self._params, self._state, analysis, levelled, sigma)
+        for option, error in levelled.alone:
+            self.imagine(option, error)
 
     def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
         """The option to measure next; the random draws belong to the number of the question."""
@@ -125,6 +131,7 @@ class Levelled(NamedTuple):
 
     sums: Sums
     taken: Floats | None  # (blocks,): what was taken off the values of each block; None if nothing was
+    alone: tuple[tuple[int, float], ...] = ()  # options and errors in new blocks that have nothing else yet
 
     def zero(self, analysis: Analysis) -> float:
         """What was taken off values in the block of coming measurements."""
@@ -136,7 +143,9 @@ def _on_a_level(analysis: Analysis) -> Levelled:
 
     Where contrasts alone may decide what is measured next in a block, the estimated offset of every block is
     taken off, and the mean of the options that are connected: shifting a block then changes nothing. Blocks
-    with one probe say nothing about differences, and are left out.
+    with one probe say nothing about differences, and are left out. In a block that was begun just now such a
+    measurement will count as soon as another option is measured there: it is reckoned with like one under
+    way, or a rule would ask for the same option for ever.
     """
     sums = analysis.sums
     if analysis.specification.blocks != CONTRASTS or not sums.has_border:
@@ -145,9 +154,14 @@ def _on_a_level(analysis: Analysis) -> Levelled:
     taken = fit.offsets.copy()
     for part in fit.components:
         taken[part.blocks] += float(np.mean(fit.means[part.options]))
-    sums = sums.without_lone_blocks()
-    value = np.where(sums.minus < 0, sums.value - taken[sums.block], sums.value)
-    return Levelled(sums._replace(value=value), taken)
+    linked = sums.without_lone_blocks()
+    value = np.where(linked.minus < 0, linked.value - taken[linked.block], linked.value)
+    columns = analysis.columns
+    newest = columns.number > int(columns.number.max()) - BEGUN
+    begun = np.unique(block_places(columns, sums.blocks)[newest])
+    lone = (sums.minus < 0) & np.isin(sums.block, begun) & ~np.isin(sums.block, linked.block)
+    alone = zip(sums.plus[lone].tolist(), (sums.weight[lone] ** -0.5).tolist(), strict=True)
+    return Levelled(linked._replace(value=value), taken, tuple(alone))
 
 
 def unit_of(analysis: Analysis) -> float:
