@@ -22,21 +22,16 @@ def start_of(specification: str) -> bytes:
 
 
 def link(before: bytes, number: int, at: float, kind: str, append: str, body: str) -> bytes:
-    """The hash of one event, number and so on as in `links`."""
-    return links(before, [(number, at, kind, append, body)])[0]
+    """The hash of one event, its body as JSON text. Lengths keep texts from being pushed into each other."""
+    said = f"{number}\n{float(at)!r}\n{len(kind)} {kind}\n{len(append)} {append}\n{body}"
+    return sha256(before + said.encode()).digest()
 
 
 def links(before: bytes, rows: Iterable[Sequence[Any]]) -> list[bytes]:
-    """The hashes of rows (number, at, kind, append id, body as JSON text, ...) that follow each other.
-
-    The lengths keep texts from being pushed into each other.
-    """
+    """The hashes of rows (number, at, kind, append id, body, ...) that follow each other."""
     found = []
-    # In one loop: a log of a hundred thousand events is hashed whenever it is opened.
     for row in rows:
-        number, at, kind, append, body = row[:5]
-        said = f"{number}\n{float(at)!r}\n{len(kind)} {kind}\n{len(append)} {append}\n{body}"
-        before = sha256(before + said.encode()).digest()
+        before = link(before, *row[:5])
         found.append(before)
     return found
 

@@ -19,7 +19,6 @@ from noisewise.study.database import Database
 from noisewise.study.refusals import another_history, another_store, damaged, rolled_back
 from noisewise.study.schema import HEADS, STORE, STUDIES, check_seal, seal_of, studies_in, write_roll
 from noisewise.study.statements import (
-    APPEND,
     HEAD,
     LOCK,
     MOVE,
@@ -27,8 +26,8 @@ from noisewise.study.statements import (
     READ,
     RENAME,
     STUDY,
-    batches,
     chained_rows,
+    write_rows,
 )
 from noisewise.study.storage import (
     DamagedError,
@@ -117,8 +116,7 @@ class SqlStorage:
                     raise moved_on(name, head.number, after)
                 if head.hash != before:
                     raise self._damaged(f"the end of the log of {name!r} is not the hash of event {after}")
-                for some in batches(rows):
-                    connection.execute(APPEND, some if len(some) > 1 else some[0])
+                write_rows(connection, rows)
                 end = {"which": study, "number": kept[-1].number, "hash": bytes.fromhex(kept[-1].hash)}
                 connection.execute(MOVE, end)
                 self._database.stamp(connection)

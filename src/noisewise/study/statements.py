@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any, cast, overload
 
-from sqlalchemy import bindparam, insert, select, true, update
+from sqlalchemy import Connection, bindparam, insert, select, true, update
 
 from noisewise.study.chain import link
 from noisewise.study.schema import EVENTS, HEADS, STORE, STUDIES
@@ -35,9 +36,13 @@ ONE = select(EVENTS.c.append, EVENTS.c.hash).where(
 )
 
 
+#: The columns of an event's row, in the order of `chained_rows`.
+ROW = ("study", "number", "at", "kind", "append", "body", "hash")
+
+
 def chained_rows(
     study: int, before: bytes, events: list[Event]
-) -> tuple[list[Event], Iterator[dict[str, Any]]]:
+) -> tuple[list[Event], Iterator[tuple[Any, ...]]]:
     """Events with their hashes, and their rows, made as they are needed."""
     # Events of a large table are made one by one: what is needed here is had without their bodies.
     outlines = getattr(events, "outlines", events)
@@ -49,14 +54,28 @@ def chained_rows(
             raise DamagedError(f"event {e.number} does not continue this log.", e.number)
         kept.hashes += head
         bodies.append(body)
+    again = getattr(events, "outlines", events)
     rows = (
-        {
-            "study": study, "number": e.number, "at": e.at, "kind": e.kind, "body": body,
-            "append": e.append, "hash": hash,
-        }
-        for e, body, hash in zip(getattr(events, "outlines", events), bodies, kept.digests(), strict=True)
-    )  # fmt: skip
+        (study, e.number, e.at, e.kind, e.append, body, hash)
+        for e, body, hash in zip(again, bodies, kept.digests(), strict=True)
+    )
     return cast(list[Event], kept), rows
+
+
+def write_rows(connection: Connection, rows: Iterator[tuple[Any, ...]]) -> None:
+    """Insert rows of events, a few thousand at a time.
+
+    A driver that takes parameters by position gets them as they are: SQLAlchemy would look at each.
+    """
+    compiled = APPEND.compile(dialect=connection.dialect)
+    order = compiled.positiontup
+    places = None if order is None else [ROW.index(name) for name in order]
+    while some := list(islice(rows, TOGETHER)):
+        if places is None:
+            connection.execute(APPEND, [dict(zip(ROW, row, strict=True)) for row in some])
+        else:
+            pick = itemgetter(*places)
+            connection.exec_driver_sql(str(compiled), [pick(row) for row in some])
 
 
 class Hashed(Sequence[Event]):
@@ -89,9 +108,3 @@ class Hashed(Sequence[Event]):
 
     def _hash(self, place: int) -> str:
         return self.hashes[32 * place : 32 * place + 32].hex()
-
-
-def batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """A few thousand rows at a time."""
-    while some := list(islice(rows, TOGETHER)):
-        yield some
