@@ -78,6 +78,20 @@ def test_a_border_of_blocks_and_differences_is_the_same_as_plain_matrices(seed, 
     assert model.tally[2] == 48
 
 
+@pytest.mark.parametrize("sigma", [1e-6, 1e-9, 1e-12, 1e-30])
+def test_what_very_quiet_measurements_leave_is_never_less_than_nothing(sigma):
+    rng = np.random.default_rng(0)
+    design, weights, values = problem(rng)
+    precision = np.eye(N + BLOCKS) + (design * weights[:, None]).T @ design
+    model = verbs.new_model(Separate(N, np.arange(N), 4), 1.0)
+    fill_independent(model, bordered(precision, design.T @ values), float(weights.sum()), 40)
+    for option in [*range(N), *range(N)]:
+        verbs.fold(model, option, 1.0, sigma)
+        assert (model.squared_widths >= model.own).all()
+        assert (model.own >= 0.0).all()
+        assert np.isfinite(verbs.contrast_widths(model, 1)).all()
+
+
 def test_races_of_options_that_nothing_connects_are_those_of_unit_vectors():
     rng = np.random.default_rng(3)
     alone, vectors = verbs.new_model(separate(N), 0.5), verbs.new_model(np.eye(N), 0.5)

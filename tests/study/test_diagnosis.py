@@ -238,3 +238,12 @@ def test_a_misfit_that_cannot_be_computed_withholds_the_certificate(monkeypatch)
     monkeypatch.setattr(type(fit), "squares", lambda *_: float("nan"))
     assert study.certificate().verdict == "withheld"
     assert "cannot be computed" in study.certificate().sentence
+
+
+@pytest.mark.parametrize("se", [1e-3, 1e-9, 1e-30])
+def test_a_row_that_is_off_by_any_number_of_standard_errors_is_named(se):
+    """Also where chi-square is so large that 1 more makes no difference to it."""
+    study = nw.create_study(options=["A", "B"], eps=0.1)
+    for value in (1.0, 1.0, 1.0, 1.0, 8.0):
+        study.tell(option="A", value=value, se=se)
+    assert "m-5 of A" in study.check().remedies[0]

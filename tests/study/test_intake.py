@@ -92,6 +92,14 @@ def test_a_decimal_comma_is_named(tmp_path):
     refused(study, lambda: study.tell(option="A", value="1,5", se=1.0), r"Write numbers with a point: 1\.5")
 
 
+def test_a_comma_between_thousands_is_not_taken_for_a_decimal_one():
+    study = study_of("A")
+    refused(
+        study, lambda: study.tell(option="A", value="1,000", se=1.0), r"1000 or 1\.000, whichever is meant"
+    )
+    refused(study, lambda: study.tell(option="A", value="-2,500,000", se=1.0), r"without commas: -2500000\.")
+
+
 def test_semicolons_with_decimal_commas_get_a_sentence(tmp_path):
     study = study_of("A")
     table = write(tmp_path / "m.csv", "option;value;se\nA;1,5;0,4\n")

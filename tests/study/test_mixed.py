@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+import noisewise as nw
 from noisewise.study.boundary import COMPARING, LINEAR
 from noisewise.study.deviating import on_a_level
 from noisewise.study.limits import FRACTIONS, lower_size, upper_size
@@ -261,3 +262,16 @@ def test_limits_hold_at_every_moment():
     at = (3, 5)
     found = upper_size(lambda size: 2.0 * half_log(size)[at], 0.0, 10.0 ** np.arange(-2.0, 2.0, 0.25), 0.05)
     assert (ratios[at] > 20.0) == (found < 0.7)
+
+
+@pytest.mark.parametrize("deviation", [1e-9, 0.1, "estimate"])
+@pytest.mark.parametrize("se", [1e-8, 1e-12, 1e-40])
+def test_questions_go_on_after_measurements_far_below_the_span(deviation, se):
+    """What is left of an option's variance is lost in rounding then."""
+    study = nw.create_study(
+        options={"id": ["A", "B", "C"], "x": [0.3, 1.0, -2.0]}, id="id", model="linear+deviation",
+        deviation=deviation, span=20, eps=0.1,
+    )  # fmt: skip
+    for option in "ABC":
+        study.tell(option=option, value=1.0, se=se)
+        assert len(study.ask(3)) == 3

@@ -116,11 +116,13 @@ def fold(model: IndependentModel, action: int, reward: float, sigma: float) -> N
         covariances[at] += own
         touched = model.columns.touched
         model.means[touched] += gain * covariances
-        model.squared_widths[touched] -= covariances**2 / (variance + squared_width)
+        left = model.squared_widths[touched] - covariances**2 / (variance + squared_width)
+        # Where next to nothing is left, rounding must not take more than there was.
+        model.squared_widths[touched] = np.maximum(left, model.own[touched])
         model.border[...] -= np.outer(reach, reach / (variance + squared_width))
         # Given u, the own part is measured at value - <load, u>: u now explains less of the option.
         load *= kept
-        model.squared_widths[action] = own * kept + load @ model.border @ load
+        model.squared_widths[action] = own * kept + max(0.0, float(load @ model.border @ load))
     model.own[action] = own * kept
     weight = 1.0 / variance
     model.tally[LOG_DET] += math.log1p(squared_width * weight)

@@ -6,8 +6,9 @@ anybody may choose what to measure by anything.
 
 The promise concerns whoever looks at the first value of a block and then leaves the block. Before a second
 value there is no contrast, so a block that has one measurement was left by chance: there should be few of
-them, and their values should be like the first values of blocks that went on. Where either is not so, the
-study falls back on the bound that holds for anybody.
+them, and their values should be like the first values of blocks that went on. So should those of blocks in
+which one option was measured again and again: whoever repeats a low value instead of comparing it leaves the
+block as well. Where either is not so, the study falls back on the bound that holds for anybody.
 """
 
 import math
@@ -16,7 +17,8 @@ import numpy as np
 
 from noisewise.core.model import Floats
 from noisewise.study.fit import Fit
-from noisewise.study.measurements import NO_BLOCK, Columns
+from noisewise.study.measurements import NO_BLOCK, Codes, Columns
+from noisewise.study.show import counted
 
 #: The part of δ that is kept for the fall-back.
 DOUBTED = 0.05
@@ -40,17 +42,33 @@ def doubt_about_blocks(columns: Columns, fit: Fit, sign: float) -> str | None:
     rows = np.flatnonzero((columns.minus < 0) & named[columns.block])
     counts = np.bincount(columns.block[rows], minlength=named.size)
     left, went_on = int((counts == 1).sum()), int((counts > 1).sum())
-    if left <= FEW or not went_on:
+    if left > FEW + SHARE * went_on and went_on:
+        return f"{_left(left, went_on)}: more than chance explains"
+    alone = (counts > 0) & (_distinct(columns.block[rows], columns.plus[rows], named.size) == 1)
+    if alone.sum() <= FEW or not (counts > 0)[~alone].any():
         return None
-    said = f"{left} blocks were left after one measurement, and {went_on} went on"
-    if left > FEW + SHARE * went_on:
-        return f"{said}: more than chance explains"
     order = rows[np.lexsort((columns.number[rows], columns.block[rows]))]
     first = order[np.unique(columns.block[order], return_index=True)[1]]
     above = sign * columns.value[first] - fit.means[columns.plus[first]]
-    if _differ(above[counts[columns.block[first]] == 1], above[counts[columns.block[first]] > 1]):
-        return f"{said}, with other first values"
-    return None
+    stayed = alone[columns.block[first]]
+    if not _differ(above[stayed], above[~stayed]):
+        return None
+    if left == alone.sum():
+        return f"{_left(left, went_on)}, with other first values"
+    compare = counted(int((~stayed).sum()), "block")
+    return (
+        f"{int(alone.sum())} blocks hold one option alone, with other first values than {compare} of several"
+    )
+
+
+def _left(left: int, went_on: int) -> str:
+    return f"{left} blocks were left after one measurement, and {went_on} went on"
+
+
+def _distinct(blocks: Codes, options: Codes, size: int) -> Codes:
+    """How many options were measured in each block, (size,)."""
+    pairs = np.unique(np.column_stack([blocks, options]), axis=0)
+    return np.bincount(pairs[:, 0], minlength=size)
 
 
 def _differ(some: Floats, others: Floats) -> bool:

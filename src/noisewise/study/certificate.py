@@ -10,6 +10,8 @@ from noisewise.study.show import as_html, number, ordinal, percent, rounded_up
 
 #: Since 2 there is a verdict, and a certificate that is withheld lists every option as a candidate.
 SCHEMA = 2
+#: Schemas of earlier versions.
+EARLIER = (1,)
 #: What certificates of every schema say; the words of earlier ones were others.
 SUBSTANCE = (
     "option", "bound", "confidence", "goal", "eps", "n_options", "n_measurements", "n_events", "data",

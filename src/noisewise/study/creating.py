@@ -11,7 +11,7 @@ from noisewise.core.text import check_text
 from noisewise.core.version import __version__
 from noisewise.study.analysis import Analysis
 from noisewise.study.catalogue import read_catalogue
-from noisewise.study.certificate import SUBSTANCE, Certificate
+from noisewise.study.certificate import EARLIER, SUBSTANCE, Certificate
 from noisewise.study.certifying import certify
 from noisewise.study.choosing import Chooser, complete_options
 from noisewise.study.modelling import CONTRASTS
@@ -139,7 +139,7 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
     text = certificate.to_json() if isinstance(certificate, Certificate) else certificate
     if isinstance(text, Path):
         text = text.read_text(encoding="utf-8")
-    claimed = json.loads(text)
+    claimed = _claimed(text)
     events = study.events(until=claimed["n_events"])
     if len(events) < claimed["n_events"]:
         raise ValueError(
@@ -153,7 +153,7 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
         )
     found = replace(certify(Analysis(replay(study.specification, events))), head=claimed.get("head", ""))
     again = json.loads(found.to_json())
-    earlier = claimed.get("schema") != again["schema"]  # the words of earlier versions were others
+    earlier = claimed.get("schema") in EARLIER  # whose words were others
     for name, value in again.items():
         if earlier and name not in SUBSTANCE:
             continue
@@ -166,3 +166,15 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
         if said != value and not close and name != "study":
             raise ValueError(f"the certificate says {name}={said!r}; the log says {value!r}.")
     return found
+
+
+def _claimed(text: str) -> dict[str, Any]:
+    """What a certificate says."""
+    try:
+        claimed = json.loads(text)
+    except (ValueError, RecursionError):
+        claimed = None
+    count = claimed.get("n_events") if isinstance(claimed, dict) else None
+    if not isinstance(claimed, dict) or type(count) is not int or count < 0:
+        raise ValueError("`certificate` must be a certificate as JSON, as `Certificate.to_json` writes it.")
+    return claimed

@@ -183,7 +183,7 @@ def _event(row: dict[str, Any], place: int, line: str) -> Event:
 def _line(text: str, number: int) -> dict[str, Any]:
     try:
         row = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
         raise ValueError(

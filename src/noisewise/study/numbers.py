@@ -19,6 +19,8 @@ NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
 CODE = r"[+-]?0[0-9]"
 _NUMBER, _CODE = re.compile(NUMBER), re.compile(CODE)
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
+#: Commas that may stand between thousands as well.
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 SHORTHAND = re.compile(r"^\s*([+-]?[0-9]+(?:\.([0-9]*))?)\(([0-9]{1,15})\)(?:[eE]([+-]?[0-9]{1,4}))?\s*$")
 PLUS_MINUS = re.compile(r"^\s*(\S+)\s*(?:±|\+/-|\+-)\s*(\S+)\s*$")
 #: What a column of numbers may also hold: a measurement that is none, which is refused by its own sentence.
@@ -74,9 +76,15 @@ def read_number(name: str, text: str, where: str = "") -> float:
 
 def comma_hint(text: str) -> str:
     """What to do about a decimal comma, if that is what a text has."""
-    if not _DECIMAL_COMMA.fullmatch(text.strip()):
+    plain = text.strip()
+    if _THOUSANDS.fullmatch(plain):
+        whole = plain.replace(",", "")
+        if plain.count(",") > 1:
+            return f" Write it without commas: {whole}."
+        return f" Write it without a comma, {whole} or {plain.replace(',', '.')}, whichever is meant."
+    if not _DECIMAL_COMMA.fullmatch(plain):
         return ""
-    return f" Write numbers with a point: {text.strip().replace(',', '.')}."
+    return f" Write numbers with a point: {plain.replace(',', '.')}."
 
 
 def read_column(column: pl.Series) -> list[float | int | None]:

@@ -110,7 +110,8 @@ def _worst(analysis: Analysis, rest: Rest) -> tuple[Rest, list[int]]:
         others = np.arange(rest.sigma.size) != at
         found[int(at)] = fit_rest(analysis, rest.columns.select(others), rest.sigma[others])
     worst = min(found, key=lambda at: (found[at].squares, at))
-    alike = [at for at in sorted(found) if found[at].squares < found[worst].squares + ALIKE]
+    # Also where squares are so large that 1 more makes no difference.
+    alike = [at for at in sorted(found) if found[at].squares <= found[worst].squares + ALIKE]
     return found[worst], alike
 
 

@@ -139,7 +139,7 @@ def _verify_certificate(text: str, store: Any, study: str | None) -> Verdict:
         plain = plain.get("certificate", plain)
         name, length = str(plain["study"]), int(plain["n_events"])
         head = str(plain.get("head", ""))
-    except (ValueError, KeyError, AttributeError, TypeError):
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, OverflowError):
         raise ValueError(
             "this must be a store, an exported log, or a certificate as JSON; it is none of them."
         ) from None
