@@ -190,3 +190,24 @@ def test_a_bad_event_is_shown_by_status_and_mended(store):
     assert plain("mend", store, 2, "an old slip")["event"] == 2
     assert "withheld" not in run("certify", store).stdout
     assert run("export", store).exit_code == 0
+
+
+def test_a_map_that_leaves_out_blocks_keys_or_differences_is_refused(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("alloy,plus,minus,value,se,block,key\nA,,,1.0,0.1,Mon,01\n,A,B,2.0,0.1,,02\n")
+    message = refused("import", store, table, "--map", "option=alloy,value=value,se=se")
+    assert "columns 'plus', 'minus', 'block', 'key' that `map` does not use" in message
+    assert "add plus=plus,minus=minus,block=block,key=key to take what is there" in message
+    given = "option=alloy,value=value,se=se,plus=plus,minus=minus,block=block,key=-"
+    assert plain("import", store, table, "--map", given)["told"] == 2
+    measurements = nw.load_study(store).frame("measurements")
+    assert measurements["block"].to_list() == ["Mon", None]
+    assert measurements["key"].to_list() == [None, None]
+
+
+def test_a_table_with_names_of_its_own_is_shown_the_map(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text(TABLE)
+    assert "import --map option=" in refused("import", store, table)
+    table.write_text("option\tvalue\tse\nA\t1.0\t0.1\n")
+    assert r"has tabs: 'option\tvalue\tse'" in refused("import", store, table)

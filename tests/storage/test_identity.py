@@ -287,3 +287,19 @@ def test_a_backup_that_is_not_whole_is_not_restored(tmp_path):
     refused(lambda: nw.restore_store(path, path), "another file than the store", error=ValueError)
     refused(lambda: nw.restore_store(path, "postgresql://u@h/d"), "with its own tools", error=ValueError)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["backup.db", "z.db"]
+
+
+def test_restoring_keeps_a_log_that_belongs_to_another_file_as_it_is(tmp_path):
+    path, backup, moved = tmp_path / "z.db", tmp_path / "backup.db", tmp_path / "moved.db"
+    make(path)._storage.close()
+    nw.backup_store(path, backup)
+    killed_worker(path)
+    path.rename(moved)  # by hand, without its log
+    path.write_bytes(backup.read_bytes())
+    log = path.with_name("z.db-wal").read_bytes()
+    refused(lambda: nw.load_study(path), "belongs to another store")
+    kept = nw.restore_store(backup, path)
+    assert nw.load_study(path).n_measurements == 6
+    assert kept.with_name(kept.name + "-wal").read_bytes() == log
+    kept.with_name(kept.name + "-wal").rename(tmp_path / "moved.db-wal")
+    assert nw.load_study(moved).n_measurements == 26

@@ -98,7 +98,7 @@ def test_error_bars_that_behave_like_variances():
     study = nw.create_study(options=sorted(set(names)), eps=0.1)
     study.tell_many({"option": names, "value": values, "se": variances})
     (problem,) = study.check().problems
-    assert "the error bars are wrong" in problem
+    assert "the measurements disagree by more than their error bars" in problem
     assert "Your error bars look like variances: their square roots fit" in study.check().remedies[0]
     assert "tell them as var=" in study.check().remedies[0]
     right = nw.create_study(options=sorted(set(names)), eps=0.1)
@@ -182,7 +182,10 @@ def test_a_model_that_does_not_fit():
     assert certificate.bound == math.inf
     assert not certificate.reached
     assert certificate.sentence.startswith("Certificate withheld: reduced chi-square ")
-    assert "(expected 1): the linear model or the error bars are wrong" in certificate.sentence
+    assert (
+        "(expected 1): the linear model, the error bars or some measurements are wrong"
+        in certificate.sentence
+    )
     assert "study.check()" in str(certificate)
     assert 'model="independent"' in str(study.check())
     assert "block=" in str(study.check())
@@ -249,3 +252,31 @@ def test_too_many_pairs_in_the_independent_model():
         lambda: study.tell(plus="o39", minus="o38", value=0.1, se=0.1),
         "o39 - o38 would be pair number 501: the independent model keeps at most 500 distinct pairs, because",
     )
+
+
+def test_a_bound_that_comes_from_the_span_says_so():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=5.0)
+    study.tell(option="A", value=1.0, se=0.1)
+    study.tell(option="B", value=1.5, se=0.1)
+    certificate = study.certificate()
+    assert certificate.bound == 5.0
+    assert "no two options differ by more than 5, as was stated (`span`)" in certificate.assumptions
+    assert "1 option never measured (C)." in certificate.notes
+
+
+def test_estimates_say_on_which_level_they_stand():
+    study = nw.create_study(options=["A", "B"], eps=0.5)
+    study.tell(option="A", value=1.0, se=0.1, block="Mon")
+    study.tell(option="B", value=1.5, se=0.1, block="Mon")
+    assert "Estimate for B: 1.5." in repr(study)
+    study.tell(option="A", value=3.0, se=0.1, block="Tue")
+    study.tell(option="B", value=3.5, se=0.1, block="Tue")
+    assert "Estimate for B: 2.5, on the level of the average measurement" in repr(study)
+    study = nw.create_study(options=["A", "B"], eps=0.5)
+    study.tell(plus="B", minus="A", value=1.0, se=0.1)
+    assert "Estimate for B: 0.5, around 0, because only differences were measured." in repr(study)
+
+
+def test_a_log_without_events_has_no_head(tmp_path):
+    nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
+    assert str(nw.verify_log(tmp_path / "s.db")[0]) == "study: 0 events, all as they were written."

@@ -260,7 +260,7 @@ def test_a_stated_size_that_is_too_small_is_told():
     study = tell_all(make("linear+deviation", deviation=0.02), told(7, deviation=0.5))
     check = study.check()
     assert check.advice == {"deviation": "estimate"}
-    assert "the size of the deviations or the error bars are wrong" in check.problems[0]
+    assert "the size of the deviations, the error bars or some measurements are wrong" in check.problems[0]
     study = tell_all(make("linear+deviation", deviation=0.5), told(7, 200, deviation=0.5, scatter=0.6))
     assert study.check().advice == {"extra_scatter": "estimate"}
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 NAMED = ("option", "plus", "minus", "job")
 #: In the place of a column: it is not used, on purpose.
 LEFT_OUT = "-"
+#: Columns that change what a row says: a map that does not use them has to say so.
+TELLING = (*NAMED, "block", "instrument", "key")
 #: Columns of our own sheets that are for people only.
 FOR_PEOPLE = ("why", "expires")
 
@@ -80,14 +82,22 @@ def without_words(frame: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def _check_unused(frame: "pl.DataFrame", wanted: dict[str, str], used: set[str]) -> None:
-    """Refuse to leave out error bars without a word: rows would enter as if they had none."""
+    """Refuse to leave out error bars, blocks or keys without a word: rows would say something else."""
     from noisewise.study.sheets import ERROR_COLUMNS
 
-    if any(name in ERROR_COLUMNS for name in wanted):
-        return
     left = [name for name in frame.columns if name in ERROR_COLUMNS and name not in used]
-    if left:
+    if left and not any(name in ERROR_COLUMNS for name in wanted):
         raise ValueError(
             f"the table has a column {left[0]!r} that `map` does not use: add {left[0]}={left[0]} to take it "
             f"as the error bar, or {left[0]}=- to leave it out."
+        )
+    left = [name for name in TELLING if name in frame.columns and name not in used and name not in wanted]
+    if left:
+        take, leave = (
+            ",".join(f"{name}={to}" for name, to in zip(left, whither, strict=True))
+            for whither in (left, [LEFT_OUT] * len(left))
+        )
+        raise ValueError(
+            f"the table has {'a column' if len(left) == 1 else 'columns'} {', '.join(map(repr, left))} that "
+            f"`map` does not use: add {take} to take what is there, or {leave} to leave it out."
         )

@@ -40,15 +40,17 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.init/1` | `study`, `options` (how many), `model`, `notes` |
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
-| `noisewise.import/1` | `study`, `told`, `known`, `empty`, `unasked`, `pending` (numbers), \
-`unused_columns`, `notes` |
+| `noisewise.import/1` | `study`, `told`, `known`, `voided`, `empty`, `unasked`, `pending` \
+(numbers), `unused_columns`, `notes` |
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
 `confidence`, `policy`, `pending` (jobs), `certificate`, `notes`, `deviation`, `extra_scatter` (the sizes \
 in use, or `null`) |
 | `noisewise.best/1` | `study`, `option`, `estimate`, `bound`, `reached`, `sentence`, `candidates`, \
 `verdict`, `largest_estimate`, `largest_estimate_value`, `rank`, `n_compared`, `withheld` |
 | `noisewise.certify/1` | `study`, `certificate`, `written` |
-| `noisewise.verify/1` | `study`, `agrees`, `problem` |
+| `noisewise.verify/1` | `study`, `agrees`, `problem` (`certify --verify`) |
+| `noisewise.verify-log/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, `chained`, \
+`event`, `problem`): the command `verify` |
 | `noisewise.check/1` | `study`, `ok`, `reduced_chi_square`, `freedom`, `p_value`, `expected`, `problems`, \
 `notes`, `worst`, `remedies` (what to do, in words), \
 `advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`) |
@@ -62,6 +64,7 @@ before), `certificate` |
 | `noisewise.slot/1` | `study`, `slots`: see below |
 | `noisewise.report/1` | `study`, `sentence`, `written` |
 | `noisewise.void/1` | `study`, `measurement`, `reason` |
+| `noisewise.mend/1` | `study`, `event`, `reason` |
 | `noisewise.fail/1` | `study`, `job`, `reason` |
 | `noisewise.release/1` | `study`, `jobs` |
 | `noisewise.exclude/1`, `noisewise.include/1` | `study`, `option`, `reason` (of the first) |
@@ -72,9 +75,7 @@ before), `certificate` |
 is [JSON lines](storage.md) |
 | `noisewise.rebuild/1` | `study`, `events` |
 | `noisewise.backup/1` | `studies`, `written` |
-| `noisewise.restore/1` | `written`, `kept` (where the replaced file is) |
-| `noisewise.verify/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, `chained`, \
-`problem`, `event`: the first that does not fit) |
+| `noisewise.restore/1` | `written`, `kept` (what the old file is called now, or `null`) |
 | `noisewise.migrate/1` | `before`, `now` |
 | `noisewise.arena/1` | `against`, `standings`, `matches`, `ratios` (lists: see below), `horizon`, `seed`, … |
 | `noisewise.paper/1` | `passed`, `checks` (a list of `section`, `name`, `passed`, `detail`), `written` |

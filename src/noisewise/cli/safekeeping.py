@@ -49,7 +49,7 @@ def verify(
         verdicts = nw.verify_log(sys.stdin.read() if thing == "-" else thing, store, study)
     fits = all(verdict.fits for verdict in verdicts)
     if json:
-        print_json("verify", {"fits": fits, "verdicts": [asdict(verdict) for verdict in verdicts]})
+        print_json("verify-log", {"fits": fits, "verdicts": [asdict(verdict) for verdict in verdicts]})
     else:
         say([str(verdict) for verdict in verdicts] or ["There are no studies yet."])
     if not fits:

@@ -71,11 +71,11 @@ class Certificate:
         if self.n_options == 1:
             text = f"{self.option} is the only option: there is nothing to compare it with."
         elif self.bound == 0.0:
-            text = f"{self.option} is the best of {self.n_options}, {self._sure}."
+            text = f"{self.option} is the best of {self.n_options}, {self.sure}."
         elif self.verdict == UNDECIDED:
-            text = f"Nothing is decided yet: {self.option} is {self._far}, {self._sure}, {self._apart}."
+            text = f"Nothing is decided yet: {self.option} is {self._far}, {self.sure}, {self._apart}."
         else:
-            text = f"{self.option}: {self._far}, {self._sure}."
+            text = f"{self.option}: {self._far}, {self.sure}."
         if self.eps is not None:
             text += f" Stopping is {'' if self.reached else 'not yet '}allowed (eps {self.eps:g})."
         return text
@@ -95,7 +95,8 @@ class Certificate:
         return f"{said}; {self.option} is {place} of {self.n_compared} by estimate{why}."
 
     @property
-    def _sure(self) -> str:
+    def sure(self) -> str:
+        """The confidence in words."""
         return f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
 
     @property

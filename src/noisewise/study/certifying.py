@@ -190,13 +190,14 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
     if found is None:
         return []
     notes, state = [], analysis.state
-    if found.unmeasured and math.isinf(found.bound):
+    if found.unmeasured and (math.isinf(found.bound) or not state.model.uses_features):
         missing = [state.ids[k] for k in np.flatnonzero((analysis.estimates.group < 0) & state.allowed())]
         notes.append(f"{counted(found.unmeasured, 'option')} never measured ({some_of(missing)}).")
     if found.unconnected:
         notes.append(
-            f"{counted(found.unconnected, 'option')} measured only in blocks without a link to "
-            f"{state.ids[found.option]}: measure one option of each in a common block."
+            f"{counted(found.unconnected, 'option')} measured only in blocks or differences without a link "
+            f"to {state.ids[found.option]}: measure one option of each in a common block with "
+            "it, or tell a difference."
         )
     columns = analysis.columns
     level = columns.minus < 0

@@ -140,10 +140,12 @@ def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, floa
 
 def _misfit(analysis: Analysis, reduced: float, worst: tuple[dict[str, Any], ...]) -> str:
     model = analysis.state.model.model
-    blame = "the linear model or the error bars are" if model == LINEAR else "the error bars are"
+    blame = "the measurements disagree by more than their error bars"
+    if model == LINEAR:
+        blame = "the linear model, the error bars or some measurements are wrong"
     if model == DEVIATION:
-        blame = "the size of the deviations or the error bars are"
-    text = f"reduced chi-square {number(reduced)} (expected 1): {blame} wrong"
+        blame = "the size of the deviations, the error bars or some measurements are wrong"
+    text = f"reduced chi-square {number(reduced)} (expected 1): {blame}"
     if worst:
         text += f", most of all for {worst[0]['what']} {worst[0]['name']}"
     return text

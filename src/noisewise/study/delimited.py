@@ -157,7 +157,7 @@ def _check_separator(what: str, head: str, header: list[str], separator: str) ->
         commas = ", and points in its numbers" if between == ";" else ""
         raise ValueError(
             f"`{what}` must have {CALLED[separator]} between its columns{way_out}; its first line has "
-            f"{CALLED[between]}: {printable(header[0])!r}. Save it with {CALLED[separator]} between "
+            f"{CALLED[between]}: '{printable(header[0])}'. Save it with {CALLED[separator]} between "
             f"columns{commas}."
         )
 

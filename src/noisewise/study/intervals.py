@@ -95,6 +95,6 @@ def _title(certificate: Certificate) -> str:
     if certificate.n_options == 1:
         return f"{name} is the only option"
     if certificate.bound == 0.0:
-        return f"{name} is the best"
+        return f"{name} is the best, {certificate.sure}"
     decided = "Nothing is decided yet: " if certificate.verdict == UNDECIDED else ""
     return f"{decided}{name} is at most {rounded_up(certificate.bound)} {side} the best"

@@ -184,10 +184,11 @@ def _planned(page: _Page, findings: Findings) -> None:
     ends = [forecast.cost_high if plan.by_cost else forecast.high for forecast in plan.forecasts]
     if any(np.isfinite(end) and end > 0.0 for end in ends):
         parts.append(page.chart("plan", lambda: draw_plan(plan)))
-    parts.append(
-        f'<p class="soft">The study and its policy simulated forward from what is known now, in '
-        f"{plan.forecasts[0].paths} possible worlds.</p>"
-    )
+    if any(end > 0.0 for end in ends):  # otherwise nothing had to be simulated
+        parts.append(
+            f'<p class="soft">The study and its policy simulated forward from what is known now, in '
+            f"{plan.forecasts[0].paths} possible worlds.</p>"
+        )
     page.section("What it would take", *parts)
 
 

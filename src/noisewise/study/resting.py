@@ -62,7 +62,7 @@ def about_blocks(analysis: Analysis, check: Check) -> list[str]:
     if not (sums.has_border and (sums.minus < 0).any()):
         return []
     if analysis.specification.blocks == ANY:
-        return ["offsets of blocks are unknown; whoever chose what to measure, and by whatever"]
+        return ["nothing about blocks but their unknown offsets: anybody may have chosen what to measure"]
     if analysis.block_doubt is None:
         return [
             "what is measured next within a block depends on differences seen so far, not on how high the "
@@ -91,6 +91,8 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
             size = _limited(sizes.deviation, sizes.largest_deviation)
             what += f" plus a deviation, drawn from a normal law of size {size}"
         said.append(f"an option's value {what}; no two differ by more than {model.span:g}")
+    elif model.span is not None:
+        said.append(f"no two options differ by more than {model.span:g}, as was stated (`span`)")
     if model.model == DEVIATION:
         said += [
             "the weighted sums differ by no more than that, either, and errors are normal",

@@ -9,12 +9,14 @@ from pathlib import Path
 from sqlalchemy import update
 
 from noisewise.core.files import sync, written_whole
-from noisewise.study.leftovers import ENDINGS, beside
+from noisewise.study.leftovers import ENDINGS, beside, check_log
 from noisewise.study.opening import open_store
 from noisewise.study.schema import STORE, new_id, write_roll
 from noisewise.study.sql import SqlStorage
 from noisewise.study.sqlite import copy_file, mark_file, writing_engine
+from noisewise.study.storage import StoreChangedError
 from noisewise.study.verifying import verify_log
+from noisewise.study.watching import Watch
 
 
 def replace_store(source: Path, target: Path, timeout: float) -> Path | None:
@@ -29,7 +31,7 @@ def replace_store(source: Path, target: Path, timeout: float) -> Path | None:
         _copy(source, draft)
         # A store of its own from now on: whoever still has the old one open will notice.
         _rename_inside(draft)
-        held = _hold(target, timeout) if target.exists() else None
+        held = _hold(target, timeout) if target.exists() and _belongs_together(target) else None
         try:
             kept = _move_aside(target)
         finally:
@@ -60,6 +62,20 @@ def _rename_inside(draft: Path) -> None:
             mark_file(connection)
     finally:
         engine.dispose()
+
+
+def _belongs_together(target: Path) -> bool:
+    """Whether the write-ahead log is the file's own; one that is not stays as it is."""
+    watch = Watch(target)  # never opened and closed past it: see there
+    try:
+        check_log(watch)
+    except StoreChangedError:
+        return False
+    except (OSError, ValueError):  # too damaged to say
+        return True
+    finally:
+        watch.close()
+    return True
 
 
 def _hold(target: Path, timeout: float) -> sqlite3.Connection | None:

@@ -57,7 +57,8 @@ def read_sheet(source: Any) -> Sheet:
     for column in table.columns:
         if column not in COLUMNS:
             raise ValueError(
-                f"`measurements` has a column {column!r} that means nothing here; rename or drop it. "
+                f"`measurements` has a column {column!r} that means nothing here; rename or drop it, or say "
+                f"which column is which (import --map option=…,value=…,se=…). "
                 f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
             )
     purposely = _without_error(table)

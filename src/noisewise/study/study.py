@@ -37,6 +37,7 @@ from noisewise.study.specification import Specification
 from noisewise.study.state import OPEN, Job, State, replay
 from noisewise.study.storage import Event, LogMovedOnError, Storage, StoreChangedError, to_json
 from noisewise.study.suggesting import suggest
+from noisewise.study.sums import Sums
 from noisewise.study.tabular import make_frame
 from noisewise.study.telling import (
     Measurement,
@@ -688,10 +689,20 @@ class Study:
             f"{len(self.pending)} under way, policy {self._state.policy.name}.",
         ]
         if certificate.estimate is not None:
-            lines.append(f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}.")
+            estimate = f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}"
+            lines.append(f"{estimate}{_level_in_words(self._now().sums)}.")
         if certificate.beside:
             lines.append(certificate.beside)
         return lines
+
+
+def _level_in_words(sums: Sums) -> str:
+    """On which level estimates are shown, where that is a convention."""
+    level = sums.minus < 0
+    if not level.any():
+        return ", around 0, because only differences were measured"
+    several = len(set(sums.block[level].tolist())) > 1
+    return ", on the level of the average measurement (blocks have levels of their own)" if several else ""
 
 
 def _given(job: Any, value: Any, told: Any) -> dict[str, Any]:

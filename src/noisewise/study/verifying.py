@@ -11,6 +11,7 @@ from noisewise.study.chain import first_misfit
 from noisewise.study.creating import load_study, verify_certificate
 from noisewise.study.logs import FORMAT, chained_events, lines_of, read_log, rebuild_study
 from noisewise.study.opening import POSTGRES, open_store
+from noisewise.study.show import counted
 from noisewise.study.storage import DamagedError, MemoryStorage, Storage
 from noisewise.study.watching import Watch
 
@@ -37,7 +38,8 @@ class Verdict:
     def __str__(self) -> str:
         if self.problem is not None:
             return f"{self.study or self.what}: {self.problem}"
-        words = f"{self.study}: {self.n_events} events, all as they were written; head {self.head}"
+        words = f"{self.study}: {counted(self.n_events, 'event')}, all as they were written"
+        words += f"; head {self.head}" if self.head else ""
         if self.what == CERTIFICATE:
             words = f"{self.study}: the log agrees with the certificate, at event {self.n_events}"
         return words + (f" ({self.chained})" if self.chained else "") + "."
