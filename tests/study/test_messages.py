@@ -280,3 +280,11 @@ def test_estimates_say_on_which_level_they_stand():
 def test_a_log_without_events_has_no_head(tmp_path):
     nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
     assert str(nw.verify_log(tmp_path / "s.db")[0]) == "study: 0 events, all as they were written."
+
+
+def test_a_first_measurement_in_a_block_after_some_without_can_be_followed_by_a_question():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5)
+    for option, value in zip("ABC", (1.0, 3.1, 2.0), strict=True):
+        study.tell(option=option, value=value, se=0.2)
+    study.tell(option="B", value=3.0, se=0.1, block="Tue")
+    assert study.ask()[0].option in "ABC"

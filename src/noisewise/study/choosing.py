@@ -195,7 +195,7 @@ def _actions(analysis: Analysis, levelled: Levelled, rule: Rule) -> ActionSet:
 def _border(analysis: Analysis, levelled: Levelled, ridge: float) -> Border:
     """What independent options share; where contrasts alone count, offsets of all blocks have no prior."""
     sums, layout = levelled.sums, layout_of(levelled.sums)
-    flat = levelled.taken is not None
+    flat = levelled.taken is not None and sums.has_border  # as the rule's options have it
     blocks = np.unique(sums.block[sums.minus < 0]) if flat else layout.blocks
     return assemble_border(analysis.n, sums, blocks, layout.compared, ridge, flat=flat)
 
