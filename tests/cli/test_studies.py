@@ -389,3 +389,10 @@ def test_amending_nothing_is_refused(store, monkeypatch, capsys):
     code, message = fail(monkeypatch, capsys, "amend", store, "m-1", "why")
     assert code != 0
     assert "say what to correct about m-1" in message
+
+
+def test_what_is_piped_into_verify_is_never_taken_for_the_name_of_a_file(store):
+    assert run("verify", store).exit_code == 0
+    for text in ("", str(store), "junk"):
+        with pytest.raises(ValueError, match="standard input must be an exported log or a certificate"):
+            run("verify", "-", stdin=text)

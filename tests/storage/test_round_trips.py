@@ -101,6 +101,7 @@ def test_a_renamed_study_keeps_its_workers(open_storage):
         (lambda lines: [*lines[:2], *lines[3:]], "line 3 of the log must be event 2"),
         (lambda lines: lines[1:], "must be an exported log"),
         (lambda lines: [], "line 1 of the log is cut short"),
+        (lambda lines: [lines[0], '{"a":' * 100_000], "line 2 of the log is cut short or not JSON"),
         (lambda lines: [lines[0].replace('"schema":2', '"schema":9', 1), *lines[1:]], "upgrade noisewise"),
         (lambda lines: [lines[0].replace('"B"', '"X"', 1), *lines[1:]], "event 1 does not fit the chain"),
         (lambda lines: [*lines[:2], lines[2].replace('"at":', '"at":1'), *lines[3:]], "event 2 does not fit"),

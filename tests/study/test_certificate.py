@@ -133,6 +133,23 @@ def test_it_is_rechecked_from_the_log_alone(tmp_path):
         nw.verify_certificate(json.dumps(kept | {"option": "A"}), study)
 
 
+@pytest.mark.parametrize("text", ["x", "{}", "[]", '{"n_events": -1}', '{"n_events": true}', "[" * 100_000])
+def test_what_is_no_certificate_is_refused_with_one_sentence(text):
+    study = nw.create_study(options=["A", "B"], eps=0.5)
+    study.tell(option="A", value=1.0, se=0.1)
+    with pytest.raises(ValueError, match="must be a certificate as JSON"):
+        nw.verify_certificate(text, study)
+
+
+def test_a_certificate_of_an_unknown_schema_is_not_taken_for_an_earlier_one():
+    study = nw.create_study(options=["A", "B"], eps=0.5)
+    study.tell(option="A", value=1.0, se=0.1)
+    study.tell(option="B", value=3.0, se=0.1)
+    kept = json.loads(study.certificate().to_json())
+    with pytest.raises(ValueError, match="the certificate says schema=99"):
+        nw.verify_certificate(json.dumps(kept | {"schema": 99, "sentence": "A is the best."}), study)
+
+
 @pytest.mark.parametrize("name", list(simulated.WORLDS))
 def test_it_is_true_as_often_as_it_says(name):
     """20 studies that stop when allowed, in each world; false alarms below 1e-6. The benchmark has 1000."""

@@ -208,6 +208,7 @@ def test_a_log_with_a_bad_event_opens_says_so_and_is_mended(kind, body, why, tmp
 def test_a_measurement_that_cannot_be_used_is_voided_or_amended():
     study = poisoned(("tell", GOOD), ("tell", {**GOOD, "option": "B", "value": 1e300, "key": "k"}))
     assert "Void or amend m-2" in study.certificate().withheld[0]
+    assert not study.certificate().sentence.endswith("..")
     study.amend("m-2", "a slip of the exponent", value=3.0, se=0.1)
     assert (study.n_measurements, study.certificate().option, study.certificate().withheld) == (2, "B", ())
     other = poisoned(("tell", GOOD), ("tell", {**GOOD, "option": "B", "value": 1e300}))

@@ -46,7 +46,7 @@ def verify(
     import noisewise as nw
 
     with told_warnings():
-        verdicts = nw.verify_log(sys.stdin.read() if thing == "-" else thing, store, study)
+        verdicts = nw.verify_log(_standard_input() if thing == "-" else thing, store, study)
     fits = all(verdict.fits for verdict in verdicts)
     if json:
         print_json("verify-log", {"fits": fits, "verdicts": [asdict(verdict) for verdict in verdicts]})
@@ -81,3 +81,11 @@ def migrate(store: Store, json: Json = False) -> None:
             f"{without_secrets(store)} has schema {now}"
             + (" already." if before == now else f" now; it had {before}.")
         )
+
+
+def _standard_input() -> str:
+    """What was piped in: never the name of a file."""
+    text = sys.stdin.read()
+    if not text.lstrip().startswith("{"):
+        raise ValueError("standard input must be an exported log or a certificate as JSON; it is neither.")
+    return text

@@ -96,7 +96,9 @@ class Analysis:
         """Why blocks are not trusted to have been filled by looking at contrasts only; None if they are."""
         if self._promised_nothing:
             return None
-        return doubt_about_blocks(self.columns, self.estimates, self.specification.sign)
+        return doubt_about_blocks(
+            self.columns, self.sigmas.estimated, self.estimates, self.specification.sign
+        )
 
     @property
     def _promised_nothing(self) -> bool:

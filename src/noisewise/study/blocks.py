@@ -4,21 +4,18 @@
 block depends on contrasts only (`noisewise.study.contrasts`). ``"any"``: every offset is paid for, and
 anybody may choose what to measure by anything.
 
-The promise concerns whoever looks at the first value of a block and then leaves the block. Before a second
-value there is no contrast, so a block that has one measurement was left by chance: there should be few of
-them, and their values should be like the first values of blocks that went on. So should those of blocks in
-which one option was measured again and again: whoever repeats a low value instead of comparing it leaves the
-block as well. Where either is not so, the study falls back on the bound that holds for anybody.
+The promise concerns whoever looks at the first value of a block and then leaves the block, repeats the value,
+or picks the option to compare it with. Before a second option there is no contrast, so what comes after the
+first value must not depend on it. Two signs of a breach are looked for: more blocks with one measurement than
+chance explains; and first values that are higher or lower, by rank, where one thing came next than where
+another did. Where either is found, the study falls back on the bound that holds for anybody.
 """
-
-import math
 
 import numpy as np
 
 from noisewise.core.model import Floats
 from noisewise.study.fit import Fit
 from noisewise.study.measurements import NO_BLOCK, Codes, Columns
-from noisewise.study.show import counted
 
 #: The part of δ that is kept for the fall-back.
 DOUBTED = 0.05
@@ -28,13 +25,21 @@ FEW = 4
 SHARE = 0.1
 #: Error probability of the comparison of first values.
 LEVEL = 0.01
+#: A second option with less than this part of the first one's precision says nothing: the block was left.
+NEGLIGIBLE = 1e-3
+#: Blocks before and after, whose first values say what is usual: offsets may drift.
+AROUND = 5
+#: What comes next must have come next so often, after the same first option, to be compared.
+OFTEN = 3
+NOTHING = -1
 
 
-def doubt_about_blocks(columns: Columns, fit: Fit, sign: float) -> str | None:
-    """Why blocks seem to have been left by looking at values; None if they do not.
+def doubt_about_blocks(columns: Columns, sigma: Floats, fit: Fit, sign: float) -> str | None:
+    """Why blocks seem to have been filled by looking at values; None if they do not.
 
     Args:
         columns: The measurements.
+        sigma: Their standard errors.
         fit: Their estimates.
         sign: Of the goal.
     """
@@ -43,44 +48,71 @@ def doubt_about_blocks(columns: Columns, fit: Fit, sign: float) -> str | None:
     counts = np.bincount(columns.block[rows], minlength=named.size)
     left, went_on = int((counts == 1).sum()), int((counts > 1).sum())
     if left > FEW + SHARE * went_on and went_on:
-        return f"{_left(left, went_on)}: more than chance explains"
-    alone = (counts > 0) & (_distinct(columns.block[rows], columns.plus[rows], named.size) == 1)
-    if alone.sum() <= FEW or not (counts > 0)[~alone].any():
+        return (
+            f"{left} blocks were left after one measurement, and {went_on} went on: more than chance explains"
+        )
+    rows = rows[np.argsort(columns.number[rows], kind="stable")]
+    first, second = _beginnings(columns.block[rows], columns.plus[rows], sigma[rows])
+    if (second == NOTHING).all():
         return None
-    order = rows[np.lexsort((columns.number[rows], columns.block[rows]))]
-    first = order[np.unique(columns.block[order], return_index=True)[1]]
-    above = sign * columns.value[first] - fit.means[columns.plus[first]]
-    stayed = alone[columns.block[first]]
-    if not _differ(above[stayed], above[~stayed]):
+    above = sign * columns.value[rows[first]] - fit.means[columns.plus[rows[first]]]
+    if _chance(_without_drift(above), columns.plus[rows[first]], second) >= LEVEL:
         return None
-    if left == alone.sum():
-        return f"{_left(left, went_on)}, with other first values"
-    compare = counted(int((~stayed).sum()), "block")
-    return (
-        f"{int(alone.sum())} blocks hold one option alone, with other first values than {compare} of several"
+    lone = int((second == NOTHING).sum())
+    left_alone = f" ({lone} of them were left with one option)" if lone else ""
+    return f"what came second in {first.size} blocks{left_alone} went with how high their first values were"
+
+
+def _beginnings(block: Codes, option: Codes, sigma: Floats) -> tuple[Codes, Codes]:
+    """The place of each block's first row, in their order; and the option that came next, or NOTHING."""
+    begun: dict[int, int] = {}
+    second: dict[int, int] = {}
+    for at, (name, which) in enumerate(zip(block.tolist(), option.tolist(), strict=True)):
+        start = begun.setdefault(name, at)
+        # A rough value beside a precise one says nothing about their difference.
+        if which != option[start] and (sigma[start] / sigma[at]) ** 2 >= NEGLIGIBLE:
+            second.setdefault(name, which)
+    firsts = np.array(list(begun.values()), dtype=np.int64)
+    return firsts, np.array([second.get(name, NOTHING) for name in begun], dtype=np.int64)
+
+
+def _without_drift(above: Floats) -> Floats:
+    """First values less the median of those of the blocks around them."""
+    size = above.size
+    return np.array(
+        [
+            value - np.median(np.delete(above[max(0, at - AROUND) : at + AROUND + 1], min(at, AROUND)))
+            if size > 1
+            else 0.0
+            for at, value in enumerate(above)
+        ]
     )
 
 
-def _left(left: int, went_on: int) -> str:
-    return f"{left} blocks were left after one measurement, and {went_on} went on"
+def _chance(values: Floats, first: Codes, second: Codes) -> float:
+    """How likely ranks that differ so much are if what came second does not depend on them.
 
+    Kruskal and Wallis, within blocks that began with the same option, and summed up.
+    """
+    from scipy.special import chdtrc
 
-def _distinct(blocks: Codes, options: Codes, size: int) -> Codes:
-    """How many options were measured in each block, (size,)."""
-    pairs = np.unique(np.column_stack([blocks, options]), axis=0)
-    return np.bincount(pairs[:, 0], minlength=size)
-
-
-def _differ(some: Floats, others: Floats) -> bool:
-    """Whether two sets of values differ in rank (Wilcoxon, with ties and the normal approximation)."""
-    both = np.concatenate([some, others])
-    _, which, counts = np.unique(both, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[which]
-    n, m = some.size, others.size
-    total = n + m
-    ties = float(np.sum(counts**3.0 - counts)) / (total * (total - 1.0))
-    variance = n * m / 12.0 * (total + 1.0 - ties)
-    if variance <= 0.0:
-        return False
-    apart = abs(float(ranks[:n].sum()) - n * (total + 1.0) / 2.0)
-    return math.erfc(apart / math.sqrt(2.0 * variance)) < LEVEL
+    statistic, freedom = 0.0, 0
+    for option in np.unique(first):
+        here = np.flatnonzero(first == option)
+        _, which, often = np.unique(second[here], return_inverse=True, return_counts=True)
+        here, which = here[often[which] >= OFTEN], which[often[which] >= OFTEN]
+        if np.unique(which).size < 2:
+            continue
+        _, place, ties = np.unique(values[here], return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(ties) - (ties - 1) / 2.0)[place]
+        count = here.size
+        correction = 1.0 - float(np.sum(ties**3.0 - ties)) / (count**3.0 - count)
+        if correction <= 0.0:
+            continue
+        middle = (count + 1.0) / 2.0
+        spread = sum(
+            (which == kind).sum() * (ranks[which == kind].mean() - middle) ** 2 for kind in np.unique(which)
+        )
+        statistic += 12.0 / (count * (count + 1.0)) * float(spread) / correction
+        freedom += np.unique(which).size - 1
+    return 1.0 if not freedom else float(chdtrc(freedom, statistic))

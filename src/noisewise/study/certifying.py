@@ -32,7 +32,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     specification, state = analysis.specification, analysis.state
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
-    unusable = tuple(one.advice for one in state.unusable())
+    unusable = tuple(one.advice.removesuffix(".") for one in state.unusable())
     withheld = (*check.problems, *unusable, *_lost_to_rounding(analysis)) if found is not None else ()
     claim = claim_at(analysis, found, withheld)
     return Certificate(

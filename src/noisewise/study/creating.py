@@ -164,8 +164,19 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
         )
         # A study may have been renamed since; the data it is about are named by their hash.
         if said != value and not close and name != "study":
-            raise ValueError(f"the certificate says {name}={said!r}; the log says {value!r}.")
+            why = _other_formula(again, earlier)
+            raise ValueError(f"the certificate says {name}={said!r}; the log says {value!r}.{why}")
     return found
+
+
+def _other_formula(found: dict[str, Any], earlier: bool) -> str:
+    """A word on certificates of earlier versions, whose bounds with blocks were others."""
+    if not earlier or not any("block" in line for line in found["assumptions"]):
+        return ""
+    return (
+        " It is of an earlier version, which computed bounds with blocks and measured differences by another "
+        "formula: this need not mean that anything was changed. Make a new certificate."
+    )
 
 
 def _claimed(text: str) -> dict[str, Any]:
