@@ -288,7 +288,7 @@ def test_a_rough_value_does_not_hide_that_a_block_was_left(seed):
 
 
 def test_honest_choices_in_drifting_blocks_rarely_raise_doubt():
-    """One in a hundred by design; drift goes with the choice here, and more than 8 of 120 would be too many."""
+    """One in a hundred by design; drift goes with the choice here. More than 8 of 120 would be too many."""
     doubted = 0
     for seed in range(120):
         rng = np.random.default_rng(seed)

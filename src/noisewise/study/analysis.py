@@ -198,3 +198,10 @@ class Analysis:
         alone = self.state.model.model == DEVIATION
         fit = fit_independent(self.n, sums) if alone else self.fit(sums)
         return fit.squares(sums), columns.value.size - fit.rank
+
+
+def doubt_now(state: State) -> str | None:
+    """`Analysis.block_doubt` of the measurements told so far, found once."""
+    if state.doubt is None or state.doubt[0] != state.n_events:
+        state.doubt = state.n_events, Analysis(state).block_doubt
+    return state.doubt[1]

@@ -65,28 +65,26 @@ def doubt_about_blocks(columns: Columns, sigma: Floats, fit: Fit, sign: float) -
 
 def _beginnings(block: Codes, option: Codes, sigma: Floats) -> tuple[Codes, Codes]:
     """The place of each block's first row, in their order; and the option that came next, or NOTHING."""
-    begun: dict[int, int] = {}
-    second: dict[int, int] = {}
-    for at, (name, which) in enumerate(zip(block.tolist(), option.tolist(), strict=True)):
-        start = begun.setdefault(name, at)
-        # A rough value beside a precise one says nothing about their difference.
-        if which != option[start] and (sigma[start] / sigma[at]) ** 2 >= NEGLIGIBLE:
-            second.setdefault(name, which)
-    firsts = np.array(list(begun.values()), dtype=np.int64)
-    return firsts, np.array([second.get(name, NOTHING) for name in begun], dtype=np.int64)
+    order = np.argsort(block, kind="stable")
+    starts = np.flatnonzero(np.diff(block[order], prepend=-1))
+    which = np.repeat(np.arange(starts.size), np.diff(np.append(starts, order.size)))
+    first = order[starts]
+    # A rough value beside a precise one says nothing about their difference.
+    tells = (sigma[first][which] / sigma[order]) ** 2 >= NEGLIGIBLE
+    other = tells & (option[order] != option[first][which])
+    at = np.minimum.reduceat(np.where(other, np.arange(order.size), order.size), starts)
+    second = np.where(at < order.size, option[order[np.minimum(at, order.size - 1)]], NOTHING)
+    by_time = np.argsort(first)
+    return first[by_time], second[by_time]
 
 
 def _without_drift(above: Floats) -> Floats:
     """First values less the median of those of the blocks around them."""
-    size = above.size
-    return np.array(
-        [
-            value - np.median(np.delete(above[max(0, at - AROUND) : at + AROUND + 1], min(at, AROUND)))
-            if size > 1
-            else 0.0
-            for at, value in enumerate(above)
-        ]
-    )
+    if above.size < 2:
+        return np.zeros(above.size)
+    padded = np.pad(above, AROUND, constant_values=np.nan)
+    around = np.delete(np.lib.stride_tricks.sliding_window_view(padded, 2 * AROUND + 1), AROUND, axis=1)
+    return np.asarray(above - np.nanmedian(around, axis=1))
 
 
 def _chance(values: Floats, first: Codes, second: Codes) -> float:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model import Floats
-from noisewise.study.analysis import Analysis
+from noisewise.study.analysis import Analysis, doubt_now
 from noisewise.study.error_bars import KNOWN
 from noisewise.study.fit import Fit
 from noisewise.study.measurements import KINDS, NOBODY, Codes, Columns
@@ -25,6 +25,11 @@ class Foreseen(Analysis):
     def sizes(self) -> Sizes:
         """As they are now: estimating them afresh would take as long as many fits."""
         return self._sizes
+
+    @property
+    def block_doubt(self) -> str | None:
+        """As it is now: what was measured when is not known of measurements that were put together."""
+        return doubt_now(self.state)
 
 
 def with_more(columns: Columns, plus: Codes, value: Floats, sigma: Floats, block: str) -> Columns:

@@ -90,6 +90,7 @@ class State:
         self.jobs: dict[str, Job] = {}
         self.policy: PolicyChoice = specification.policy
         self._by_name = np.empty(0, dtype=np.int64)
+        self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
 
     def apply(self, event: Event) -> None:
         """Let one event happen; one that cannot happen is ignored, and named."""
