@@ -127,15 +127,15 @@ def test_whoever_waits_in_vain_goes_ahead(open_storage, monkeypatch):
 def test_an_import_reads_its_table_once(tmp_path, monkeypatch):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
     rival = nw.load_study(tmp_path / "s.db")
-    reads, real = [], study_module.read_many
+    reads, real = [], study_module.check_batch
 
-    def slow_read(state, rows, *more):
+    def slow_read(state, parsed, **more):
         reads.append(1)
         if len(reads) == 1:
             rival.tell(option="B", value=0.0, se=0.1, key="theirs")
-        return real(state, rows, *more)
+        return real(state, parsed, **more)
 
-    monkeypatch.setattr(study_module, "read_many", slow_read)
+    monkeypatch.setattr(study_module, "check_batch", slow_read)
     table = {"option": ["A"] * 5, "value": [1.0] * 5, "se": [0.1] * 5, "key": [f"k{i}" for i in range(5)]}
     taken = study.tell_many(table)
     assert len(reads) == 1
@@ -147,14 +147,14 @@ def test_an_import_reads_its_table_once(tmp_path, monkeypatch):
 def test_an_import_is_read_again_if_the_news_concern_it(tmp_path, monkeypatch, same):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
     rival = nw.load_study(tmp_path / "s.db")
-    real, told = study_module.read_many, []
+    real, told = study_module.check_batch, []
 
-    def outrun(state, rows, *more):
+    def outrun(state, parsed, **more):
         if not told:
             told.append(rival.tell(option="A", value=1.0 if same else 2.0, se=0.1, key="k3"))
-        return real(state, rows, *more)
+        return real(state, parsed, **more)
 
-    monkeypatch.setattr(study_module, "read_many", outrun)
+    monkeypatch.setattr(study_module, "check_batch", outrun)
     table = {"option": ["A"] * 5, "value": [1.0] * 5, "se": [0.1] * 5, "key": [f"k{i}" for i in range(5)]}
     if same:
         assert len(study.tell_many(table)) == 4

@@ -1,11 +1,12 @@
 """The statements of a store in a database, and events as the rows that they write and read."""
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any, cast, overload
 
-from sqlalchemy import Connection, bindparam, insert, select, true, update
+from sqlalchemy import Connection, Dialect, bindparam, insert, select, true, update
 
 from noisewise.study.chain import link
 from noisewise.study.schema import EVENTS, HEADS, STORE, STUDIES
@@ -67,15 +68,20 @@ def write_rows(connection: Connection, rows: Iterator[tuple[Any, ...]]) -> None:
 
     A driver that takes parameters by position gets them as they are: SQLAlchemy would look at each.
     """
-    compiled = APPEND.compile(dialect=connection.dialect)
-    order = compiled.positiontup
-    places = None if order is None else [ROW.index(name) for name in order]
+    statement, pick = _positional(connection.dialect)
     while some := list(islice(rows, TOGETHER)):
-        if places is None:
+        if pick is None:
             connection.execute(APPEND, [dict(zip(ROW, row, strict=True)) for row in some])
         else:
-            pick = itemgetter(*places)
-            connection.exec_driver_sql(str(compiled), [pick(row) for row in some])
+            connection.exec_driver_sql(statement, [pick(row) for row in some])
+
+
+@functools.cache
+def _positional(dialect: Dialect) -> tuple[str, Callable[[Any], tuple[Any, ...]] | None]:
+    """The statement as text, and what puts a row in its order; None for a driver that wants names."""
+    compiled = APPEND.compile(dialect=dialect)
+    order = compiled.positiontup
+    return str(compiled), None if order is None else itemgetter(*(ROW.index(name) for name in order))
 
 
 class Hashed(Sequence[Event]):

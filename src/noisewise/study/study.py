@@ -68,6 +68,8 @@ class Study:
     the study's log; nothing is ever deleted, and the same log always gives the same answers.
     """
 
+    _asked_before = False
+
     def __init__(self, storage: Storage, name: str, clock: Callable[[], float] = time.time) -> None:
         self._storage, self._clock = storage, clock
         plain = storage.specification(name)
@@ -75,6 +77,9 @@ class Study:
         self.specification = Specification.from_plain({**plain, "name": name})
         self._state = State(self.specification)
         self._start = self._head = start_of(to_json(plain)).hex()
+        self._crowded = (
+            False  # whether others wrote between the last changes: then it is better to look first
+        )
         self._unanswered: list[Unanswered] = []
         self._analysis: Analysis | None = None
         self._judged: tuple[Check, Certificate] | None = None
@@ -184,8 +189,14 @@ class Study:
                 imagined.apply(Event(number, self._clock(), kind, body))
             return list(imagined.jobs.values())
         call = ("ask", n, sigma, lease, by)
+        # The first question of a process loads the libraries that it needs: nobody should wait for that.
+        first, Study._asked_before = not Study._asked_before, True
         return self._record(
-            suggested, call, lambda: [self._state.jobs[body["id"]] for body in bodies], latest=True
+            suggested,
+            call,
+            lambda: [self._state.jobs[body["id"]] for body in bodies],
+            latest=True,
+            long=first,
         )
 
     def tell(self, job: Job | str | None = None, value: Any = None, **told: Unpack[Told]) -> Measurement:
@@ -576,7 +587,8 @@ class Study:
         if long:
             self._decided(decide, [])
         with self._turn():
-            news = self._catch_up() if latest or long else []
+            news = self._catch_up() if latest or long or self._crowded else []
+            self._crowded = bool(news)
             while happened := self._decided(decide, news):
                 events = events_of(happened, self._state.n_events + 1, self._clock())
                 rehearse(self._state, events)
@@ -585,6 +597,7 @@ class Study:
                     self._append(events)
                     break
                 except LogMovedOnError:
+                    self._crowded = True
                     news = self._news(give_up)
                     if is_there(events[0], news):
                         break  # by a store that tried twice
