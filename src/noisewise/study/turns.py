@@ -25,7 +25,7 @@ except ImportError:  # Windows: writers outrun each other, and try again
     fcntl = None
 
 #: Seconds between two looks of the one that is next, and of those behind it.
-NEXT, BEHIND = 0.0003, 0.0012
+NEXT, BEHIND = 0.0003, 0.005
 
 
 class Turns:
