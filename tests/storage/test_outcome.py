@@ -1,6 +1,7 @@
 """A change whose answer is lost: found in the log, or said to be unknown; never written twice."""
 
 import sqlite3
+import uuid
 
 import pytest
 import sqlalchemy
@@ -22,7 +23,7 @@ def study(open_storage):
     storage = open_storage()
     if isinstance(storage, nw.MemoryStorage):
         pytest.skip("memory has no commits")
-    return nw.create_study(storage, name=f"outcome {id(storage)}", options=["A", "B", "C"], eps=0.5)
+    return nw.create_study(storage, name=f"outcome {uuid.uuid4().hex}", options=["A", "B", "C"], eps=0.5)
 
 
 def lose(monkeypatch, *, written, askable, error=Lost):
