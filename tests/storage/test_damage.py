@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import uuid
 import warnings
 from pathlib import Path
 
@@ -132,7 +133,7 @@ def test_opened_for_reading_only(open_storage, tmp_path, request):
     ):
         refused(write, PermissionError, "opened for reading only", "Nothing was written")
     assert nw.Study(storage, name).n_measurements == 1
-    storage.rename(name, f"{name} {id(storage)}")
+    storage.rename(name, f"{name} {uuid.uuid4().hex}")
 
 
 def test_a_full_disk_loses_nothing(tmp_path):

@@ -6,6 +6,7 @@ what was acknowledged is there once, what was refused is not there, and nothing 
 
 import random
 import sqlite3
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -213,7 +214,7 @@ def commits_fail(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_acknowledged_is_missing_or_doubled(open_storage, seed):
-    name = f"history {seed} {id(open_storage)}"
+    name = f"history {seed} {uuid.uuid4().hex}"
     world = simulate(seed, open_storage, name)
     problems = check_history(world, open_storage().read(name))
     assert problems == []
@@ -227,7 +228,7 @@ def test_nothing_acknowledged_is_missing_or_doubled(open_storage, seed):
 def test_the_same_with_commits_that_fail(open_storage, seed, monkeypatch, commits_fail):
     if isinstance(open_storage(), nw.MemoryStorage):
         pytest.skip("memory has no commits")
-    name = f"commits {seed} {id(open_storage)}"
+    name = f"commits {seed} {uuid.uuid4().hex}"
     real = World.__post_init__
 
     def begin(world):

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import uuid
 
 import pytest
 
@@ -134,7 +135,7 @@ def test_a_file_that_is_replaced_in_the_middle_of_a_change_is_not_written(tmp_pa
 
 def test_a_log_that_became_shorter_is_said_to_be_rolled_back_at_once(tmp_path, open_storage):
     storage = open_storage()
-    study = nw.create_study(storage, name=f"rolled {id(storage)}", options=["A", "B"], eps=0.5)
+    study = nw.create_study(storage, name=f"rolled {uuid.uuid4().hex}", options=["A", "B"], eps=0.5)
     for value in (1.0, 2.0, 3.0):
         study.tell(option="A", value=value, se=0.1)
     if isinstance(storage, nw.MemoryStorage):
@@ -159,7 +160,7 @@ def test_another_history_of_the_same_length_is_noticed(tmp_path, open_storage):
     storage = open_storage()
     if isinstance(storage, nw.MemoryStorage):
         pytest.skip("in memory there is one handle")
-    study = nw.create_study(storage, name=f"history {id(storage)}", options=["A", "B"], eps=0.5)
+    study = nw.create_study(storage, name=f"history {uuid.uuid4().hex}", options=["A", "B"], eps=0.5)
     study.tell(option="A", value=1.0, se=0.1)
     with storage._database.writer().begin() as connection:
         number = storage._numbers[study.name]

@@ -140,7 +140,7 @@ def test_an_interrupted_change_is_resolved_by_the_next_call(tmp_path, monkeypatc
 
 def test_ids_of_appends_are_kept_and_differ(open_storage):
     storage = open_storage()
-    study = nw.create_study(storage, name=f"ids {id(storage)}", options=["A", "B"], eps=0.5)
+    study = nw.create_study(storage, name=f"ids {uuid.uuid4().hex}", options=["A", "B"], eps=0.5)
     study.tell(option="A", value=1.0, se=0.1)
     study.tell_many({"option": ["A", "B"], "value": [2.0, 3.0], "se": [0.1, 0.1]})
     ids = [event.append for event in storage.read(study.name)]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 
 import pytest
 
@@ -104,7 +105,7 @@ def test_where_nothing_can_be_locked_everything_works_as_before(tmp_path, monkey
 def test_whoever_waits_in_vain_goes_ahead(open_storage, monkeypatch):
     """A process that was stopped with the turn in its hands must not stop the others."""
     storage = open_storage()
-    study = nw.create_study(storage, name=f"stopped {id(storage)}", options=["A", "B"], eps=0.5)
+    study = nw.create_study(storage, name=f"stopped {uuid.uuid4().hex}", options=["A", "B"], eps=0.5)
     monkeypatch.setattr(study_module, "PATIENCE", 0.2)
     held, done = threading.Event(), threading.Event()
 

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import uuid
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_a_renamed_study_keeps_its_workers(open_storage):
     study = nw.create_study(open_storage(), name="before", options=["A", "B"], eps=0.1)
     if isinstance(study._storage, nw.MemoryStorage):
         pytest.skip("in memory there is one handle")
-    new = f"after {id(study)}"
+    new = f"after {uuid.uuid4().hex}"
     open_storage().rename("before", new)
     study.tell(option="A", value=1.0, se=0.1)
     assert nw.load_study(open_storage(), new).n_measurements == 1
