@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, Unpack, cast
 import polars as pl
 
 from noisewise.core.checks import check_count
+from noisewise.core.collecting import without_collector
 from noisewise.core.files import written_whole
 from noisewise.core.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
 from noisewise.core.text import check_text, printable
@@ -250,8 +251,9 @@ class Study:
             watch: Is called with what is being done, how many rows are done, and how many there are.
         """
         seen = watch or (lambda doing, done, of: None)
-        sheet = read_sheet(measurements)
-        parsed = Parsed(sheet, self.specification.noise_floor, not match, seen)
+        with without_collector():
+            sheet = read_sheet(measurements)
+            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen)
         batch: Batch | None = None
 
         def read(news: list[Event]) -> Happened:
@@ -264,7 +266,8 @@ class Study:
             return batch
 
         call = ("tell_many", sheet, match, repeat)
-        return self._record(read, call, lambda: Taken(cast(Batch, batch)), long=True)
+        with without_collector():
+            return self._record(read, call, lambda: Taken(cast(Batch, batch)), long=True)
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""
@@ -673,9 +676,10 @@ class Study:
 
     def _catch_up(self) -> list[Event]:
         """Apply what the log has beyond this state."""
-        events = self._storage.read(self.name, self._state.n_events)
-        events = follow(self._head, events, verified=self._chains)
-        self._apply(events)
+        with without_collector():
+            events = self._storage.read(self.name, self._state.n_events)
+            events = follow(self._head, events, verified=self._chains)
+            self._apply(events)
         return events
 
     def _apply(self, events: Sequence[Event]) -> None:
