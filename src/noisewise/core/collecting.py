@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """A context in which nothing is collected; what is no longer used goes by its reference count as always."""
+    """A context in which no cycles are collected; all else goes by its reference count, as always."""
     was_on = gc.isenabled()
     gc.disable()
     try:
