@@ -1,0 +1,143 @@
+"""Files that an earlier version wrote open unchanged, and everything answers as it did then.
+
+The samples in `data`, and the answers in its `expected.json`, were written by `tests.samples.make`. Texts,
+choices and counts are compared exactly; floats to a relative 1e-9, because linear algebra rounds differently
+from machine to machine.
+"""
+
+import json
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+
+import noisewise as nw
+from tests.samples import answers, policies
+from tests.samples.studies import LOOKED_AT
+
+DATA = answers.DATA
+EXPECTED = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))
+NOW, OLD = "studies", "studies-0.1.0"
+EVERY_STUDY = [(folder, name) for folder in (NOW, OLD) for name in EXPECTED[folder]]
+
+
+def assert_as_kept(found, kept):
+    wrong = answers.differences(found, kept)
+    assert not wrong, "\n".join(wrong[:20])
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    """Copies of the stores; that of 0.1.0 is brought to the present tables."""
+    copies = {}
+    for folder in (NOW, OLD):
+        copy = tmp_path_factory.mktemp("stores") / "store.db"
+        shutil.copy(DATA / folder / "store.db", copy)
+        if folder == OLD:
+            with pytest.raises(ValueError, match="migrate"):
+                nw.open_store(copy)
+            nw.migrate_store(copy)
+        copies[folder] = nw.open_store(copy)
+    yield copies
+    for storage in copies.values():
+        storage.close()
+
+
+def opened(storage, name):
+    return nw.load_study(storage, name, clock=lambda: LOOKED_AT)
+
+
+def test_the_stores_hold_the_studies_they_held(stores):
+    for folder, storage in stores.items():
+        assert storage.names() == list(EXPECTED[folder])
+
+
+@pytest.mark.parametrize(("folder", "name"), EVERY_STUDY)
+def test_a_log_is_exported_as_it_was_and_fits_its_hashes(folder, name, stores, tmp_path):
+    kept = DATA / folder / f"{name}.jsonl"
+    assert all(verdict.fits for verdict in nw.verify_log(kept))
+    if folder == NOW:
+        opened(stores[NOW], name).export(tmp_path / "again.jsonl")
+        assert (tmp_path / "again.jsonl").read_bytes() == kept.read_bytes()
+
+
+@pytest.mark.parametrize(("folder", "name"), EVERY_STUDY)
+def test_a_study_rebuilt_from_its_log_answers_as_it_did(folder, name):
+    storage = nw.MemoryStorage()
+    assert nw.rebuild_study(DATA / folder / f"{name}.jsonl", storage) == name
+    assert_as_kept(answers.of_study(opened(storage, name)), EXPECTED[folder][name])
+
+
+@pytest.mark.parametrize(("folder", "name"), EVERY_STUDY)
+def test_a_certificate_is_confirmed_by_the_log_it_was_made_from(folder, name, stores):
+    path = DATA / folder / f"{name}.certificate.json"
+    study = opened(stores[folder], name)
+    assert_as_kept(answers.confirmed(path, study), EXPECTED["certificates"][f"{folder}/{name}"])
+
+
+# After those that look at the stores: asking for what comes next writes to them.
+@pytest.mark.parametrize(("folder", "name"), EVERY_STUDY)
+def test_a_study_in_a_store_answers_as_it_did(folder, name, stores):
+    assert_as_kept(answers.of_study(opened(stores[folder], name)), EXPECTED[folder][name])
+
+
+@pytest.mark.parametrize("name", EXPECTED["policies"])
+def test_a_saved_policy_goes_on_as_it_did(name, tmp_path):
+    kept = DATA / "policies" / f"{name}.npz"
+    policy = nw.load_policy(shutil.copy(kept, tmp_path))
+    policy.save(tmp_path / "again.npz")
+    with np.load(kept) as before, np.load(tmp_path / "again.npz") as after:
+        assert set(before) == set(after)
+        for array in before:
+            np.testing.assert_array_equal(after[array], before[array], err_msg=array)
+    assert_as_kept(answers.of_policy(policy), EXPECTED["policies"][name])
+
+
+@pytest.mark.parametrize("name", EXPECTED["rules"])
+def test_a_rule_measures_what_it_did(name):
+    assert_as_kept(answers.of_rule(name), EXPECTED["rules"][name])
+
+
+@pytest.mark.parametrize("name", EXPECTED["compiled"])
+def test_a_compiled_rule_measures_what_it_did(name):
+    assert_as_kept(answers.of_rule(name, compiled=True), EXPECTED["compiled"][name])
+    assert EXPECTED["compiled"][name]["pulled"] == EXPECTED["rules"][name]["pulled"]
+
+
+@pytest.mark.parametrize("name", EXPECTED["simulations"])
+def test_simulations_in_a_file_are_what_they_were(name, tmp_path):
+    kept = DATA / f"simulations-{name}.parquet"
+    read = nw.load_simulations(shutil.copy(kept, tmp_path))
+    assert_as_kept([answers.of_simulation(one) for one in read], EXPECTED["simulations"][name])
+    nw.save_simulations(read, tmp_path / "again.parquet")
+    assert pl.read_parquet(tmp_path / "again.parquet").equals(pl.read_parquet(kept))
+    before, after = (
+        json.loads(pl.read_parquet_metadata(path)["noisewise"]) for path in (kept, tmp_path / "again.parquet")
+    )
+    assert before | {"versions": None} == after | {"versions": None}
+
+
+def test_simulations_run_again_give_what_is_in_the_files():
+    for name, several in policies.simulations().items():
+        assert_as_kept([answers.of_simulation(one) for one in several], EXPECTED["simulations"][name])
+
+
+def test_designs_are_what_they_were():
+    assert_as_kept(answers.of_designs(), EXPECTED["designs"])
+
+
+def test_the_numbers_of_the_theory_are_what_they_were():
+    assert_as_kept(answers.of_theory(), EXPECTED["theory"])
+
+
+def test_an_answer_that_changed_is_noticed():
+    kept = EXPECTED["policies"]["vaee"]
+    assert not answers.differences(kept, kept)
+    for changed in (
+        kept | {"pulls": [*kept["pulls"][:-1], kept["pulls"][-1] + 1]},
+        kept | {"why": kept["why"] + "."},
+        kept | {"after": kept["after"] | {"radius": kept["after"]["radius"] * (1.0 + 2e-9)}},
+        {name: kept[name] for name in ("before", "why", "pulls")},
+    ):
+        assert answers.differences(changed, kept)
