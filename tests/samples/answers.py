@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ def of_study(study: Any) -> dict[str, Any]:
         name: getattr(check, name)
         for name in ("ok", "reduced", "freedom", "p_value", "expected", "problems", "notes", "remedies")
     } | {"worst": check.worst, "advice": check.advice, "text": str(check)}
-    said["frames"] = {name: study.frame(name).to_dict(as_series=False) for name in ("options", "measurements")}
+    said["frames"] = {
+        name: study.frame(name).to_dict(as_series=False) for name in ("options", "measurements")
+    }
     said["kinds"] = study.frame("events")["kind"].to_list()
     said["pending"] = [(job.id, job.option, job.why, job.expires.isoformat()) for job in study.pending]
     said["repr"] = repr(study)
@@ -67,11 +70,11 @@ def of_study(study: Any) -> dict[str, Any]:
 
 
 def confirmed(certificate: Path, study: Any) -> str:
-    """What the log says about a certificate: its sentence anew, or why it is refused."""
+    """What the log says about a certificate: its sentence anew, or why it is refused, without the numbers."""
     try:
         return str(nw.verify_certificate(certificate, study).sentence)
     except ValueError as refusal:
-        return f"refused: {refusal}"
+        return "refused: " + re.sub(r"\d+\.\d+", "…", str(refusal))
 
 
 def of_policy(policy: Any) -> dict[str, Any]:
