@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.samples import policies
 
 import noisewise as nw
-from tests.samples import policies
 
 DATA = Path(__file__).parent / "data"
 ESTIMATED = ("theta", "means", "widths", "covariance", "radius", "candidates", "recommended", "mean", "width")

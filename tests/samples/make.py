@@ -22,9 +22,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import noisewise as nw
 from tests.samples import answers, policies
 from tests.samples.studies import LOOKED_AT, OLD_STUDIES, STUDIES
+
+import noisewise as nw
 
 COMMIT = "001ea245d176e942cbc9acc4d0befc2b22ffddea"
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,9 @@
 
 The samples in `data`, and the answers in its `expected.json`, were written by `tests.samples.make`. Texts,
 choices and counts are compared exactly; floats to a relative 1e-9, because linear algebra rounds differently
-from machine to machine.
+from machine to machine. Two kinds of floats depend on the rounding more than that: what follows from sizes that
+are estimated, which a search finds at a flat maximum (1e-7), and the weights of designs, which a solver leaves
+as soon as they are proved to be good enough (1e-3, the default gap).
 """
 
 import json
@@ -11,10 +13,10 @@ import shutil
 import numpy as np
 import polars as pl
 import pytest
-
-import noisewise as nw
 from tests.samples import answers, policies
 from tests.samples.studies import LOOKED_AT
+
+import noisewise as nw
 
 DATA = answers.DATA
 EXPECTED = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))
@@ -22,8 +24,13 @@ NOW, OLD = "studies", "studies-0.1.0"
 EVERY_STUDY = [(folder, name) for folder in (NOW, OLD) for name in EXPECTED[folder]]
 
 
-def assert_as_kept(found, kept):
-    wrong = answers.differences(found, kept)
+def rounding_of(name):
+    """How far the floats of a study may be off, relatively."""
+    return 1e-7 if name.endswith(("estimated", "scatter")) else 1e-9
+
+
+def assert_as_kept(found, kept, relative=1e-9):
+    wrong = answers.differences(found, kept, relative=relative)
     assert not wrong, "\n".join(wrong[:20])
 
 
@@ -70,10 +77,13 @@ def test_a_log_is_exported_as_it_was_and_fits_its_hashes(folder, name, opened, t
 
 
 @pytest.mark.parametrize(("folder", "name"), EVERY_STUDY)
-def test_a_study_rebuilt_from_its_log_answers_as_it_did(folder, name):
+def test_a_study_rebuilt_from_its_log_has_the_same_head_and_certificate(folder, name):
     storage = nw.MemoryStorage()
     assert nw.rebuild_study(DATA / folder / f"{name}.jsonl", storage) == name
-    assert_as_kept(answers.of_study(nw.load_study(storage, clock=lambda: LOOKED_AT)), EXPECTED[folder][name])
+    study, kept = nw.load_study(storage, clock=lambda: LOOKED_AT), EXPECTED[folder][name]
+    assert study.head == kept["head"]
+    said = json.loads(study.certificate().to_json()) | {"text": str(study.certificate())}
+    assert_as_kept(said, kept["certificate"], rounding_of(name))
 
 
 @pytest.mark.parametrize(("folder", "name"), EVERY_STUDY)
@@ -85,7 +95,7 @@ def test_a_certificate_is_confirmed_by_the_log_it_was_made_from(folder, name, op
 
 @pytest.mark.parametrize(("folder", "name"), EVERY_STUDY)
 def test_a_study_in_a_store_answers_as_it_did(folder, name, opened):
-    assert_as_kept(answers.of_study(opened(folder, name)), EXPECTED[folder][name])
+    assert_as_kept(answers.of_study(opened(folder, name)), EXPECTED[folder][name], rounding_of(name))
 
 
 @pytest.mark.parametrize("name", EXPECTED["policies"])
@@ -130,7 +140,7 @@ def test_simulations_run_again_give_what_is_in_the_files():
 
 
 def test_designs_are_what_they_were():
-    assert_as_kept(answers.of_designs(), EXPECTED["designs"])
+    assert_as_kept(answers.of_designs(), EXPECTED["designs"], 1e-3)
 
 
 def test_the_numbers_of_the_theory_are_what_they_were():
