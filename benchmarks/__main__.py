@@ -33,6 +33,7 @@ NAMES = (
     "workers",
     "starving",
     "imports",
+    "flips",
     "adversaries",
 )
 

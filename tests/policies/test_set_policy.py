@@ -190,3 +190,14 @@ def test_a_history_without_room_takes_none_of_many():
     assert policy.n_told == 0
     policy.tell_many([[1.0, 0.0]] * 3, [1.0] * 3, [1.0] * 3)
     assert policy.n_told == 3
+
+
+def test_it_says_why_on_an_infinite_set():
+    policy = nw.vaee(nw.Ball(2), seed=1)
+    policy.tell([1.0, 0.0], 0.3, 0.5)
+    vector = policy.ask()
+    # θ has precision 1 (ridge) in the direction that was not measured.
+    assert policy.why(vector) == "The rule 'vaee' chose it; its value is known to ±1 (one standard error)."
+    assert "±0.71" in policy.why(vector, pending=[(vector, 1.0)])
+    with pytest.raises(ValueError, match="action"):
+        policy.why([3.0, 0.0])

@@ -11,6 +11,7 @@ import pytest
 import noisewise as nw
 from noisewise.study import study as study_module
 from noisewise.study import turns
+from noisewise.study.state import State
 
 
 def test_turns_are_given_one_at_a_time_and_by_turns():
@@ -177,3 +178,74 @@ def test_asking_computes_neither_check_nor_certificate(tmp_path, monkeypatch):
         monkeypatch.setattr(study_module, name, never)
     (job,) = study.ask()
     assert job.option == "B"
+
+
+def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, monkeypatch):
+    """Prepared before the turn came, the suggestion is the one of somebody who came later."""
+    storage = open_storage()
+    options = [f"o{k}" for k in range(6)]
+    study = nw.create_study(storage, name=f"beside {uuid.uuid4().hex}", options=options, eps=0.5, span=4.0)
+    rival = nw.load_study(storage, name=study.name)
+    study.tell_many({"option": options, "value": [0.0] * 6, "se": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]})
+    prepare, rivals = study_module.Asking, []
+
+    def prepared(*arguments):
+        made = prepare(*arguments)
+        if not rivals:
+            rivals.append(None)
+            rivals[:] = rival.ask()
+            rival.tell(option="o0", value=0.0, se=0.5)
+        return made
+
+    monkeypatch.setattr(study_module, "Asking", prepared)
+    mine = study.ask()
+    assert (rivals[0].option, mine[0].option) == ("o5", "o4")
+    assert [job.id for job in study.pending] == ["ask-1", "ask-2"]
+
+
+def test_whatever_else_happens_meanwhile_makes_a_suggestion_anew(tmp_path, monkeypatch):
+    study = nw.create_study(tmp_path / "s.db", options=["A", "B", "C"], eps=0.5, span=4.0)
+    rival = nw.load_study(tmp_path / "s.db")
+    study.tell_many({"option": ["A", "B", "C"], "value": [0.0] * 3, "se": [0.5, 0.5, 2.0]})
+    assert study.ask(dry_run=True)[0].option == "C"
+    prepare, done = study_module.Asking, []
+
+    def prepared(*arguments):
+        made = prepare(*arguments)
+        done.append(1)
+        if len(done) == 1:
+            rival.exclude("C", reason="broken")
+        return made
+
+    monkeypatch.setattr(study_module, "Asking", prepared)
+    assert study.ask()[0].option != "C"
+    assert len(done) == 2
+
+
+def test_a_suggestion_is_shown_for_options_that_were_added():
+    study = nw.create_study(options=["A", "B"], eps=0.5, span=4.0)
+    study.tell_many({"option": ["A", "B"], "value": [0.0] * 2, "se": [0.5, 0.5]})
+    study.add_options(["C"])
+    assert [job.option for job in study.ask(dry_run=True)] == ["C"]
+    assert [job.option for job in study.ask()] == ["C"]
+
+
+def test_suggestions_and_measurements_in_any_mixture_give_one_state():
+    """Read at once or one by one: runs are entered together, and an edited log is not."""
+    study = nw.create_study(options=["A", "B"], eps=0.5)
+    jobs = [study.ask()[0]]
+    for _ in range(4):
+        jobs.append(study.ask()[0])
+        study.tell(jobs[-2], 1.0, se=0.1)
+    study.fail(jobs[-1], reason="lost")
+    events = study.events()
+    edited = [events[0]._replace(kind="tell", body={**events[2].body, "job": "ask-2"}), *events[1:]]
+    for log in (events, edited):
+        log = [event._replace(number=number) for number, event in enumerate(log, start=1)]
+        whole, steps = State(study.specification), State(study.specification)
+        whole.apply_all(log)
+        for event in log:
+            steps.apply_all([event])
+        assert whole.jobs == steps.jobs
+        assert list(whole.told) == list(steps.told)
+        assert whole.n_events == steps.n_events == len(log)

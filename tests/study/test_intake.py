@@ -419,8 +419,8 @@ def test_parsing_happens_once_and_only_news_are_checked_again(tmp_path, monkeypa
 
     monkeypatch.setattr(storage, "append", interrupted)
     monkeypatch.setattr(storage, "turn", None, raising=False)
-    monkeypatch.setattr(one, "_turn", lambda: __import__("contextlib").nullcontext())
-    monkeypatch.setattr(other, "_turn", lambda: __import__("contextlib").nullcontext())
+    monkeypatch.setattr(one, "_turn", lambda meanwhile: __import__("contextlib").nullcontext())
+    monkeypatch.setattr(other, "_turn", lambda meanwhile: __import__("contextlib").nullcontext())
     taken = one.tell_many({"option": ["A", "A"], "value": [1.0, 2.0], "se": [0.1, 0.1], "key": ["a", "b"]})
     assert [told.number for told in taken] == [4, 5]
     assert len(checks) == 1

@@ -168,8 +168,7 @@ class Policy:
         state, _ = self._imagined(pending)
         if self.rule.explain is not None:
             return self.rule.explain(self._params, state, row, self.actions.label)
-        width = math.sqrt(state.model.squared_widths[row])
-        return f"The rule {self.name!r} chose it; its value is known to ±{width:.2g} (one standard error)."
+        return chosen_by(self.name, math.sqrt(state.model.squared_widths[row]))
 
     def tell(self, action: Any, reward: float, sigma: float) -> None:
         """Learn one measurement: the action's row or label, what came out, and its sigma."""
@@ -385,3 +384,8 @@ class Policy:
             f"{self.name} on {self.actions!r}: {self.n_told} measurements, total precision "
             f"{self.total_precision:.4g}, information {log_det(self._state.model) / 2:.3g} nats"
         )
+
+
+def chosen_by(name: str, width: float) -> str:
+    """The reason of a rule that has no words of its own."""
+    return f"The rule {name!r} chose it; its value is known to ±{width:.2g} (one standard error)."

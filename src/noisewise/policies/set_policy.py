@@ -15,7 +15,7 @@ from noisewise.core.selection import Mask
 from noisewise.core.vectors import covariance, place
 from noisewise.policies.candidates import candidates, narrowed, recommended
 from noisewise.policies.on_sets import OnSets, SetState, new_state, observe, own_slot
-from noisewise.policies.policy import Policy
+from noisewise.policies.policy import Policy, chosen_by
 from noisewise.policies.rule import Rule
 from noisewise.policies.saving import copy_state
 from noisewise.policies.set_estimate import SetEstimate
@@ -77,6 +77,17 @@ class SetPolicy(Policy):
         The value is what the rule makes large: a width for `noisewise.vaee`, an upper bound for optimism.
         """
         return self._choose(sigma, pending, None, bounded=True)
+
+    def why(self, action: Any, pending: Iterable[Any] = ()) -> str:
+        """Why to measure this vector now, in words.
+
+        Args:
+            action: Usually what ``ask`` answered.
+            pending: The measurements under way that ``ask`` was told of.
+        """
+        vector = self.actions.check_action(action)
+        spread = covariance(self._with(self._under_way(pending)).inner.model)
+        return chosen_by(self.name, math.sqrt(max(0.0, float(vector @ spread @ vector))))
 
     def tell(self, action: Any, reward: float, sigma: float, *, strict: bool = True) -> None:
         """Learn one measurement: the vector, what came out, and its sigma.
@@ -158,20 +169,24 @@ class SetPolicy(Policy):
         if sigma is not None:
             check_sigma(sigma)
         under_way = self._under_way(pending)
-        state = self._state
-        if under_way:
-            state = copy_state(state)
-            state = state._replace(inner=own_slot(state.inner))
-        for vector, pending_sigma in under_way:
-            place(state.inner.model, vector)
-            if math.isnan(pending_sigma):
-                pending_sigma = self._typical_sigma(state, 0)
-            self.rule.imagine(self._params, state.inner, 0, pending_sigma)
+        state = self._with(under_way)
         direction = np.empty(self.actions.dim)
         draws = self._draws(len(under_way))
         reach = float(self._on_sets.aim(self._params, state.inner, draws, direction))
         spread = covariance(state.inner.model)
         return self._aimed(direction, spread, reach, bounded)
+
+    def _with(self, under_way: list[tuple[Floats, float]]) -> Any:
+        """The state as if these measurements had come out as expected."""
+        state = self._state
+        if under_way:
+            state = copy_state(state)
+            state = state._replace(inner=own_slot(state.inner))
+        for vector, sigma in under_way:
+            place(state.inner.model, vector)
+            assumed = self._typical_sigma(state, 0) if math.isnan(sigma) else sigma
+            self.rule.imagine(self._params, state.inner, 0, assumed)
+        return state
 
     def _aimed(self, direction: Floats, spread: Floats, reach: float, bounded: bool) -> Answer:
         among = self._on_sets.among_candidates(self._params)

@@ -1,5 +1,6 @@
 """What is different between SQLite and PostgreSQL."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -25,7 +26,9 @@ class Database(Protocol):
     def stamp(self, connection: Connection) -> None:
         """Leave a trace of a change where `check` looks."""
 
-    def turn(self, study: int, patience: float) -> AbstractContextManager[bool]:
+    def turn(
+        self, study: int, patience: float, meanwhile: Callable[[], object] | None
+    ) -> AbstractContextManager[bool]:
         """A context in which nobody else decides; yields whether the turn came in time."""
 
     def explain(self, error: DBAPIError) -> Exception:

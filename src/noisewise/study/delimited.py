@@ -104,9 +104,9 @@ def _checked(what: str, content: bytes, separator: str, name: str) -> tuple[byte
     quoted = _quoted(what, data, separator, name)
     ends = np.flatnonzero((data == _NEWLINE) & ~quoted)
     starts = np.concatenate([[0], ends[:-1] + 1])
-    # How many separators outside of quotation marks there are before each place.
-    before = np.cumsum((data == ord(separator)) & ~quoted, dtype=np.int64)
-    cells = before[ends] - before[starts] + (data[starts] == ord(separator)) + 1
+    # Separators outside of quotation marks before the end of each row; a count per byte would take 8 of it.
+    before = np.searchsorted(np.flatnonzero((data == ord(separator)) & ~quoted), ends)
+    cells = np.diff(before, prepend=0) + 1
     length = ends - starts - ((ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN))
     full = length > 0
     first = int(np.argmax(full))

@@ -15,6 +15,7 @@ from noisewise.core.ranges import AMOUNT, VALUE
 from noisewise.study.catalogue import some_of
 from noisewise.study.copies import find_copies
 from noisewise.study.error_bars import KNOWN
+from noisewise.study.flaws import CHUNK
 from noisewise.study.sheets import Sheet
 from noisewise.study.state import TOLD, State
 from noisewise.study.storage import Event, to_json
@@ -50,7 +51,9 @@ class Parsed:
     def __init__(self, sheet: Sheet, noise_floor: float | None, keep_empty: bool, watch: Watch) -> None:
         self.sheet = sheet
         n = sheet.n_rows
-        self.rows = [row for row in range(n) if keep_empty or not sheet.is_empty(row)] if n else []
+        self.rows: Sequence[int] = range(n)
+        if not keep_empty:
+            self.rows = [row for row in self.rows if not sheet.is_empty(row)]
         self.n_empty = n - len(self.rows)
         self._bodies: list[dict[str, Any]] | None = None
         self._value = self._sigma = np.empty(0)
@@ -69,30 +72,31 @@ class Parsed:
         """Whether all rows were plain, and checked together."""
         return self._bodies is None
 
-    def column(self, name: str) -> list[Any] | None:
+    def column(self, name: str) -> Sequence[Any] | None:
         """The cells of a column for the rows that are told."""
         cells = self.sheet.columns.get(name)
         if cells is None or len(self.rows) == self.sheet.n_rows:
             return cells
         return [cells[row] for row in self.rows]
 
-    def texts(self, options: list[str], places: list[int]) -> Iterator[tuple[int, str]]:
+    def texts(self, options: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int, str]]:
         """The bodies of plain rows as JSON text, the same as of `content` with an option, and faster."""
         texts = [(f',"{name}":', self.column(name) or []) for name in _TEXTS if name in self.sheet.columns]
         known: dict[str, str] = {option: to_json(option) for option in set(options)}
-        values, sigmas = self._value.tolist(), self._sigma.tolist()
-        for place in places:
-            more = "".join(
-                [begun + _quoted(cells[place]) for begun, cells in texts if cells[place] is not None]
-            )
-            sigma = sigmas[place]
-            yield (
-                place,
-                (
-                    f'{{"option":{known[options[place]]},"value":{values[place]!r},"kind":"{KNOWN}",'
-                    f'"sigma":{sigma!r},"shown":{sigma!r}{more}}}'
-                ),
-            )
+        for first in range(0, len(places), CHUNK):
+            some = places[first : first + CHUNK]
+            values, sigmas = self._value[some].tolist(), self._sigma[some].tolist()
+            for place, value, sigma in zip(some, values, sigmas, strict=True):
+                more = "".join(
+                    [begun + _quoted(cells[place]) for begun, cells in texts if cells[place] is not None]
+                )
+                yield (
+                    place,
+                    (
+                        f'{{"option":{known[options[place]]},"value":{value!r},"kind":"{KNOWN}",'
+                        f'"sigma":{sigma!r},"shown":{sigma!r}{more}}}'
+                    ),
+                )
 
     def content(self, place: int, begun: dict[str, Any] | None = None) -> dict[str, Any]:
         """What a row says by itself, behind what an event begins with."""
@@ -128,7 +132,7 @@ class Parsed:
         if not (set(map(type, value)) | set(map(type, se)) <= {float, int}):
             return False
         try:
-            self._value, self._sigma = np.array(value, dtype=float), np.array(se, dtype=float)
+            self._value, self._sigma = np.asarray(value, dtype=float), np.asarray(se, dtype=float)
         except OverflowError:
             return False
         floor = AMOUNT.least if noise_floor is None else noise_floor
@@ -144,8 +148,8 @@ class Parsed:
 class Told(NamedTuple):
     """What becomes of the rows of a table in the present state."""
 
-    fresh: list[int]  # places that are told
-    options: list[str]  # of every place
+    fresh: Sequence[int]  # places that are told
+    options: Sequence[str]  # of every place
     minus: list[str | None] | None
     jobs: dict[int, str]
     notes: dict[int, list[str]]
@@ -211,7 +215,8 @@ class Taken(Sequence[Measurement]):
         self._batch = batch
         self.known, self.voided = batch.told.known, batch.told.voided
         self.empty = batch.parsed.n_empty
-        self.unasked = len(batch) - len(batch.told.jobs.keys() & set(batch.told.fresh))
+        jobs = batch.told.jobs
+        self.unasked = len(batch) - (sum(place in jobs for place in batch.told.fresh) if jobs else 0)
 
     def __len__(self) -> int:
         return len(self._batch)
@@ -259,7 +264,7 @@ def check_batch(
 
 def _probes(
     state: State, parsed: Parsed, now: float
-) -> tuple[list[str], list[str | None] | None, dict[int, str], dict[int, list[str]]]:
+) -> tuple[Sequence[str], list[str | None] | None, dict[int, str], dict[int, list[str]]]:
     columns = parsed.sheet.columns
     options = parsed.column("option")
     plain = not any(name in columns for name in ("job", "plus", "minus"))
@@ -291,11 +296,13 @@ def _probes(
     return found, minus if any(other is not None for other in minus) else None, jobs, notes
 
 
-def _without_known(state: State, parsed: Parsed, told: Told, match: bool) -> tuple[list[int], int, list[str]]:
+def _without_known(
+    state: State, parsed: Parsed, told: Told, match: bool
+) -> tuple[Sequence[int], int, list[str]]:
     """The places of rows that were not told before; contradictions are refused together."""
     keys = parsed.column("key")
-    if keys is None and not told.jobs:
-        return list(range(len(parsed))), 0, []
+    if not told.jobs and (keys is None or _are_new(state, keys)):
+        return range(len(parsed)), 0, []
     keys = keys or [None] * len(parsed)
     fresh, voided, conflicts = [], [], []
     first_with: dict[str, int] = {}
@@ -333,6 +340,15 @@ def _without_known(state: State, parsed: Parsed, told: Told, match: bool) -> tup
         rest = f" And {more} more rows like these." if more > 0 else ""
         raise ValueError(" ".join(conflicts[:NAMED]) + rest)
     return fresh, known, voided
+
+
+def _are_new(state: State, keys: Sequence[str | None]) -> bool:
+    """Whether no key was told before, or stands twice in the table."""
+    different = set(keys)
+    different.discard(None)
+    if len(different) < sum(key is not None for key in keys):
+        return False
+    return different.isdisjoint(state.keys) and different.isdisjoint(state.freed)
 
 
 def _refuse_other_answer(state: State, body: dict[str, Any], job: str, where: str) -> None:

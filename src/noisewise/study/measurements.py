@@ -48,7 +48,8 @@ class Measurements:
     """All measurements of a study; the number of one is its place, from 1."""
 
     def __init__(self) -> None:
-        self._whole = {name: array("q") for name in ("plus", "minus", "block", "kind", "readings", "pool")}
+        codes = {"plus": "i", "minus": "i", "block": "i", "kind": "b", "readings": "q", "pool": "i"}
+        self._whole = {name: array(code) for name, code in codes.items()}
         self._real = {name: array("d") for name in ("value", "sigma", "scatter")}
         self._live = array("b")
         self.blocks: dict[str, int] = {NO_BLOCK: 0}

@@ -1,6 +1,6 @@
 """Studies in a PostgreSQL database: the same tables, for many machines."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -77,8 +77,11 @@ class PostgresDatabase:
         """Not needed."""
 
     @contextmanager
-    def turn(self, study: int, patience: float) -> Iterator[bool]:
-        """In a queue at the server, which ends with the transaction, however that ends."""
+    def turn(self, study: int, patience: float, meanwhile: Callable[[], object] | None) -> Iterator[bool]:
+        """In a queue at the server, which ends with the transaction, however that ends.
+
+        The server does not say who is next: nothing is done meanwhile.
+        """
         place = (self.label, study)
         if self._read_only or _TURNS.holds(place):
             yield True

@@ -6,13 +6,15 @@ measurement that has no error bar says so with the word ``none``.
 """
 
 import math
+from array import array
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from noisewise.core.checks import nearest
 from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_texts
-from noisewise.study.numbers import NUMBER, as_count, carries_error, read_column, read_number
+from noisewise.study.numbers import NUMBER, as_count, carries_error, cells_of, read_column, read_number
 from noisewise.study.tables import as_texts, read_table
 from noisewise.study.telling import ABOUT, ERROR_WAYS
 
@@ -29,12 +31,14 @@ COLUMNS = (
 ERROR_COLUMNS = ("se", "var", "sd", "lo", "hi", "se_up", "se_down", "values", "successes", "trials")
 RESULTS = ("value", *ERROR_COLUMNS)
 _COUNTS = ("n", "successes", "trials")
+#: Texts that hardly repeat; equal ones of all other columns are kept once.
+_OWN = ("key", "note", "job")
 
 
 class Sheet(NamedTuple):
-    """A table of measurements: a list per column, with None for empty cells."""
+    """A table of measurements: a list per column, with None for empty cells, or an array of numbers."""
 
-    columns: dict[str, list[Any]]
+    columns: dict[str, Sequence[Any]]
     n_rows: int
 
     def given(self, row: int) -> dict[str, Any]:
@@ -68,12 +72,13 @@ def read_sheet(source: Any) -> Sheet:
     return sheet
 
 
-def _read(column: pl.Series) -> list[Any]:
+def _read(column: pl.Series) -> Sequence[Any]:
     name = column.name
     if name in PROBES or name in ABOUT:
         texts = as_texts("measurements", column).to_list()
         check_texts(name, texts, most=NOTE_LENGTH if name == "note" else NAME_LENGTH)
-        return texts
+        seen: dict[Any, Any] = {}
+        return texts if name in _OWN else [seen.setdefault(text, text) for text in texts]
     if column.dtype == pl.String:
         column = column.str.strip_chars()
         column = column.set((column == "") | (column.str.to_lowercase() == NO_ERROR), None)
@@ -85,12 +90,12 @@ def _read(column: pl.Series) -> list[Any]:
     return [as_count(number) for number in numbers] if name in _COUNTS else numbers
 
 
-def _values(column: pl.Series) -> list[Any]:
+def _values(column: pl.Series) -> Sequence[Any]:
     """Numbers where all cells are; else as they are, because they may carry their own errors."""
     if column.dtype != pl.String:
-        return column.to_list()
+        return cells_of(column)
     plain = column.str.contains(f"^{NUMBER}$").fill_null(True).all()
-    return column.cast(pl.Float64).to_list() if plain else column.to_list()
+    return cells_of(column.cast(pl.Float64)) if plain else column.to_list()
 
 
 def _readings(cell: Any, row: int) -> Any:
@@ -115,7 +120,7 @@ def _check_errors(sheet: Sheet, purposely: set[int]) -> None:
     if not present or values is None:
         return
     bars = [sheet.columns[name] for name in present]
-    if len(bars) == 1 and not any(bar is None for bar in bars[0]):
+    if len(bars) == 1 and (isinstance(bars[0], array) or not any(bar is None for bar in bars[0])):
         return
     for row, cells in enumerate(zip(*bars, strict=True)):
         value = values[row]

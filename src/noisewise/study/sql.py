@@ -6,7 +6,7 @@ chain, and with what this handle has seen before.
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -158,9 +158,11 @@ class SqlStorage:
             write_roll(connection)
         self._numbers.pop(name, None)
 
-    def turn(self, name: str, patience: float) -> AbstractContextManager[bool]:
+    def turn(
+        self, name: str, patience: float, meanwhile: Callable[[], object] | None = None
+    ) -> AbstractContextManager[bool]:
         """A context in which nobody else decides on what to append to this study."""
-        return self._database.turn(self._number(name), patience)
+        return self._database.turn(self._number(name), patience, meanwhile)
 
     def integrity(self) -> str | None:
         """What the database itself finds wrong with the store, in a sentence; None if nothing."""

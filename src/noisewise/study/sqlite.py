@@ -10,6 +10,7 @@ import sqlite3
 import uuid
 import warnings
 import weakref
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,11 @@ class SqliteDatabase:
         (count,) = cursor.execute("PRAGMA user_version").fetchone()
         cursor.execute(f"PRAGMA user_version = {count + 1}")
 
-    def turn(self, study: int, patience: float) -> AbstractContextManager[bool]:
+    def turn(
+        self, study: int, patience: float, meanwhile: Callable[[], object] | None
+    ) -> AbstractContextManager[bool]:
         """In a queue of all processes of this machine."""
-        return nullcontext(True) if self._read_only else self._turns.take(study, patience)
+        return nullcontext(True) if self._read_only else self._turns.take(study, patience, meanwhile)
 
     def integrity(self) -> str | None:
         """What SQLite itself finds wrong with the file."""

@@ -61,6 +61,13 @@ class Ignored:
         return f"{self}. {todo if self.mended is None else f'Mended: {printable(self.mended)}'}."
 
 
+def job_of(body: dict[str, Any]) -> Job:
+    """The suggestion that an event "ask" makes."""
+    expires = datetime.fromtimestamp(body["expires"], UTC)
+    parts = {name: body.get(name) for name in ("id", "option", "why", "sigma", "by")}
+    return Job(**parts, expires=expires)  # type: ignore[arg-type]
+
+
 class State:
     """Everything that the log says, ready to be used."""
 
@@ -116,12 +123,14 @@ class State:
     def apply_all(self, events: Sequence[Event]) -> None:
         """Let many events happen; runs of measurements are entered together."""
         for first in range(0, len(events), CHUNK):
-            for kind, run in itertools.groupby(events[first : first + CHUNK], key=attrgetter("kind")):
+            some = _questions_first(events[first : first + CHUNK])
+            for kind, run in itertools.groupby(some, key=attrgetter("kind")):
                 if kind == "tell":
                     self._tell_all(list(run))
                 else:
                     for event in run:
                         self.apply(event)
+            self.n_events = events[min(first + CHUNK, len(events)) - 1].number
 
     def unusable(self) -> list[Ignored]:
         """Events that are ignored, that matter, and that nobody has dealt with: no certificate before."""
@@ -185,9 +194,7 @@ class State:
         self.n_events = events[-1].number
 
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
-        expires = datetime.fromtimestamp(body["expires"], UTC)
-        parts = {name: body.get(name) for name in ("id", "option", "why", "sigma", "by")}
-        self.jobs[body["id"]] = Job(**parts, expires=expires)  # type: ignore[arg-type]
+        self.jobs[body["id"]] = job_of(body)
 
     def _on_fail(self, body: dict[str, Any], event: Event) -> None:
         self._close(body["job"], FAILED)
@@ -257,6 +264,25 @@ class State:
 
 #: Takes the place of a measurement that cannot be used, so that the others keep their numbers.
 _STAND_IN: dict[str, Any] = {"value": 0.0, "kind": KNOWN, "sigma": 1.0}
+
+
+def _questions_first(events: Sequence[Event]) -> Sequence[Event]:
+    """Where several processes ask and tell in turn: all suggestions, then all measurements, together.
+
+    Neither depends on the other, but for a suggestion that its measurement closes. That comes first, unless
+    the log was edited.
+    """
+    if {event.kind for event in events} != {"ask", "tell"}:
+        return events
+    asked = {_named(event, "id"): event.number for event in events if event.kind == "ask"}
+    if any(event.kind == "tell" and asked.get(_named(event, "job"), 0) > event.number for event in events):
+        return events
+    return sorted(events, key=attrgetter("kind"))
+
+
+def _named(event: Event, name: str) -> str | None:
+    found = event.body.get(name) if isinstance(event.body, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _texts_of(bodies: list[dict[str, Any]]) -> Iterator[str]:

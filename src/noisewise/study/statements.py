@@ -1,8 +1,9 @@
 """The statements of a store in a database, and events as the rows that they write and read."""
 
 import functools
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, cast, overload
 
@@ -48,7 +49,7 @@ def chained_rows(
     # Events of a large table are made one by one: what is needed here is had without their bodies.
     outlines = getattr(events, "outlines", events)
     texts = getattr(events, "texts", None) or (to_json(event.body) for event in events)
-    kept, bodies, head = Hashed(events), [], before
+    kept, bodies, head = Hashed(events), Waiting(), before
     for e, body in zip(outlines, texts, strict=True):
         head = link(head, e.number, e.at, e.kind, e.append, body)
         if e.hash and e.hash != head.hex():
@@ -58,7 +59,7 @@ def chained_rows(
     again = getattr(events, "outlines", events)
     rows = (
         (study, e.number, e.at, e.kind, e.append, body, hash)
-        for e, body, hash in zip(again, bodies, kept.digests(), strict=True)
+        for e, body, hash in zip(again, bodies.taken(), kept.digests(), strict=True)
     )
     return cast(list[Event], kept), rows
 
@@ -82,6 +83,29 @@ def _positional(dialect: Dialect) -> tuple[str, Callable[[Any], tuple[Any, ...]]
     compiled = APPEND.compile(dialect=dialect)
     order = compiled.positiontup
     return str(compiled), None if order is None else itemgetter(*(ROW.index(name) for name in order))
+
+
+class Waiting:
+    """Bodies that wait to be written, compressed: those of a large table would take more than all else.
+
+    Making them again inside of the transaction would keep other writers waiting.
+    """
+
+    def __init__(self) -> None:
+        self._pages: list[bytes] = []
+        self._last: list[str] = []
+
+    def append(self, body: str) -> None:
+        """Add one; JSON in ASCII, which has no line feeds."""
+        self._last.append(body)
+        if len(self._last) == TOGETHER:
+            self._pages.append(zlib.compress("\n".join(self._last).encode(), 1))
+            self._last = []
+
+    def taken(self) -> Iterator[str]:
+        """All of them in order."""
+        pages = (zlib.decompress(page).decode().split("\n") for page in self._pages)
+        return chain(chain.from_iterable(pages), self._last)
 
 
 class Hashed(Sequence[Event]):

@@ -6,7 +6,7 @@ changed or deleted. Events are plain dictionaries of JSON values, so that any st
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -73,9 +73,10 @@ class Storage(Protocol):
 
 
 METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
-#: What a store may have besides: ``turn(name, patience)``, a context in which nobody else decides on what to
-#: append to this study (it yields whether the turn came in time; append must not rely on it), and
-#: ``chained(name)``, when an older log was given its chain of hashes, in words, or None.
+#: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which nobody else decides
+#: on what to append to this study (it yields whether the turn came in time, append must not rely on it, and
+#: it may call ``meanwhile`` while it is next in line), and ``chained(name)``, when an older log was given its
+#: chain of hashes, in words, or None.
 ABILITIES = ("turn", "chained")
 
 
@@ -131,7 +132,9 @@ class MemoryStorage:
                 table.clear()
                 table.update(renamed)  # type: ignore[arg-type]
 
-    def turn(self, name: str, patience: float) -> AbstractContextManager[bool]:
+    def turn(
+        self, name: str, patience: float, meanwhile: Callable[[], object] | None = None
+    ) -> AbstractContextManager[bool]:
         """A context in which no other thread decides on what to append to this study."""
         return self._turns.take(name, patience)
 

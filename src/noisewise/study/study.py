@@ -35,9 +35,9 @@ from noisewise.study.sheets import read_sheet
 from noisewise.study.show import as_html, counted, number
 from noisewise.study.slot import Slot, fill_slots
 from noisewise.study.specification import Specification
-from noisewise.study.state import OPEN, Job, State, replay
+from noisewise.study.state import OPEN, Job, State, job_of, replay
 from noisewise.study.storage import Event, LogMovedOnError, Storage, StoreChangedError, to_json
-from noisewise.study.suggesting import suggest
+from noisewise.study.suggesting import Asking
 from noisewise.study.sums import Sums
 from noisewise.study.tabular import make_frame
 from noisewise.study.telling import (
@@ -68,8 +68,6 @@ class Study:
     Made by `noisewise.create_study` and `noisewise.load_study`. Every change is an event that is appended to
     the study's log; nothing is ever deleted, and the same log always gives the same answers.
     """
-
-    _asked_before = False
 
     def __init__(self, storage: Storage, name: str, clock: Callable[[], float] = time.time) -> None:
         self._storage, self._clock = storage, clock
@@ -175,29 +173,33 @@ class Study:
         lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
         by = None if by is None else check_text("by", by)
 
+        bodies: list[dict[str, Any]] = []
+        asking: Asking | None = None
+
+        def ready(news: list[Event]) -> Asking:
+            nonlocal asking
+            if asking is None or not asking.still_holds(news):
+                asking = Asking(self._now(), self._clock())
+            return asking
+
         def suggested(news: list[Event]) -> Happened:
-            # Measurements that came in meanwhile do not spoil a suggestion; other suggestions do.
+            nonlocal asking
             if not (bodies and all(event.kind == "tell" for event in news)):
-                now = self._clock()
-                bodies[:] = suggest(self._now(), n=n, sigma=sigma, now=now, lease=lease, by=by)
+                bodies[:] = ready(news).suggest(n=n, sigma=sigma, now=self._clock(), lease=lease, by=by)
+                asking = None
             return [("ask", body) for body in bodies]
 
-        bodies: list[dict[str, Any]] = []
         if dry_run:
             self._catch_up()
-            imagined = State(self.specification)
-            for number, (kind, body) in enumerate(suggested([]), start=1):
-                imagined.apply(Event(number, self._clock(), kind, body))
-            return list(imagined.jobs.values())
+            suggested([])
+            return [job_of(body) for body in bodies]
         call = ("ask", n, sigma, lease, by)
-        # The first question of a process loads the libraries that it needs: nobody should wait for that.
-        first, Study._asked_before = not Study._asked_before, True
         return self._record(
             suggested,
             call,
             lambda: [self._state.jobs[body["id"]] for body in bodies],
-            latest=True,
-            long=first,
+            before=lambda: ready(self._catch_up()),
+            meanwhile=ready,
         )
 
     def tell(self, job: Job | str | None = None, value: Any = None, **told: Unpack[Told]) -> Measurement:
@@ -267,7 +269,9 @@ class Study:
 
         call = ("tell_many", sheet, match, repeat)
         with without_collector():
-            return self._record(read, call, lambda: Taken(cast(Batch, batch)), long=True)
+            return self._record(
+                read, call, lambda: Taken(cast(Batch, batch)), before=lambda: self._decided(read, [])
+            )
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""
@@ -568,8 +572,8 @@ class Study:
         call: tuple[Any, ...],
         answer: Callable[[], Answer],
         *,
-        latest: bool = False,
-        long: bool = False,
+        before: Callable[[], object] | None = None,
+        meanwhile: Callable[[list[Event]], object] | None = None,
     ) -> Answer:
         """Decide on the newest state and append; if others were faster, decide again.
 
@@ -578,19 +582,27 @@ class Study:
             call: What was called, with its arguments: the same call after one whose outcome remained unknown
                 is taken for its repetition.
             answer: What to return when the events are written.
-            latest: Whether deciding takes so long that it should begin with the newest state.
-            long: Whether it takes so long that the others should not wait for it: it is done before the turn
-                comes, and then again, in view of the news.
+            before: What takes so long that the others should not wait for it: it is done before this queues
+                for its turn, and decided on in view of the news.
+            meanwhile: What can be done with the news since ``before`` while this is the next in line.
         """
         # Forgotten only when something else is called, or when it is known what became of it.
         self._unanswered = [one for one in self._unanswered if one.same(call)]
         if self._unanswered and (found := self._answered(self._catch_up_to_unanswered())) is not None:
             return cast(Answer, found.answer())
         give_up = time.monotonic() + PATIENCE
-        if long:
-            self._decided(decide, [])
-        with self._turn():
-            news = self._catch_up() if latest or long or self._crowded else []
+        news: list[Event] = []
+
+        def catch_up() -> None:
+            news.extend(self._catch_up())
+            cast(Callable[[list[Event]], object], meanwhile)(news)
+
+        if before is not None:
+            before()
+        looks = self._crowded or before is not None or meanwhile is not None
+        with self._turn(None if meanwhile is None else catch_up):
+            if looks:
+                news.extend(self._catch_up())
             self._crowded = bool(news)
             while happened := self._decided(decide, news):
                 events = events_of(happened, self._state.n_events + 1, self._clock())
@@ -626,11 +638,11 @@ class Study:
         kept = self._storage.append(self.name, self._state.n_events, events)
         self._apply(follow(self._head, events if kept is None else kept, verified=kept is not None))
 
-    def _turn(self) -> AbstractContextManager[Any]:
+    def _turn(self, meanwhile: Callable[[], None] | None) -> AbstractContextManager[Any]:
         """The turn to change this study, where the store keeps a queue."""
         turn = getattr(self._storage, "turn", None)
         # Half of the patience: whoever waited in vain goes ahead without it.
-        return nullcontext() if turn is None else turn(self.name, PATIENCE / 2.0)
+        return nullcontext() if turn is None else turn(self.name, PATIENCE / 2.0, meanwhile)
 
     def _catch_up_to_unanswered(self) -> list[Event]:
         """The part of the log that may hold what got no answer."""

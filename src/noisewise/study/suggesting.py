@@ -12,45 +12,62 @@ from noisewise.study.certifying import Recommended, recommend
 from noisewise.study.choosing import Chooser
 from noisewise.study.show import number, ordinal, usual_measurements
 from noisewise.study.state import State
+from noisewise.study.storage import Event
 
 
-def suggest(
-    analysis: Analysis,
-    *,
-    n: int,
-    sigma: float | None,
-    now: float,
-    lease: float,
-    by: str | None,
-) -> list[dict[str, Any]]:
-    """The bodies of n events "ask", each reckoning with what is under way.
+class Asking:
+    """Everything that a suggestion needs, at one moment; what others ask for afterwards can be added.
 
-    Only the recommendation is needed, not whether the model fits: that costs a hundred times as much.
+    Only the recommendation is needed, not whether the model fits: that costs a hundred times as much. It is
+    made before the turn to append has come, so that those who ask at the same time do so beside each other.
     """
-    state, found = analysis.state, recommend(analysis)
-    chooser = Chooser(analysis, state.policy)
-    under_way = state.open_jobs(now)
-    noise = _with_scatter(analysis, sigma)
-    for job in under_way:
-        chooser.imagine(state.index[job.option], _with_scatter(analysis, job.sigma))
-    allowed = _worth_asking(analysis, found)
-    reasons = Reasons(analysis, found)
-    names = [job.option for job in under_way]
-    suggested: list[dict[str, Any]] = []
-    for _ in range(n):
-        asked = len(state.jobs) + len(suggested) + 1
-        option = chooser.choose(
-            _first_results_first(allowed, reasons.looks, names, state.index), noise, asked
-        )
-        chooser.imagine(option, noise)
-        name = state.ids[option]
-        why = reasons.why(option, names.count(name), noise, state.policy.name)
-        names.append(name)
-        body = {"id": f"ask-{asked}", "option": name, "why": why, "expires": now + lease}
-        suggested.append(
-            body | {key: given for key, given in (("sigma", sigma), ("by", by)) if given is not None}
-        )
-    return suggested
+
+    def __init__(self, analysis: Analysis, now: float) -> None:
+        state, found = analysis.state, recommend(analysis)
+        self._analysis, self._state = analysis, state
+        self._allowed = _worth_asking(analysis, found)
+        self._reasons = Reasons(analysis, found)
+        self._chooser = Chooser(analysis, state.policy)
+        self._names: list[str] = []  # of the options under way, one for each time
+        self._seen = state.n_events
+        for job in state.open_jobs(now):
+            self._reckon_with(job.option, job.sigma)
+
+    def still_holds(self, news: list[Event]) -> bool:
+        """Whether it still serves after these events: suggestions of others are reckoned with.
+
+        Measurements that came in meanwhile do not spoil a suggestion; whatever else happened does.
+        """
+        unseen = [event for event in news if event.number > self._seen]
+        if not all(event.kind in ("ask", "tell") for event in unseen):
+            return False
+        for event in unseen:
+            if event.kind == "ask":
+                self._reckon_with(event.body["option"], event.body.get("sigma"))
+            self._seen = event.number
+        return True
+
+    def suggest(
+        self, *, n: int, sigma: float | None, now: float, lease: float, by: str | None
+    ) -> list[dict[str, Any]]:
+        """The bodies of n events "ask", each reckoning with what is under way. It serves once."""
+        state, noise = self._state, _with_scatter(self._analysis, sigma)
+        given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
+        suggested: list[dict[str, Any]] = []
+        for asked in range(len(state.jobs) + 1, len(state.jobs) + n + 1):
+            free = _first_results_first(self._allowed, self._reasons.looks, self._names, state.index)
+            option = self._chooser.choose(free, noise, asked)
+            name = state.ids[option]
+            why = self._reasons.why(option, self._names.count(name), noise, state.policy.name)
+            if len(suggested) < n - 1:
+                self._reckon_with(name, sigma)
+            body = {"id": f"ask-{asked}", "option": name, "why": why, "expires": now + lease}
+            suggested.append(body | given)
+        return suggested
+
+    def _reckon_with(self, name: str, sigma: float | None) -> None:
+        self._chooser.imagine(self._state.index[name], _with_scatter(self._analysis, sigma))
+        self._names.append(name)
 
 
 def _with_scatter(analysis: Analysis, sigma: float | None) -> float | None:

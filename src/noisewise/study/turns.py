@@ -86,14 +86,16 @@ class FileTurns:
         self._inside: set[int] = set()
 
     @contextmanager
-    def take(self, study: int, patience: float) -> Iterator[bool]:
-        """Wait for the turn; yields whether it came in time."""
+    def take(
+        self, study: int, patience: float, meanwhile: Callable[[], object] | None = None
+    ) -> Iterator[bool]:
+        """Wait for the turn; yields whether it came in time. Whoever is next does something ``meanwhile``."""
         give_up = time.monotonic() + patience
         with self._threads.take(study, patience) as first:
             if not first or study in self._inside or not self._open():
                 yield first
                 return
-            came = self._through(study, give_up)
+            came = self._through(study, give_up, meanwhile)
             self._inside.add(study)
             try:
                 yield came
@@ -115,11 +117,13 @@ class FileTurns:
         os.close(self._file)
         self._file = None
 
-    def _through(self, study: int, give_up: float) -> bool:
+    def _through(self, study: int, give_up: float, meanwhile: Callable[[], object] | None) -> bool:
         gate, turn = 2 * study, 2 * study + 1
         if not self._wait(gate, give_up, BEHIND):
             return False
         try:
+            if meanwhile is not None:
+                meanwhile()
             return self._wait(turn, give_up, NEXT)
         finally:
             self._unlock(gate)
