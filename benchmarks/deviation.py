@@ -16,7 +16,7 @@ import polars as pl
 import noisewise as nw
 from benchmarks.study import MOST_LOOKS, MOST_MISSES, STUDIES, Told, World, close_values, run
 from benchmarks.timing import Row
-from noisewise.study.storage import Event
+from noisewise.study.stores.protocol import Event
 
 __all__ = ["rows", "run", "stated"]
 

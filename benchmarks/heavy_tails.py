@@ -15,8 +15,8 @@ import numpy as np
 
 import noisewise as nw
 from benchmarks.timing import Row, alternating
-from noisewise.core import huber
-from noisewise.policies.robust import TAU0
+from noisewise.policies.robust import huber
+from noisewise.policies.robust.estimates import TAU0
 
 LAWS = {
     "normal": nw.noise.named("gaussian"),

@@ -12,8 +12,8 @@ import numpy as np
 
 import noisewise as nw
 from benchmarks.timing import Row
-from noisewise.core.randomness import generator
-from noisewise.study.beliefs import draw_worlds
+from noisewise.core.support.randomness import generator
+from noisewise.study.planning.worlds import draw_worlds
 
 STUDIES = 200
 #: Levels and shares: one measurement in five is a quiet one.

@@ -14,7 +14,7 @@ import polars as pl
 
 import noisewise as nw
 from benchmarks.timing import Row, seconds
-from noisewise.study.storage import Event
+from noisewise.study.stores.protocol import Event
 
 STUDIES = 1000
 #: Misses of 1000 studies at 5 % that a true certificate exceeds with probability below 1e-6.

@@ -13,8 +13,8 @@ from noisewise.actions import (
     Product,
     Simplex,
 )
-from noisewise.core.lazy import lazy_names
-from noisewise.core.version import __version__ as __version__
+from noisewise.core.support.lazy import lazy_names
+from noisewise.core.support.version import __version__ as __version__
 from noisewise.policies import (
     POLICIES,
     Estimate,

@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 import noisewise as nw
 from noisewise.actions import vertices
 from noisewise.actions.search import sign_bound
-from noisewise.core.kernels import register_kernels
-from noisewise.core.model import fold, new_model, theta
-from noisewise.core.vectors import covariance, place
+from noisewise.core.compiler.kernels import register_kernels
+from noisewise.core.model.dense import fold, new_model, theta
+from noisewise.core.model.vectors import covariance, place
 
 MODELS = 200
 #: The bound over contrasts takes longer: it is tried on fewer models here, on all in the benchmark.

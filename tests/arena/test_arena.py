@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from noisewise.arena import (
     Match,
     cells_named,
     load_arena,
+    match,
     play,
     run_arena,
     write_page,
@@ -249,3 +251,17 @@ def test_the_command_plays_prints_and_writes(tmp_path):
     assert len(content["matches"]) == 2
     unknown = CliRunner().invoke(app, ["arena", "-p", "vaee", "--against", "vage", "--out", str(tmp_path)])
     assert unknown.exit_code != 0
+
+
+def test_every_source_of_a_rule_decides_whether_a_match_is_played_again(monkeypatch, tmp_path):
+    """Rules lie in rooms within rooms: all of them count."""
+    copy = tmp_path / "noisewise"
+    shutil.copytree(match.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(match, "PACKAGE", copy)
+    before = match._sources_hash.__wrapped__("somewhere")
+    for file in ("policies/rules/paper/vaee.py", "core/model/dense.py", "design/optimal/optimal_design.py"):
+        with (copy / file).open("a") as source:
+            source.write("# another line\n")
+        after = match._sources_hash.__wrapped__("somewhere")
+        assert after != before
+        before = after

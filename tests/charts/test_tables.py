@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from noisewise.charts import intervals_per_option, regret_over_rounds, who_was_measured, widths_per_option
-from noisewise.charts.tables import to_rows
+from noisewise.charts.drawing.tables import to_rows
 
 DRAW = {
     "regret": (regret_over_rounds, {}, "mean"),

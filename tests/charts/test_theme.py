@@ -3,9 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from noisewise.charts.axes import make_span
-from noisewise.charts.labels import spread
-from noisewise.charts.theme import COLOURS, look
+from noisewise.charts.drawing.axes import make_span
+from noisewise.charts.drawing.labels import spread
+from noisewise.charts.drawing.theme import COLOURS, look
 
 # Full protanopia, deuteranopia and tritanopia on linear RGB, after Machado, Oliveira and Fernandes (2009).
 SIGHT = {

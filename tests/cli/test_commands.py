@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app, main
-from noisewise.cli.reference import reference
-from noisewise.cli.rules import COMMAND, pages
+from noisewise.cli.pages.command_page import reference
+from noisewise.cli.pages.rule_pages import COMMAND, pages
 
 SMALL = [
     "simulate",
@@ -204,7 +204,7 @@ def test_the_demo_certifies_a_language_model(tmp_path):
 
 def test_the_reference_page_is_fresh():
     page = Path(__file__).parents[2] / "docs" / "cli.md"
-    assert page.read_text() == reference(), "run: python -m noisewise.cli.reference > docs/cli.md"
+    assert page.read_text() == reference(), "run: python -m noisewise.cli.pages.command_page > docs/cli.md"
 
 
 def test_importing_loads_neither_numba_nor_scipy_nor_charts():

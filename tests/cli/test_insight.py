@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app, main
-from noisewise.cli.insight import read_menu, read_noise
+from noisewise.cli.studies.outlook import read_menu, read_noise
 
 
 def run(*arguments):

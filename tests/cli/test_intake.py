@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli.app import app, main
-from noisewise.study.storage import Event
+from noisewise.study.stores.protocol import Event
 
 
 def run(*arguments, stdin=None):

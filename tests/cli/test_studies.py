@@ -336,7 +336,7 @@ def test_ctrl_c_leaves_all_or_nothing(tmp_path):
 
 
 def test_a_network_disk_is_told_on_standard_error(store, monkeypatch):
-    monkeypatch.setattr("noisewise.study.sqlite.network_file_system", lambda path: "nfs4")
+    monkeypatch.setattr("noisewise.study.stores.sqlite.sqlite.network_file_system", lambda path: "nfs4")
     result = run("status", store, "--json")
     assert json.loads(result.stdout)["study"] == "study"
     assert result.stderr.startswith("Warning: ")

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisewise.core.comparisons import comparison_quantiles, gaussian_union, sub_gaussian_union
+from noisewise.policies.rules.ours.precision_tracking.comparisons import (
+    comparison_quantiles,
+    gaussian_union,
+    sub_gaussian_union,
+)
 
 DRAWS = 60_000
 

@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 
 import noisewise as nw
 from noisewise.actions.independent import IndependentOptions
-from noisewise.core import independent
-from noisewise.core import model as verbs
-from noisewise.core.independent import Separate, separate
-from noisewise.core.pooled import Border, fill_independent, fill_model
+from noisewise.core.model import covariances, independent
+from noisewise.core.model import dense as verbs
+from noisewise.core.model.independent import Separate, separate
+from noisewise.study.models.exact.pooled_model import Border, fill_independent, fill_model
 
 N, BLOCKS = 6, 2
 
@@ -51,10 +51,10 @@ def compare(model, precision, right, ridge):
     assert_allclose(model.means, (covariance @ right)[:N], atol=1e-12)
     assert_allclose(model.squared_widths, np.diag(covariance)[:N], rtol=1e-9)
     for option in range(N):
-        assert_allclose(verbs.covariance_with(model, option), covariance[option, :N], atol=1e-12)
+        assert_allclose(covariances.covariance_with(model, option), covariance[option, :N], atol=1e-12)
     contrasts = np.eye(N)[:, :N] - np.eye(N)[1]
     squared = np.einsum("ij,jk,ik->i", contrasts, covariance[:N, :N], contrasts)
-    assert_allclose(verbs.contrast_widths(model, 1), np.sqrt(np.maximum(squared, 0)), atol=1e-7)
+    assert_allclose(covariances.contrast_widths(model, 1), np.sqrt(np.maximum(squared, 0)), atol=1e-7)
     expected = np.linalg.slogdet(precision)[1] - (N + BLOCKS) * np.log(ridge)
     assert verbs.log_det(model) == pytest.approx(expected)
 
@@ -89,7 +89,7 @@ def test_what_very_quiet_measurements_leave_is_never_less_than_nothing(sigma):
         verbs.fold(model, option, 1.0, sigma)
         assert (model.squared_widths >= model.own).all()
         assert (model.own >= 0.0).all()
-        assert np.isfinite(verbs.contrast_widths(model, 1)).all()
+        assert np.isfinite(covariances.contrast_widths(model, 1)).all()
 
 
 def test_races_of_options_that_nothing_connects_are_those_of_unit_vectors():
@@ -100,8 +100,10 @@ def test_races_of_options_that_nothing_connects_are_those_of_unit_vectors():
         verbs.fold(alone, option, value, sigma)
         verbs.fold(vectors, option, value, sigma)
     rivals, weights = np.array([4, 2, 1]), np.array([1.0, 0.3, 0.1])
-    found = verbs.squared_covariances(alone, rivals, 1, weights)
-    assert_allclose(found, verbs.squared_covariances(vectors, rivals, 1, weights), rtol=1e-9, atol=1e-15)
+    found = covariances.squared_covariances(alone, rivals, 1, weights)
+    assert_allclose(
+        found, covariances.squared_covariances(vectors, rivals, 1, weights), rtol=1e-9, atol=1e-15
+    )
     assert found[0] == 0.0 < found[4]
 
 
@@ -122,7 +124,9 @@ def test_draws_from_the_posterior_have_its_covariance():
     model = verbs.new_model(Separate(N, np.arange(N), 4), 1.0)
     right = (design * weights[:, None]).T @ values
     fill_independent(model, bordered(precision, right), 1.0, 40)
-    draws = np.array([verbs.perturbed_means(model, rng.standard_normal(N + 4), 1.0) for _ in range(20_000)])
+    draws = np.array(
+        [covariances.perturbed_means(model, rng.standard_normal(N + 4), 1.0) for _ in range(20_000)]
+    )
     covariance = np.linalg.inv(precision)[:N, :N]
     scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
     # Six standard errors of a sample covariance of 20,000 draws.

@@ -11,21 +11,19 @@ from numpy.testing import assert_allclose
 
 import naive
 from noisewise import schedules
-from noisewise.core.kernels import register_kernels
-from noisewise.core.model import (
+from noisewise.core.choice.selection import first_largest
+from noisewise.core.compiler.kernels import register_kernels
+from noisewise.core.model.covariances import contrast_widths, covariance_with, distance_to
+from noisewise.core.model.dense import (
     REFRESH_AFTER,
     RESIDUAL,
-    contrast_widths,
     copy_model,
-    covariance_with,
-    distance_to,
     fold,
     log_det,
     new_model,
     theta,
     total_precision,
 )
-from noisewise.core.selection import first_largest
 
 
 def unit_vectors(rng, n, dim):

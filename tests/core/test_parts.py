@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from noisewise.core import kernels
+from noisewise.core.compiler import kernels
 
 
 def make_kernels():

@@ -6,12 +6,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.core import races, rows, settling
-from noisewise.core.kernels import register_kernels
-from noisewise.core.model import CANCELLED, contrast_widths, new_model, squared_covariances
-from noisewise.core.races import closest_rivals, fold_in_races, follow, nothing_known
-from noisewise.core.selection import TIE
-from noisewise.core.settling import Foreseen, most_settling
+from noisewise.core.choice.selection import TIE
+from noisewise.core.compiler.kernels import register_kernels
+from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
+from noisewise.core.model.dense import new_model
+from noisewise.core.support import blocks
+from noisewise.policies.rules.ours.vage import races, settlement
+from noisewise.policies.rules.ours.vage.races import closest_rivals, fold_in_races, follow, nothing_known
+from noisewise.policies.rules.ours.vage.settlement import Foreseen, most_settling
 
 SEEDS = range(40)
 
@@ -20,12 +22,12 @@ SEEDS = range(40)
 def bounding(monkeypatch):
     """Bounds for few actions too, in blocks that end anywhere; at least some rows must be left out."""
     monkeypatch.setattr(races, "WORTH_BOUNDING", 1)
-    monkeypatch.setattr(settling, "WORTH_BOUNDING", 1)
+    monkeypatch.setattr(settlement, "WORTH_BOUNDING", 1)
     monkeypatch.setattr(races, "ONE_IN", 2)
-    monkeypatch.setattr(settling, "ONE_IN", 2)
+    monkeypatch.setattr(settlement, "ONE_IN", 2)
     monkeypatch.setattr(races, "CHUNK", 4)
     monkeypatch.setattr(races, "FIRST_LOOKS", 5)
-    monkeypatch.setattr(rows, "ROWS_PER_BLOCK", 37)
+    monkeypatch.setattr(blocks, "ROWS_PER_BLOCK", 37)
 
 
 def problem(seed):
@@ -171,9 +173,9 @@ def test_a_live_policy_chooses_the_same_with_and_without_bounds(spread, monkeypa
 
     without = pulls()
     monkeypatch.setattr(races, "WORTH_BOUNDING", 1)
-    monkeypatch.setattr(settling, "WORTH_BOUNDING", 1)
+    monkeypatch.setattr(settlement, "WORTH_BOUNDING", 1)
     everybody = []
-    for module, name in ((races, "_rival_widths"), (settling, "_most_settling_of_all")):
+    for module, name in ((races, "_rival_widths"), (settlement, "_most_settling_of_all")):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, real=real: everybody.append(1) or real(*a))
     assert pulls() == without

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from noisewise.core.model import fold, new_model
-from noisewise.core.radius import confidence_radius, make_radius
+from noisewise.core.choice.radius import confidence_radius, make_radius
+from noisewise.core.model.dense import fold, new_model
 
 
 def radius_of(kind, model, **options):

@@ -9,8 +9,8 @@ from scipy import stats
 from scipy.optimize import minimize
 
 import noisewise as nw
-from noisewise.core import ball, huber, median_of_means, one_pass, robust_loops
-from noisewise.core.model import fold, new_model, set_theta, theta
+from noisewise.core.model.dense import fold, new_model, set_theta, theta
+from noisewise.policies.robust import ball, huber, median_of_means, one_pass, robust_loops
 
 
 def problem(seed, dim=None, length=25):

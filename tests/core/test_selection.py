@@ -7,10 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from noisewise.core import rows
-from noisewise.core.kernels import register_kernels
-from noisewise.core.model import SAFEST, fold, new_model, squared_norm, theta
-from noisewise.core.selection import (
+from noisewise.core.choice.selection import (
     drop_ruled_out,
     first_best,
     first_largest,
@@ -22,6 +19,9 @@ from noisewise.core.selection import (
     regret_bound,
     strongest_rival,
 )
+from noisewise.core.compiler.kernels import register_kernels
+from noisewise.core.model.dense import SAFEST, fold, new_model, squared_norm, theta
+from noisewise.core.support import blocks
 
 
 def test_ties_go_to_the_lowest_index():
@@ -220,9 +220,9 @@ def test_blocks_and_threads_do_not_change_the_result(threads, monkeypatch):
     whole = some_model(4, n=300)
     candidates = np.ones(300, bool)
     drop_ruled_out(whole, candidates, 2.0)
-    monkeypatch.setattr(rows, "ROWS_PER_BLOCK", 7)
-    monkeypatch.setattr(rows, "MANY", 10)
-    monkeypatch.setattr(rows._Blas, "threads", lambda self: threads)
+    monkeypatch.setattr(blocks, "ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr(blocks, "MANY", 10)
+    monkeypatch.setattr(blocks._Blas, "threads", lambda self: threads)
     blocked = some_model(4, n=300)
     assert_allclose(blocked.squared_widths, whole.squared_widths, rtol=1e-12)
     assert_allclose(blocked.means, whole.means, rtol=1e-10)

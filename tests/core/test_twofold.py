@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from noisewise.core import twofold as tf
+from noisewise.study.models.exact import twofold as tf
 
 
 def exact(numbers):

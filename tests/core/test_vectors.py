@@ -4,10 +4,10 @@ import numba
 import numpy as np
 from numpy.testing import assert_allclose
 
-from noisewise.core import model as core_model
-from noisewise.core.kernels import register_kernels
-from noisewise.core.model import fold, new_model, theta
-from noisewise.core.vectors import covariance, place, spread
+from noisewise.core.compiler.kernels import register_kernels
+from noisewise.core.model import dense as core_model
+from noisewise.core.model.dense import fold, new_model, theta
+from noisewise.core.model.vectors import covariance, place, spread
 
 
 def measured(dim=5, rounds=20):

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from tests.design import twins
 
-from noisewise.design import growth, optimal_design
-from noisewise.design.algebra import weighted_moment
-from noisewise.design.frame import exact_product, whitener
-from noisewise.design.gradients import minimise_large
-from noisewise.design.pricing import Pricing
-from noisewise.design.quadratic import block_pivoting, least_squares
-from noisewise.design.reduction import reduce_support
-from noisewise.design.rows import Rows
-from noisewise.design.selection import balance, frank_wolfe
-from noisewise.design.start import begin
+from noisewise.design import optimal_design
+from noisewise.design.optimal.gradients import minimise_large
+from noisewise.design.optimal.pricing import Pricing
+from noisewise.design.optimal.quadratic import block_pivoting, least_squares
+from noisewise.design.optimal.reduction import reduce_support
+from noisewise.design.optimal.selection import balance, frank_wolfe
+from noisewise.design.optimal.start import begin
+from noisewise.design.shared import growth
+from noisewise.design.shared.algebra import weighted_moment
+from noisewise.design.shared.frame import exact_product, whitener
+from noisewise.design.shared.rows import Rows
 
 
 def model_value(coordinates, weights):

@@ -8,7 +8,7 @@ import pytest
 from tests.design import twins
 
 from noisewise.design import optimal_design
-from noisewise.design.support import core_budget
+from noisewise.design.optimal.support import core_budget
 
 
 def paper_budget(dim):

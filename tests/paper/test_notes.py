@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.radius import make_radius, radius_after
+from noisewise.core.choice.radius import make_radius, radius_after
 from noisewise.paper.case_study import ROWS
-from noisewise.paper.measuring.case_study import information
-from noisewise.paper.measuring.theorem1 import ERROR_BARS, own_error_bars
-from noisewise.paper.measuring.theorem2 import ridge_bias
+from noisewise.paper.measurements.case_study import information
+from noisewise.paper.measurements.theorem1 import ERROR_BARS, own_error_bars
+from noisewise.paper.measurements.theorem2 import ridge_bias
 from noisewise.paper.sections import SECTIONS
 from noisewise.paper.statistics import most_misses, slope
 from noisewise.paper.table2 import HORIZONS, limit

@@ -13,20 +13,21 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app, main
-from noisewise.paper import check_paper, checking, computing, elimination, external
-from noisewise.paper.computing import compute
+from noisewise.paper import cells as computing
+from noisewise.paper import check_paper, elimination, external, reproduction
+from noisewise.paper.cells import compute
 from noisewise.paper.external import PUBLISHED, SOARE
-from noisewise.paper.measuring.external import (
+from noisewise.paper.measurements.external import (
     characteristic_time,
     published_world,
     stopping_times,
     stopping_times_on_published_draws,
 )
-from noisewise.paper.measuring.heavy_tails import floored_widths
-from noisewise.paper.measuring.runs import given_precision, largest_width, make_schedule, make_world, run
-from noisewise.paper.measuring.table1 import recommended
-from noisewise.paper.measuring.table2 import widths
-from noisewise.paper.measuring.theorem2 import tracked_design
+from noisewise.paper.measurements.heavy_tails import floored_widths
+from noisewise.paper.measurements.runs import given_precision, largest_width, make_schedule, make_world, run
+from noisewise.paper.measurements.table1 import recommended
+from noisewise.paper.measurements.table2 import widths
+from noisewise.paper.measurements.theorem2 import tracked_design
 from noisewise.paper.parts import Cell, Plan, Section, Told
 from noisewise.paper.report import page, text_of
 from noisewise.paper.sections import SECTIONS
@@ -71,7 +72,7 @@ def small(passes=True):
 @pytest.fixture
 def only_small(monkeypatch):
     CALLS.clear()
-    monkeypatch.setattr(checking, "SECTIONS", (small(),))
+    monkeypatch.setattr(reproduction, "SECTIONS", (small(),))
 
 
 def files(folder):
@@ -151,12 +152,12 @@ def test_what_is_written(only_small, tmp_path):
 
 
 def test_a_failed_check_is_said_and_ends_with_exit_code_1(tmp_path, monkeypatch):
-    monkeypatch.setattr(checking, "SECTIONS", (small(passes=False),))
+    monkeypatch.setattr(reproduction, "SECTIONS", (small(passes=False),))
     result = CliRunner().invoke(app, ["paper", "small", "--out", str(tmp_path), "--jobs", "1"])
     assert result.exit_code == 1
     assert "FAILS" in result.stdout
     assert "1 of 1 checks do not hold" in (tmp_path / "report.html").read_text("utf-8")
-    monkeypatch.setattr(checking, "SECTIONS", (small(),))
+    monkeypatch.setattr(reproduction, "SECTIONS", (small(),))
     result = CliRunner().invoke(app, ["paper", "--out", str(tmp_path), "--json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["passed"] is True
@@ -174,7 +175,7 @@ def test_an_unknown_section_gets_one_sentence(tmp_path, monkeypatch, capsys):
 def test_a_section_must_draw_the_figures_it_names(monkeypatch, tmp_path):
     from dataclasses import replace
 
-    monkeypatch.setattr(checking, "SECTIONS", (replace(small(), figures=("other",)),))
+    monkeypatch.setattr(reproduction, "SECTIONS", (replace(small(), figures=("other",)),))
     with pytest.raises(RuntimeError, match="must draw"):
         check_paper(out=tmp_path, jobs=1)
 
@@ -186,7 +187,7 @@ def test_cells_can_be_kept_and_figures_have_names_of_their_own(section):
         assert cells
         for cell in cells.values():
             assert json.loads(json.dumps(cell.arguments)) == cell.arguments
-            assert cell.function.__module__.startswith("noisewise.paper.measuring.")
+            assert cell.function.__module__.startswith("noisewise.paper.measurements.")
     figures = [name for one in SECTIONS for name in one.figures]
     assert len(set(figures)) == len(figures)
 
@@ -410,5 +411,5 @@ def test_numbers_as_they_stand_in_tables():
 def test_the_package_does_not_need_the_report_to_be_imported():
     import subprocess
 
-    code = "import sys, noisewise.paper; assert 'noisewise.paper.checking' not in sys.modules"
+    code = "import sys, noisewise.paper; assert 'noisewise.paper.reproduction' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import noisewise as nw
-from noisewise.policies.information_directed import best_mixture
-from noisewise.policies.phased_elimination import GAP, error
+from noisewise.policies.rules.identification.information_directed import best_mixture
+from noisewise.policies.rules.identification.phased_elimination import GAP, error
 
 FALSE_ALARM = 1e-6
 #: Misses of 200 runs at delta = 0.05 that a true certificate exceeds with probability below 1e-6.

@@ -8,10 +8,11 @@ import pytest
 from scipy.optimize import linprog
 
 import noisewise as nw
-from noisewise.design import gaussian_width
-from noisewise.policies import alternatives, matrix_game
-from noisewise.policies.rage import phase_estimate
+from noisewise.design.transductive import gaussian_width
 from noisewise.policies.registry import rule_named
+from noisewise.policies.rules.identification.frank_wolfe_sampling import matrix_game
+from noisewise.policies.rules.identification.rage import phase_estimate
+from noisewise.policies.shared import alternatives
 
 SOARE = nw.instances.soare(4, angle=0.3).actions.vectors
 THETA = np.array([1.0, 0.0, 0.0, 0.0])

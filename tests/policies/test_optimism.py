@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import noisewise as nw
-from noisewise.core.model import perturbed_means
+from noisewise.core.model.covariances import perturbed_means
 
 FALSE_ALARM = 1e-6
 

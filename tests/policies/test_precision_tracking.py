@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 import noisewise as nw
-from noisewise.core.comparisons import comparison_quantiles
-from noisewise.core.model import fold, new_model
-from noisewise.policies.looks import Looks, claims_of, delta_at
-from noisewise.policies.precision_tracking import LEVEL, PHASE, PULL
+from noisewise.core.model.dense import fold, new_model
+from noisewise.policies.rules.ours.precision_tracking.comparisons import comparison_quantiles
+from noisewise.policies.rules.ours.precision_tracking.looks import Looks, claims_of, delta_at
+from noisewise.policies.rules.ours.precision_tracking.precision_tracking import LEVEL, PHASE, PULL
 
 DELTA = 0.05
 

@@ -10,9 +10,9 @@ from scipy import stats
 
 import noisewise as nw
 from needed import NEEDED
-from noisewise.core.selection import regret_bound, smallest_bound
-from noisewise.policies.recommendation import RECOMMENDATIONS
+from noisewise.core.choice.selection import regret_bound, smallest_bound
 from noisewise.policies.registry import rule_named
+from noisewise.policies.shell.recommendation import RECOMMENDATIONS
 from noisewise.testing.contract import random_history, replay
 
 OPTIONS = NEEDED | {name: {"explore": "candidates"} for name in ("vaee", "robust_vaee")}

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import noisewise as nw
-from noisewise.policies.varcb import shares_by_gap
+from noisewise.policies.rules.table_one.varcb import shares_by_gap
 
 FALSE_ALARM = 1e-6
 #: Misses of 200 runs at delta = 0.05 that a true certificate exceeds with probability below 1e-6.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.model import TOLD
-from noisewise.policies.layers import learning_layer
+from noisewise.core.model.dense import TOLD
+from noisewise.policies.shared.layers import learning_layer
 
 
 def first_largest(values, rows):

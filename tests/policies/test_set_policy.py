@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.policies.on_sets import KEPT, MOST_KEPT
+from noisewise.policies.shell.on_sets import KEPT, MOST_KEPT
 
 
 def played(policy, theta, sigmas, seed=0):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.policies.lingame import choose as lingame_choice
-from noisewise.policies.top_two_thompson import cheapest_rival
+from noisewise.policies.rules.identification.lingame import choose as lingame_choice
+from noisewise.policies.rules.identification.top_two_thompson import cheapest_rival
 
 
 def twelve_decades(rng, rounds):

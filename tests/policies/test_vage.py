@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import naive
 import noisewise as nw
-from noisewise.core.model import log_det
-from noisewise.policies.noise_history import compare_actions, new_history, observe
+from noisewise.core.model.dense import log_det
 from noisewise.policies.registry import rule_named
+from noisewise.policies.rules.ours.vage.noise_history import compare_actions, new_history, observe
 
 is_due = sys.modules[rule_named("vage").choose.__module__].is_due
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import noisewise as nw
-from noisewise.policies import nets
+from noisewise.policies.rules.table_one.voful import nets
 
 MOST_MISSES = int(stats.binom.isf(1e-6, 200, 0.05))
 

@@ -11,9 +11,9 @@ import pytest
 
 import noisewise as nw
 from noisewise.policies.registry import rule_named
-from noisewise.simulation import compiling
+from noisewise.simulation import compilation
 from noisewise.simulation.cache_folder import private_folder
-from noisewise.simulation.compiling import cache_directory
+from noisewise.simulation.compilation import cache_directory
 
 SOMEBODY_ELSE = 12345
 needs_owners = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have no owners here")
@@ -116,9 +116,9 @@ def test_a_poisoned_cache_is_not_executed_and_simulations_go_on(tmp_path, monkey
     world = nw.Environment(np.eye(2), np.array([0.5, 0.1]), np.ones(5))
 
     def run():
-        compiling.compiled_loop.cache_clear()
+        compilation.compiled_loop.cache_clear()
         nw.simulate(nw.round_robin(np.eye(2)), world, horizon=5, replications=1, threads=1)
-        compiling.compiled_loop.cache_clear()
+        compilation.compiled_loop.cache_clear()
 
     run()  # loads what machine code is made from
     run()

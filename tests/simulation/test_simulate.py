@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.kernels import kernel
-from noisewise.core.model import TOLD, Model
-from noisewise.policies.least_squares import State, plain_init
-from noisewise.policies.policy import Policy
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.dense import TOLD, Model
 from noisewise.policies.registry import rule_named
-from noisewise.simulation.compiling import _sources_behind, cache_directory
+from noisewise.policies.shared.least_squares import State, plain_init
+from noisewise.policies.shell.policy import Policy
+from noisewise.simulation.compilation import _sources_behind, cache_directory
 
 SPHERE = nw.instances.sphere(20, 3)
 ENV = SPHERE.environment(nw.schedules.log_uniform)
@@ -151,10 +151,14 @@ def test_the_cache_notices_the_sources(tmp_path, monkeypatch):
 
 
 def test_the_cache_follows_imports():
-    behind = _sources_behind({"noisewise.policies.vagd"})
-    assert {"noisewise.policies.least_squares", "noisewise.core.model", "noisewise.core.rows"} <= set(behind)
-    assert "noisewise.policies.vaee" not in behind
-    assert all(behind[name] for name in ("noisewise.policies.vagd", "noisewise.core.model"))
+    behind = _sources_behind({"noisewise.policies.rules.paper.vagd"})
+    assert {
+        "noisewise.policies.shared.least_squares",
+        "noisewise.core.model.dense",
+        "noisewise.core.support.blocks",
+    } <= set(behind)
+    assert "noisewise.policies.rules.paper.vaee" not in behind
+    assert all(behind[name] for name in ("noisewise.policies.rules.paper.vagd", "noisewise.core.model.dense"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from noisewise.simulation.spreading import spread
+from noisewise.simulation.processes import spread
 
 
 def note(piece):

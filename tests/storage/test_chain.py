@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli.app import app
-from noisewise.study.chain import link, start_of
-from noisewise.study.logs import log_lines
+from noisewise.study.log.export import log_lines
+from noisewise.study.stores.chain import link, start_of
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ import pytest
 import sqlalchemy
 
 import noisewise as nw
-from noisewise.study import Event, commits, disks, migrations
+from noisewise.study import Event
+from noisewise.study.stores.database import commits, migrations
+from noisewise.study.stores.sqlite import disks
 
 
 def make(path, **more):

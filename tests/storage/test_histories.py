@@ -14,8 +14,8 @@ import pytest
 import sqlalchemy
 
 import noisewise as nw
-from noisewise.study import commits
-from noisewise.study.storage import Event
+from noisewise.study.stores.database import commits
+from noisewise.study.stores.protocol import Event
 
 WORKERS, STEPS = 4, 120
 

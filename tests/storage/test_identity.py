@@ -12,8 +12,8 @@ import uuid
 import pytest
 
 import noisewise as nw
-from noisewise.study import leftovers
-from noisewise.study.watching import Watch
+from noisewise.study.stores.sqlite import leftovers
+from noisewise.study.stores.sqlite.identity import Watch
 
 
 def make(path, count=6, **more):

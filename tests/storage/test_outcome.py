@@ -7,8 +7,8 @@ import pytest
 import sqlalchemy
 
 import noisewise as nw
-from noisewise.study import commits
-from noisewise.study.storage import Event
+from noisewise.study.stores.database import commits
+from noisewise.study.stores.protocol import Event
 
 
 class Lost(sqlalchemy.exc.OperationalError):

@@ -10,8 +10,8 @@ import pytest
 
 import noisewise as nw
 from noisewise.study import study as study_module
-from noisewise.study import turns
-from noisewise.study.state import State
+from noisewise.study.log.state import State
+from noisewise.study.stores import turns
 
 
 def test_turns_are_given_one_at_a_time_and_by_turns():
@@ -60,7 +60,7 @@ def test_a_turn_that_does_not_come_is_given_up(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from noisewise.study.turns import turns_at
+from noisewise.study.stores.turns import turns_at
 queue = turns_at(Path(sys.argv[1]))
 with queue.take(1, 5.0):
     print("held", flush=True)

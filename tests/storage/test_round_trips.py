@@ -7,9 +7,9 @@ import uuid
 import pytest
 
 import noisewise as nw
-from noisewise.study import migrations
-from noisewise.study.logs import log_lines
-from noisewise.study.storage import to_json
+from noisewise.study.log.export import log_lines
+from noisewise.study.stores.database import migrations
+from noisewise.study.stores.protocol import to_json
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 import noisewise as nw
-from noisewise.study.redaction import without_secrets
+from noisewise.study.stores.secrets import without_secrets
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.study.test_fit import BLOCKS, N, columns, design
 
-from noisewise.core.independent import Separate, covariance_with, new_independent
-from noisewise.core.pooled import fill_independent
-from noisewise.study import border as module
-from noisewise.study.deviating import layout_of
-from noisewise.study.sums import pool
+from noisewise.core.model.independent import Separate, covariance_with, new_independent
+from noisewise.study.asking import border as module
+from noisewise.study.asking.deviation_posterior import layout_of
+from noisewise.study.models.exact.pooled_model import fill_independent
+from noisewise.study.models.sums import pool
 
 
 def posterior(told, ridge, options_as_border, flat=False):

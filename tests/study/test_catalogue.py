@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study.catalogue import Catalogue, read_catalogue
-from noisewise.study.whitening import whiten
+from noisewise.study.inputs.catalogue import Catalogue, read_catalogue
+from noisewise.study.inputs.whitened_features import whiten
 
 ALLOYS = """\
 alloy,Cr,Ni,kind,cost

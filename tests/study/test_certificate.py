@@ -8,7 +8,7 @@ import pytest
 from benchmarks import study as simulated
 
 import noisewise as nw
-from noisewise.study.certifying import smallest_bound
+from noisewise.study.certificate.bound import smallest_bound
 
 #: Misses of 20 and of 60 studies at 5 % that a true certificate exceeds with probability below 1e-6.
 MOST_MISSES_OF_20, MOST_MISSES_OF_60 = 8, 14

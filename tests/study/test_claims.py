@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli.app import app
-from noisewise.study import claims
-from noisewise.study.certifying import recommend, smallest_bound
-from noisewise.study.show import percent
+from noisewise.core.support.words import percent
+from noisewise.study.certificate import claims
+from noisewise.study.certificate.bound import recommend, smallest_bound
 
 #: Words that no output may have while nothing is certified.
 CLAIMING = re.compile(

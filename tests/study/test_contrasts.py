@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noisewise as nw
-from noisewise.study.blocks import FEW
+from noisewise.study.models.blocks import FEW
 
 NAMES = [f"drug {k}" for k in range(6)]
 

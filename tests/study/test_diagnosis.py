@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.study.analysis import Analysis
-from noisewise.study.outliers import find_outliers
+from noisewise.study.certificate.outliers import find_outliers
+from noisewise.study.models.analysis import Analysis
 
 NAMES = [f"o{k}" for k in range(10)]
 ROWS = 60

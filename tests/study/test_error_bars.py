@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from uncertainties import ufloat
 
-from noisewise.study.error_bars import read_measured
-from noisewise.study.numbers import read_value
-from noisewise.study.scatter import upper_limit
+from noisewise.study.inputs.error_bars import read_measured
+from noisewise.study.inputs.numbers import read_value
+from noisewise.study.models.scatter import upper_limit
 
 
 def read(noise_floor=None, **given):

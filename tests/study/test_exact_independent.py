@@ -12,11 +12,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from noisewise.study.boundary import COMPARING, Shares
-from noisewise.study.contrasts import ELLIPSOIDS, PAIRS, Contrasts
-from noisewise.study.independent_fit import fit_independent
-from noisewise.study.measurements import Columns
-from noisewise.study.sums import pool
+from noisewise.study.log.measurements import Columns
+from noisewise.study.models.boundary import COMPARING, Shares
+from noisewise.study.models.contrasts import ELLIPSOIDS, PAIRS, Contrasts
+from noisewise.study.models.independent_fit import fit_independent
+from noisewise.study.models.sums import pool
 
 PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "24"))
 EPS, DELTA = 0.3, 0.05

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from tests.study.exact import ExactFit, logarithm, root, row
 
-from noisewise.study.boundary import COMPARING, LINEAR
-from noisewise.study.measurements import Columns
-from noisewise.study.mixed_boundary import FIXED, LinearBoundary, MixedBoundary
-from noisewise.study.mixed_fit import fit_linear, fit_mixed
-from noisewise.study.sizes import Likelihood
-from noisewise.study.sums import pool
+from noisewise.study.log.measurements import Columns
+from noisewise.study.models.boundary import COMPARING, LINEAR
+from noisewise.study.models.linear_boundary import FIXED, LinearBoundary, MixedBoundary
+from noisewise.study.models.linear_fit import fit_linear, fit_mixed
+from noisewise.study.models.sums import pool
+from noisewise.study.models.variance_components import Likelihood
 
 PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "20"))
 DELTA = 0.05

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from noisewise.study import contrasts
-from noisewise.study.boundary import COMPARING, INDEPENDENT, LINEAR, Boundary, Shares
-from noisewise.study.contrasts import ELLIPSOIDS, PAIRS, Contrasts
-from noisewise.study.independent_fit import fit_independent
-from noisewise.study.measurements import Columns
-from noisewise.study.mixed_boundary import LinearBoundary
-from noisewise.study.mixed_fit import fit_linear
-from noisewise.study.sums import pool
+from noisewise.study.log.measurements import Columns
+from noisewise.study.models import contrasts
+from noisewise.study.models.boundary import COMPARING, INDEPENDENT, LINEAR, Boundary, Shares
+from noisewise.study.models.contrasts import ELLIPSOIDS, PAIRS, Contrasts
+from noisewise.study.models.independent_fit import fit_independent
+from noisewise.study.models.linear_boundary import LinearBoundary
+from noisewise.study.models.linear_fit import fit_linear
+from noisewise.study.models.sums import pool
 
 N = 7
 BLOCKS = ["", "b2", "b1", "b3"]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.ranges import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
-from noisewise.study.flaws import find_flaw
-from noisewise.study.state import State, replay
-from noisewise.study.storage import Event, MemoryStorage
+from noisewise.core.support.ranges import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
+from noisewise.study.log.flaws import find_flaw
+from noisewise.study.log.state import State, replay
+from noisewise.study.stores.protocol import Event, MemoryStorage
 
 
 def study_of(*names, **arguments):
@@ -232,7 +232,7 @@ def test_names_of_old_logs_do_not_reach_the_terminal_raw():
     study = nw.create_study(store, options=["A", "B"], eps=0.1)
     plain = store.specification("study")
     plain["catalogue"]["ids"][0] = "A\x1b]0;owned\x07\nnews"
-    from noisewise.study.catalogue import Catalogue
+    from noisewise.study.inputs.catalogue import Catalogue
 
     catalogue = Catalogue([*plain["catalogue"]["ids"]], [], np.zeros((2, 0)), None)
     store._specifications["study"] = json.dumps({**plain, "catalogue": catalogue.to_plain()})

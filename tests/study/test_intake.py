@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import noisewise as nw
-from noisewise.study.delimited import read_delimited, write_delimited
+from noisewise.study.inputs.delimited import read_delimited, write_delimited
 
 
 def study_of(*names, **arguments):
@@ -374,10 +374,10 @@ def test_words_of_other_scripts_and_emoji_are_texts():
 
 def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
     """The fast way from columns to JSON text is the slow way from bodies, byte by byte."""
-    from noisewise.study.happening import events_of
-    from noisewise.study.intake import Parsed, check_batch
-    from noisewise.study.sheets import read_sheet
-    from noisewise.study.storage import to_json
+    from noisewise.study.intake.batch import Parsed, check_batch
+    from noisewise.study.intake.events import events_of
+    from noisewise.study.intake.sheets import read_sheet
+    from noisewise.study.stores.protocol import to_json
 
     study = study_of("A", 'quote " back \\ é 日本', "C")
     study.ask(3)

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study.boundary import COMPARING, LINEAR
-from noisewise.study.deviating import on_a_level
-from noisewise.study.limits import FRACTIONS, lower_size, upper_size
-from noisewise.study.measurements import Columns
-from noisewise.study.mixed_boundary import FIXED, MixedBoundary
-from noisewise.study.mixed_fit import estimated_weights, fit_linear, fit_mixed
-from noisewise.study.scatter import upper_limit
-from noisewise.study.sizes import Likelihood, estimate_one
-from noisewise.study.sums import pool
+from noisewise.study.asking.deviation_posterior import on_a_level
+from noisewise.study.log.measurements import Columns
+from noisewise.study.models.boundary import COMPARING, LINEAR
+from noisewise.study.models.linear_boundary import FIXED, MixedBoundary
+from noisewise.study.models.linear_fit import estimated_weights, fit_linear, fit_mixed
+from noisewise.study.models.scatter import upper_limit
+from noisewise.study.models.size_limits import FRACTIONS, lower_size, upper_size
+from noisewise.study.models.sums import pool
+from noisewise.study.models.variance_components import Likelihood, estimate_one
 
 N, DIM = 9, 3
 BLOCKS = ["", "b2", "b1", "b3"]

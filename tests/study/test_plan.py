@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.randomness import generator
-from noisewise.study import paths as ahead
-from noisewise.study.beliefs import draw_worlds
-from noisewise.study.menus import by_share
-from noisewise.study.paths import Menu, Path, ask_ahead
+from noisewise.core.support.randomness import generator
+from noisewise.study.planning import paths as ahead
+from noisewise.study.planning.noise_menu import by_share
+from noisewise.study.planning.paths import Menu, Path, ask_ahead
+from noisewise.study.planning.worlds import draw_worlds
 
 
 def told_study(model="independent", n=6, **question):

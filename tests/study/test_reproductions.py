@@ -10,7 +10,7 @@ import pytest
 
 import noisewise as nw
 from exact_differences import exact_differences
-from noisewise.study.analysis import Analysis
+from noisewise.study.models.analysis import Analysis
 
 TIGHT = 1e-6
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import noisewise as nw
 from noisewise.policies.registry import rule_named
 from noisewise.study import Event
-from noisewise.study.catalogue import Catalogue
+from noisewise.study.inputs.catalogue import Catalogue
 
 NAMES = [f"o{k}" for k in range(8)]
 FEATURES = np.random.default_rng(5).normal(size=(8, 3))

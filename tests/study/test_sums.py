@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from noisewise.study.sums import _order
+from noisewise.study.models.sums import _order
 
 
 @pytest.mark.parametrize("probes", [1, 50, 100_000])

@@ -9,12 +9,12 @@ import pytest
 from benchmarks import deviation as simulated
 
 import noisewise as nw
+from noisewise.core.support.words import rounded_up
 from noisewise.policies.registry import rule_named
 from noisewise.study import Event
-from noisewise.study.advice import advise
-from noisewise.study.show import rounded_up
-from noisewise.study.specification import Specification
-from noisewise.study.state import replay
+from noisewise.study.certificate.advice import advise
+from noisewise.study.log.specification import Specification
+from noisewise.study.log.state import replay
 
 N = 30
 NAMES = [f"o{k}" for k in range(N)]

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import noisewise as nw
-from noisewise.core.model import LOG_DET
-from noisewise.study.choosing import Chooser
-from noisewise.study.worth import look_places
+from noisewise.core.model.dense import LOG_DET
+from noisewise.study.asking.chooser import Chooser
+from noisewise.study.planning.worth import look_places
 
 RNG = np.random.default_rng(5)
 FEATURES = RNG.normal(size=(8, 3))

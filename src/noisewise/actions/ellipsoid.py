@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise.actions.oracle_set import ROUNDING, Oracle, OracleSet
-from noisewise.core.kernels import large_kernel
-from noisewise.core.model import Floats
-from noisewise.core.secular import contrast_bound, longest_in_ellipsoid
-from noisewise.core.selection import TIE
+from noisewise.actions.secular import contrast_bound, longest_in_ellipsoid
+from noisewise.core.choice.selection import TIE
+from noisewise.core.compiler.kernels import large_kernel
+from noisewise.core.model.dense import Floats
 
 #: A matrix whose smallest eigenvalue is below this share of the largest is flat.
 FLAT = 1e-14

@@ -21,9 +21,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from noisewise.actions.search import linear_ascent
-from noisewise.core.checks import check_count
-from noisewise.core.model import Floats, Model, theta
-from noisewise.core.vectors import covariance
+from noisewise.core.model.dense import Floats, Model, theta
+from noisewise.core.model.vectors import covariance
+from noisewise.core.support.checks import check_count
 
 #: How far outside a set, relative to its size, a vector may be by rounding and still belong to it.
 ROUNDING = 1e-9
@@ -148,7 +148,7 @@ class OracleSet(ABC):
 
     @property
     def columns(self) -> Floats:
-        """One column, for the vector that is spoken of: see `noisewise.core.vectors`."""
+        """One column, for the vector that is spoken of: see `noisewise.core.model.vectors`."""
         return np.zeros((self.dim, 1))
 
     def describe(self) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.actions.oracle_set import Oracle
-from noisewise.core.kernels import large_kernel
-from noisewise.core.model import Floats
-from noisewise.core.selection import TIE, first_largest
+from noisewise.core.choice.selection import TIE, first_largest
+from noisewise.core.compiler.kernels import has_twins, large_kernel
+from noisewise.core.model.dense import Floats
 
 #: As many vertices are tried one by one.
 MOST_VERTICES = 2**20
@@ -100,3 +100,6 @@ def two_tables(low: Floats, high: Floats) -> Vertices:
     """The corners of a box, half of the entries in each table."""
     cut = low.size // 2
     return Vertices(corners(low[:cut], high[:cut]), corners(low[cut:], high[cut:]), True)
+
+
+has_twins(f"{__name__}_loops")

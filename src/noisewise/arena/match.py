@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.arena.cells import Cell
-from noisewise.core.files import written_whole
-from noisewise.core.model import Floats
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.files import written_whole
 from noisewise.policies import Policy, make_policy
 from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
@@ -64,13 +64,14 @@ class Fixture:
 @functools.cache
 def _sources_hash(home: str) -> str:
     """A hash of every source that decides how a rule fares; also of the rule's own file, if it is foreign."""
-    files = [path for room in ROOMS for path in sorted((PACKAGE / room).glob("*.py"))]
+    files = [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
     own = getattr(sys.modules.get(home), "__file__", None)
     if own is not None and PACKAGE not in Path(own).parents:
         files.append(Path(own))
     digest = hashlib.sha256()
     for path in files:
-        digest.update(path.name.encode())
+        inside = PACKAGE in path.parents
+        digest.update((path.relative_to(PACKAGE).as_posix() if inside else path.name).encode())
         digest.update(path.read_bytes() if path.is_file() else b"")
     return digest.hexdigest()[:20]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from noisewise.arena.match import CERTIFIED_AT
 from noisewise.arena.results import Arena
-from noisewise.charts.page import html_table
-from noisewise.core.files import written_whole
+from noisewise.charts.drawing.page import html_table
+from noisewise.core.support.files import written_whole
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -114,6 +114,6 @@ def draw(arena: Arena, against: str) -> list[Any]:
 
 def _drawings(arena: Arena, against: str) -> list[str]:
     """The charts as drawings that stand in the page itself."""
-    from noisewise.charts.save import render
+    from noisewise.charts.drawing.chart_files import render
 
     return [render(chart.to_dict(), ".svg").decode() for chart in draw(arena, against)]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.arena.match import Match, half_width, read_match
-from noisewise.core.checks import check_choice, check_probability
-from noisewise.core.model import Floats
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import check_choice, check_probability
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,10 +9,10 @@ from pathlib import Path
 from noisewise.arena.cells import Cell
 from noisewise.arena.match import Entry, Fixture, play, read_match, save_match
 from noisewise.arena.results import INDEX, Arena, load_arena
-from noisewise.core.checks import check_count
-from noisewise.core.files import written_whole
-from noisewise.core.randomness import check_seed
-from noisewise.simulation.spreading import spread
+from noisewise.core.support.checks import check_count
+from noisewise.core.support.files import written_whole
+from noisewise.core.support.randomness import check_seed
+from noisewise.simulation.processes import spread
 
 #: Called with the number of finished matches, of all matches, and the match that was finished last.
 Progress = Callable[[int, int, str], None]

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from noisewise.core.lazy import lazy_names
+from noisewise.core.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from noisewise.charts.claims import measured_and_claimed as measured_and_claimed
     from noisewise.charts.course import bound_over_measurements as bound_over_measurements
+    from noisewise.charts.drawing.chart_files import save_chart as save_chart
     from noisewise.charts.forecasts import forecast_bands as forecast_bands
     from noisewise.charts.intervals import intervals_per_option as intervals_per_option
     from noisewise.charts.ledger import worth_per_measurement as worth_per_measurement
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from noisewise.charts.regret import regret_over_precision as regret_over_precision
     from noisewise.charts.regret import regret_over_rounds as regret_over_rounds
     from noisewise.charts.residuals import residuals_over_measurements as residuals_over_measurements
-    from noisewise.charts.save import save_chart as save_chart
     from noisewise.charts.weights import design_weights as design_weights
     from noisewise.charts.widths import widths_per_option as widths_per_option
 
@@ -59,7 +59,7 @@ __getattr__ = lazy_names(
         "measured_and_claimed": "noisewise.charts.claims",
         "regret_over_precision": "noisewise.charts.regret",
         "regret_over_rounds": "noisewise.charts.regret",
-        "save_chart": "noisewise.charts.save",
+        "save_chart": "noisewise.charts.drawing.chart_files",
         "set_in_the_plane": "noisewise.charts.plane",
         "who_was_measured": "noisewise.charts.pulls",
         "widths_per_option": "noisewise.charts.widths",

@@ -5,11 +5,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import Span, make_span
-from noisewise.charts.drawing import Drawing
+from noisewise.charts.drawing.axes import Span, make_span
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import check_above_zero, check_order, check_unique, read_table, to_rows
+from noisewise.charts.drawing.theme import ACCENT, BLUE, WIDTH
 from noisewise.charts.intervals import STEP
-from noisewise.charts.tables import check_above_zero, check_order, check_unique, read_table, to_rows
-from noisewise.charts.theme import ACCENT, BLUE, WIDTH
 
 _MEASURED, _CLAIMED = "measured, with its confidence interval", "claimed"
 

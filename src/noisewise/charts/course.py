@@ -5,11 +5,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import make_span, plain, round_below
-from noisewise.charts.drawing import Drawing
-from noisewise.charts.tables import check_above_zero, read_flags, read_table, to_rows
-from noisewise.charts.theme import ACCENT, BLUE, HEIGHT, INK, WIDTH
-from noisewise.core.checks import check_positive
+from noisewise.charts.drawing.axes import make_span, plain, round_below
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import check_above_zero, read_flags, read_table, to_rows
+from noisewise.charts.drawing.theme import ACCENT, BLUE, HEIGHT, INK, WIDTH
+from noisewise.core.support.checks import check_positive
 
 _QUIET = "quiet measurement"
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import altair as alt
 
-from noisewise.charts.axes import make_span
-from noisewise.charts.drawing import Drawing
-from noisewise.charts.tables import check_above_zero, check_unique, read_table, to_rows
-from noisewise.charts.theme import BLUE, WIDTH
+from noisewise.charts.drawing.axes import make_span
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import check_above_zero, check_unique, read_table, to_rows
+from noisewise.charts.drawing.theme import BLUE, WIDTH
 
 #: Pixels per way of going on.
 STEP = 44

@@ -5,9 +5,9 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import make_span, plain
-from noisewise.charts.drawing import Drawing
-from noisewise.charts.tables import (
+from noisewise.charts.drawing.axes import make_span, plain
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import (
     check_order,
     check_unique,
     least_of,
@@ -16,8 +16,8 @@ from noisewise.charts.tables import (
     read_table,
     to_rows,
 )
-from noisewise.charts.theme import ACCENT, BLUE, FADED, INK, WIDTH
-from noisewise.core.checks import check_choice, check_count, check_number, nearest
+from noisewise.charts.drawing.theme import ACCENT, BLUE, FADED, INK, WIDTH
+from noisewise.core.support.checks import check_choice, check_count, check_number, nearest
 
 #: Pixels per option.
 STEP = 17

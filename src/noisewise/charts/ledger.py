@@ -5,12 +5,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import make_span
-from noisewise.charts.drawing import Drawing
+from noisewise.charts.drawing.axes import make_span
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import check_unique, read_flags, read_table, to_rows
+from noisewise.charts.drawing.theme import ACCENT, BLUE, WIDTH
 from noisewise.charts.intervals import STEP
-from noisewise.charts.tables import check_unique, read_flags, read_table, to_rows
-from noisewise.charts.theme import ACCENT, BLUE, WIDTH
-from noisewise.core.checks import check_count
+from noisewise.core.support.checks import check_count
 
 _QUIET, _USUAL = "quiet", "usual"
 

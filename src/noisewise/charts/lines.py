@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from noisewise.charts.axes import Span, make_span, plain, round_below
-from noisewise.charts.drawing import Drawing
-from noisewise.charts.labels import GAP, MARKER, End, label_ends
-from noisewise.charts.tables import check_above_zero, check_order, least_of, read_table, to_rows
-from noisewise.charts.theme import FADED, HEIGHT, SHAPES, WIDTH, tell_apart
+from noisewise.charts.drawing.axes import Span, make_span, plain, round_below
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.labels import GAP, MARKER, End, label_ends
+from noisewise.charts.drawing.tables import check_above_zero, check_order, least_of, read_table, to_rows
+from noisewise.charts.drawing.theme import FADED, HEIGHT, SHAPES, WIDTH, tell_apart
 
 Reference = tuple[ArrayLike, ArrayLike, str]
 #: Markers per line; more would hide the dashes.

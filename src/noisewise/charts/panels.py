@@ -6,11 +6,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import Span, make_span
-from noisewise.charts.drawing import Drawing, wrap
-from noisewise.charts.labels import MARKER
-from noisewise.charts.tables import check_above_zero, read_table, to_rows
-from noisewise.charts.theme import INK, config, tell_apart
+from noisewise.charts.drawing.axes import Span, make_span
+from noisewise.charts.drawing.canvas import Drawing, wrap
+from noisewise.charts.drawing.labels import MARKER
+from noisewise.charts.drawing.tables import check_above_zero, read_table, to_rows
+from noisewise.charts.drawing.theme import INK, config, tell_apart
 
 #: The plotting area of one panel, in pixels.
 WIDTH, HEIGHT = 210, 190

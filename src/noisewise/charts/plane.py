@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from noisewise.charts.axes import Span
-from noisewise.charts.drawing import Drawing
-from noisewise.charts.tables import check_above_zero, has_column, read_table, to_rows
-from noisewise.charts.theme import ACCENT, BLUE, FADED, INK, WIDTH
+from noisewise.charts.drawing.axes import Span
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import check_above_zero, has_column, read_table, to_rows
+from noisewise.charts.drawing.theme import ACCENT, BLUE, FADED, INK, WIDTH
 
 _SET, _BELIEF = "the set of actions", "where theta may be"
 _MEASURED, _ADVICE, _ESTIMATE = "measured", "recommended", "estimate of theta"

@@ -5,12 +5,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import make_span, plain
-from noisewise.charts.drawing import Drawing
+from noisewise.charts.drawing.axes import make_span, plain
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import check_above_zero, least_of, most_of, read_table, to_rows
+from noisewise.charts.drawing.theme import ACCENT, BLUE, INK, SOFT_INK, WIDTH
 from noisewise.charts.intervals import STEP
-from noisewise.charts.tables import check_above_zero, least_of, most_of, read_table, to_rows
-from noisewise.charts.theme import ACCENT, BLUE, INK, SOFT_INK, WIDTH
-from noisewise.core.checks import check_probability
+from noisewise.core.support.checks import check_probability
 
 #: Rows; the options measured least often share one row more.
 MOST = 40

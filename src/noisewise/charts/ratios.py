@@ -5,10 +5,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import make_span
-from noisewise.charts.drawing import Drawing
-from noisewise.charts.tables import check_above_zero, check_unique, read_table, to_rows
-from noisewise.charts.theme import ACCENT, BLUE, FADED, INK, WIDTH
+from noisewise.charts.drawing.axes import make_span
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import check_above_zero, check_unique, read_table, to_rows
+from noisewise.charts.drawing.theme import ACCENT, BLUE, FADED, INK, WIDTH
 
 #: Pixels per cell or rule.
 STEP = 22

@@ -5,11 +5,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import make_span
-from noisewise.charts.drawing import Drawing
-from noisewise.charts.tables import read_table, to_rows
-from noisewise.charts.theme import ACCENT, BLUE, FADED, HEIGHT, WIDTH
-from noisewise.core.checks import check_count
+from noisewise.charts.drawing.axes import make_span
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import read_table, to_rows
+from noisewise.charts.drawing.theme import ACCENT, BLUE, FADED, HEIGHT, WIDTH
+from noisewise.core.support.checks import check_count
 
 #: Within so many standard errors lie 95 of 100; beyond so many something is odd.
 USUAL, ODD = 2.0, 3.0

@@ -5,12 +5,19 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from noisewise.charts.axes import make_span
-from noisewise.charts.drawing import Drawing
+from noisewise.charts.drawing.axes import make_span
+from noisewise.charts.drawing.canvas import Drawing
+from noisewise.charts.drawing.tables import (
+    check_unique,
+    has_column,
+    least_of,
+    read_flags,
+    read_table,
+    to_rows,
+)
+from noisewise.charts.drawing.theme import BLUE, FADED, WIDTH
 from noisewise.charts.intervals import STEP
-from noisewise.charts.tables import check_unique, has_column, least_of, read_flags, read_table, to_rows
-from noisewise.charts.theme import BLUE, FADED, WIDTH
-from noisewise.core.checks import check_count
+from noisewise.core.support.checks import check_count
 
 _ALIVE, _OUT = "may still be the best", "ruled out"
 

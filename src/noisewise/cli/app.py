@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 import noisewise
-from noisewise.cli import insight, judging, keeping, measuring, safekeeping
-from noisewise.cli.arena import arena
 from noisewise.cli.demo import demo
-from noisewise.cli.design import design
-from noisewise.cli.modelling import switch
-from noisewise.cli.paper import paper
-from noisewise.cli.policies import policies
-from noisewise.cli.simulate import simulate
-from noisewise.core.text import printable
+from noisewise.cli.studies import judgement, measurements, outlook, safekeeping, upkeep
+from noisewise.cli.studies.model import switch
+from noisewise.cli.worlds.arena import arena
+from noisewise.cli.worlds.design import design
+from noisewise.cli.worlds.paper import paper
+from noisewise.cli.worlds.policies import policies
+from noisewise.cli.worlds.simulate import simulate
+from noisewise.core.support.text import printable
 
 app = typer.Typer(
     name="noisewise",
@@ -41,31 +41,31 @@ def _common(
 
 
 app.command()(demo)
-app.command()(keeping.init)
-app.command()(measuring.ask)
-app.command(context_settings=measuring.NUMBERS)(measuring.tell)
-app.command("import")(measuring.import_)
-app.command()(judging.status)
-app.command()(judging.best)
-app.command()(judging.certify)
-app.command()(judging.check)
-app.command()(insight.plan)
-app.command()(insight.worth)
-app.command()(insight.slot)
-app.command()(insight.report)
+app.command()(upkeep.init)
+app.command()(measurements.ask)
+app.command(context_settings=measurements.NUMBERS)(measurements.tell)
+app.command("import")(measurements.import_)
+app.command()(judgement.status)
+app.command()(judgement.best)
+app.command()(judgement.certify)
+app.command()(judgement.check)
+app.command()(outlook.plan)
+app.command()(outlook.worth)
+app.command()(outlook.slot)
+app.command()(outlook.report)
 app.command()(switch)
-app.command()(measuring.void)
-app.command(context_settings=measuring.NUMBERS)(measuring.amend)
-app.command()(measuring.mend)
-app.command()(measuring.fail)
-app.command()(measuring.release)
-app.command()(keeping.exclude)
-app.command()(keeping.include)
-app.command()(keeping.add)
-app.command("list")(keeping.list_studies)
-app.command()(keeping.rename)
-app.command()(keeping.export)
-app.command()(keeping.rebuild)
+app.command()(measurements.void)
+app.command(context_settings=measurements.NUMBERS)(measurements.amend)
+app.command()(measurements.mend)
+app.command()(measurements.fail)
+app.command()(measurements.release)
+app.command()(upkeep.exclude)
+app.command()(upkeep.include)
+app.command()(upkeep.add)
+app.command("list")(upkeep.list_studies)
+app.command()(upkeep.rename)
+app.command()(upkeep.export)
+app.command()(upkeep.rebuild)
 app.command()(safekeeping.backup)
 app.command()(safekeeping.restore)
 app.command()(safekeeping.verify)

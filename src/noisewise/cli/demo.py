@@ -10,8 +10,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from noisewise.cli.output import console, print_json
-from noisewise.cli.studies import WIDTH
+from noisewise.cli.studies.session import WIDTH
+from noisewise.cli.terminal.output import console, print_json
 
 EPS, CONFIDENCE = 3.0, 0.95
 #: The reference model's standard error is 0 by definition: nobody measures that well.
@@ -31,7 +31,7 @@ def demo(
 ) -> None:
     """Watch a study find the best of 223 language models, or the rules race."""
     if rules:
-        from noisewise.cli.race import race
+        from noisewise.cli.worlds.race import race
 
         race(out, seed, json)
         return
@@ -104,7 +104,7 @@ class _World:
     def __init__(self, seed: int) -> None:
         import numpy as np
 
-        from noisewise.core.randomness import generator
+        from noisewise.core.support.randomness import generator
         from noisewise.data import load_table
 
         table = load_table("alpaca_eval")
@@ -140,7 +140,7 @@ class Look(NamedTuple):
         """The live line."""
         if math.isinf(self.bound):
             return f"{self.measurements:>5} measurements: every model needs a first look ..."
-        from noisewise.study.show import rounded_up
+        from noisewise.core.support.words import rounded_up
 
         bound = rounded_up(self.bound)
         return (
@@ -182,7 +182,7 @@ def _draw(study: Any, path: Path) -> str | None:
     try:
         from noisewise.charts import save_chart
 
-        save_chart(study.chart(), path)
+        save_chart(study.plot.intervals(), path)
     except ModuleNotFoundError as missing:
         typer.echo(str(missing), err=True)
         return None
@@ -199,7 +199,7 @@ def _story(
     name: str,
     chart: str | None,
 ) -> list[str]:
-    from noisewise.study.show import rounded_up
+    from noisewise.core.support.words import rounded_up
 
     count = study.n_measurements
     falling = [look for look in course if math.isfinite(look.bound)]

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from noisewise.core.lazy import lazy_names
+from noisewise.core.support.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from noisewise.design.directions import Pairs as Pairs
-    from noisewise.design.optimal import optimal_design as optimal_design
-    from noisewise.design.result import Design as Design
-    from noisewise.design.transductive import TransductiveDesign as TransductiveDesign
-    from noisewise.design.transductive import transductive_design as transductive_design
+    from noisewise.design.optimal.optimal_design import optimal_design as optimal_design
+    from noisewise.design.optimal.result import Design as Design
+    from noisewise.design.transductive.directions import Pairs as Pairs
+    from noisewise.design.transductive.transductive_design import TransductiveDesign as TransductiveDesign
+    from noisewise.design.transductive.transductive_design import transductive_design as transductive_design
 
 __all__ = ["Design", "Pairs", "TransductiveDesign", "optimal_design", "transductive_design"]
 
@@ -17,10 +17,10 @@ __all__ = ["Design", "Pairs", "TransductiveDesign", "optimal_design", "transduct
 __getattr__ = lazy_names(
     __name__,
     {
-        "Design": "noisewise.design.result",
-        "Pairs": "noisewise.design.directions",
-        "TransductiveDesign": "noisewise.design.transductive",
-        "optimal_design": "noisewise.design.optimal",
-        "transductive_design": "noisewise.design.transductive",
+        "Design": "noisewise.design.optimal.result",
+        "Pairs": "noisewise.design.transductive.directions",
+        "TransductiveDesign": "noisewise.design.transductive.transductive_design",
+        "optimal_design": "noisewise.design.optimal.optimal_design",
+        "transductive_design": "noisewise.design.transductive.transductive_design",
     },
 )

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from noisewise.charts.drawing.tables import least_of, most_of
 from noisewise.charts.lines import lines_with_bands
-from noisewise.charts.tables import least_of, most_of
-from noisewise.core.rows import Floats
-from noisewise.paper.measuring.case_study import information
+from noisewise.core.support.blocks import Floats
+from noisewise.paper.measurements.case_study import information
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 
 HORIZONS = (1_000, 10_000, 100_000)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from noisewise.charts.claims import measured_and_claimed
-from noisewise.paper.measuring.external import (
+from noisewise.paper.measurements.external import (
     characteristic_time,
     stopping_times,
     stopping_times_on_published_draws,

@@ -8,7 +8,7 @@ import polars as pl
 
 from noisewise.charts.claims import measured_and_claimed
 from noisewise.paper import elimination
-from noisewise.paper.measuring.external import characteristic_time, stopping_times
+from noisewise.paper.measurements.external import characteristic_time, stopping_times
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 from noisewise.paper.statistics import interval
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from noisewise.charts.claims import measured_and_claimed
 from noisewise.charts.lines import lines_with_bands
-from noisewise.paper.measuring.heavy_tails import floored_widths, under_a_law
+from noisewise.paper.measurements.heavy_tails import floored_widths, under_a_law
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 from noisewise.paper.statistics import interval, slope
 from noisewise.theory import robust_radius

@@ -128,7 +128,7 @@ def _figure(figure: Figure) -> str:
 
 def svg(figure: Figure) -> bytes:
     """A figure as a drawing."""
-    from noisewise.charts.save import render
+    from noisewise.charts.drawing.chart_files import render
 
     return render(figure.chart.to_dict(), ".svg")
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.rows import Floats
+from noisewise.core.support.blocks import Floats
 
 #: Two-sided 95 %.
 NORMAL = 1.959963984540054

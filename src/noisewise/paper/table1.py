@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from noisewise.charts.claims import measured_and_claimed
-from noisewise.paper.measuring.runs import SCHEDULES, make_schedule
-from noisewise.paper.measuring.table1 import recommended
+from noisewise.paper.measurements.runs import SCHEDULES, make_schedule
+from noisewise.paper.measurements.table1 import recommended
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 from noisewise.paper.statistics import interval
 from noisewise.policies.registry import rule_named

@@ -8,9 +8,9 @@ import polars as pl
 
 from noisewise.charts.claims import measured_and_claimed
 from noisewise.charts.lines import lines_with_bands
-from noisewise.core.rows import Floats
-from noisewise.paper.measuring.runs import SCHEDULES, make_schedule
-from noisewise.paper.measuring.table2 import regrets, widths
+from noisewise.core.support.blocks import Floats
+from noisewise.paper.measurements.runs import SCHEDULES, make_schedule
+from noisewise.paper.measurements.table2 import regrets, widths
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 from noisewise.paper.statistics import Measured, slope, slope_of_means, slope_of_runs
 

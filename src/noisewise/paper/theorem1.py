@@ -8,9 +8,9 @@ import polars as pl
 
 from noisewise.charts.claims import measured_and_claimed
 from noisewise.charts.lines import lines_with_bands
-from noisewise.core.radius import make_radius, radius_after
-from noisewise.core.rows import Floats
-from noisewise.paper.measuring.theorem1 import (
+from noisewise.core.choice.radius import make_radius, radius_after
+from noisewise.core.support.blocks import Floats
+from noisewise.paper.measurements.theorem1 import (
     ERROR_BARS,
     against_the_bound,
     own_error_bars,

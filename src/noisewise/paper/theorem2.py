@@ -8,7 +8,7 @@ import polars as pl
 
 from noisewise.charts.claims import measured_and_claimed
 from noisewise.charts.lines import lines_with_bands
-from noisewise.paper.measuring.theorem2 import ridge_bias, stopping_by_looking, tracked_design
+from noisewise.paper.measurements.theorem2 import ridge_bias, stopping_by_looking, tracked_design
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 from noisewise.paper.statistics import most_misses, share
 from noisewise.theory import core_set_size

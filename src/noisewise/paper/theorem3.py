@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from noisewise.charts.lines import lines_with_bands
-from noisewise.paper.measuring.theorem3 import family
+from noisewise.paper.measurements.theorem3 import family
 from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
 from noisewise.paper.statistics import interval
 from noisewise.theory import SHARPEST

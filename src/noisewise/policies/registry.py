@@ -9,72 +9,76 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet, OracleSet
-from noisewise.core.checks import nearest
-from noisewise.policies.adaoful import RULE as ADAOFUL
-from noisewise.policies.adaoful import adaoful
-from noisewise.policies.bayes_gap import RULE as BAYES_GAP
-from noisewise.policies.bayes_gap import bayes_gap
-from noisewise.policies.frank_wolfe_sampling import RULE as FRANK_WOLFE_SAMPLING
-from noisewise.policies.frank_wolfe_sampling import frank_wolfe_sampling
-from noisewise.policies.greedy import RULE as GREEDY
-from noisewise.policies.greedy import greedy
-from noisewise.policies.h_rage import RULE as H_RAGE
-from noisewise.policies.h_rage import h_rage
-from noisewise.policies.information_directed import RULE as INFORMATION_DIRECTED
-from noisewise.policies.information_directed import information_directed
-from noisewise.policies.linear_thompson import RULE as LINEAR_THOMPSON
-from noisewise.policies.linear_thompson import linear_thompson
-from noisewise.policies.lingame import RULE as LINGAME
-from noisewise.policies.lingame import lingame
-from noisewise.policies.lingape import RULE as LINGAPE
-from noisewise.policies.lingape import WEIGHTED as WEIGHTED_LINGAPE
-from noisewise.policies.lingape import lingape, weighted_lingape
-from noisewise.policies.linnats import RULE as LINNATS
-from noisewise.policies.linnats import UNKNOWN as LINNATS_UNKNOWN
-from noisewise.policies.linnats import linnats, linnats_unknown
-from noisewise.policies.od_linbai import RULE as OD_LINBAI
-from noisewise.policies.od_linbai import od_linbai
-from noisewise.policies.oful import RULE as OFUL
-from noisewise.policies.oful import oful
-from noisewise.policies.peace import RULE as PEACE
-from noisewise.policies.peace import peace
-from noisewise.policies.phased_elimination import RULE as PHASED_ELIMINATION
-from noisewise.policies.phased_elimination import phased_elimination
-from noisewise.policies.policy import Policy
-from noisewise.policies.precision_tracking import RULE as PRECISION_TRACKING
-from noisewise.policies.precision_tracking import precision_tracking
-from noisewise.policies.rage import RULE as RAGE
-from noisewise.policies.rage import rage
-from noisewise.policies.robust_vaee import RULE as ROBUST_VAEE
-from noisewise.policies.robust_vaee import robust_vaee
-from noisewise.policies.round_robin import RULE as ROUND_ROBIN
-from noisewise.policies.round_robin import round_robin
-from noisewise.policies.rule import Rule
-from noisewise.policies.save import RULE as SAVE
-from noisewise.policies.save import save
-from noisewise.policies.saving import actions_of, read_saved, refusing_damage
-from noisewise.policies.top_two_thompson import RULE as TOP_TWO_THOMPSON
-from noisewise.policies.top_two_thompson import top_two_thompson
-from noisewise.policies.uniform import RULE as UNIFORM
-from noisewise.policies.uniform import uniform
-from noisewise.policies.vaee import AS_PRINTED, vaee, vaee_as_printed
-from noisewise.policies.vaee import RULE as VAEE
-from noisewise.policies.vagd import RULE as VAGD
-from noisewise.policies.vagd import STATIC, static_design, vagd
-from noisewise.policies.vage import RULE as VAGE
-from noisewise.policies.vage import vage
-from noisewise.policies.varcb import RULE as VARCB
-from noisewise.policies.varcb import varcb
-from noisewise.policies.voful import RULE as VOFUL
-from noisewise.policies.voful import voful
-from noisewise.policies.voful2 import RULE as VOFUL2
-from noisewise.policies.voful2 import voful2
-from noisewise.policies.weighted_oful import RULE as WEIGHTED_OFUL
-from noisewise.policies.weighted_oful import weighted_oful
-from noisewise.policies.weighted_oful_plus import RULE as WEIGHTED_OFUL_PLUS
-from noisewise.policies.weighted_oful_plus import weighted_oful_plus
-from noisewise.policies.widest import RULE as WIDEST
-from noisewise.policies.widest import widest
+from noisewise.core.support.checks import nearest
+from noisewise.policies.rules.baselines.greedy import RULE as GREEDY
+from noisewise.policies.rules.baselines.greedy import greedy
+from noisewise.policies.rules.baselines.linear_thompson import RULE as LINEAR_THOMPSON
+from noisewise.policies.rules.baselines.linear_thompson import linear_thompson
+from noisewise.policies.rules.baselines.oful import RULE as OFUL
+from noisewise.policies.rules.baselines.oful import oful
+from noisewise.policies.rules.baselines.round_robin import RULE as ROUND_ROBIN
+from noisewise.policies.rules.baselines.round_robin import round_robin
+from noisewise.policies.rules.baselines.uniform import RULE as UNIFORM
+from noisewise.policies.rules.baselines.uniform import uniform
+from noisewise.policies.rules.baselines.widest import RULE as WIDEST
+from noisewise.policies.rules.baselines.widest import widest
+from noisewise.policies.rules.identification.bayes_gap import RULE as BAYES_GAP
+from noisewise.policies.rules.identification.bayes_gap import bayes_gap
+from noisewise.policies.rules.identification.frank_wolfe_sampling.frank_wolfe_sampling import (
+    RULE as FRANK_WOLFE_SAMPLING,
+)
+from noisewise.policies.rules.identification.frank_wolfe_sampling.frank_wolfe_sampling import (
+    frank_wolfe_sampling,
+)
+from noisewise.policies.rules.identification.h_rage import RULE as H_RAGE
+from noisewise.policies.rules.identification.h_rage import h_rage
+from noisewise.policies.rules.identification.information_directed import RULE as INFORMATION_DIRECTED
+from noisewise.policies.rules.identification.information_directed import information_directed
+from noisewise.policies.rules.identification.lingame import RULE as LINGAME
+from noisewise.policies.rules.identification.lingame import lingame
+from noisewise.policies.rules.identification.lingape import RULE as LINGAPE
+from noisewise.policies.rules.identification.lingape import WEIGHTED as WEIGHTED_LINGAPE
+from noisewise.policies.rules.identification.lingape import lingape, weighted_lingape
+from noisewise.policies.rules.identification.od_linbai import RULE as OD_LINBAI
+from noisewise.policies.rules.identification.od_linbai import od_linbai
+from noisewise.policies.rules.identification.peace import RULE as PEACE
+from noisewise.policies.rules.identification.peace import peace
+from noisewise.policies.rules.identification.phased_elimination import RULE as PHASED_ELIMINATION
+from noisewise.policies.rules.identification.phased_elimination import phased_elimination
+from noisewise.policies.rules.identification.rage import RULE as RAGE
+from noisewise.policies.rules.identification.rage import rage
+from noisewise.policies.rules.identification.top_two_thompson import RULE as TOP_TWO_THOMPSON
+from noisewise.policies.rules.identification.top_two_thompson import top_two_thompson
+from noisewise.policies.rules.ours.precision_tracking.precision_tracking import RULE as PRECISION_TRACKING
+from noisewise.policies.rules.ours.precision_tracking.precision_tracking import precision_tracking
+from noisewise.policies.rules.ours.vage.vage import RULE as VAGE
+from noisewise.policies.rules.ours.vage.vage import vage
+from noisewise.policies.rules.paper.robust_vaee import RULE as ROBUST_VAEE
+from noisewise.policies.rules.paper.robust_vaee import robust_vaee
+from noisewise.policies.rules.paper.vaee import AS_PRINTED, vaee, vaee_as_printed
+from noisewise.policies.rules.paper.vaee import RULE as VAEE
+from noisewise.policies.rules.paper.vagd import RULE as VAGD
+from noisewise.policies.rules.paper.vagd import STATIC, static_design, vagd
+from noisewise.policies.rules.table_one.adaoful import RULE as ADAOFUL
+from noisewise.policies.rules.table_one.adaoful import adaoful
+from noisewise.policies.rules.table_one.linnats import RULE as LINNATS
+from noisewise.policies.rules.table_one.linnats import UNKNOWN as LINNATS_UNKNOWN
+from noisewise.policies.rules.table_one.linnats import linnats, linnats_unknown
+from noisewise.policies.rules.table_one.save import RULE as SAVE
+from noisewise.policies.rules.table_one.save import save
+from noisewise.policies.rules.table_one.varcb import RULE as VARCB
+from noisewise.policies.rules.table_one.varcb import varcb
+from noisewise.policies.rules.table_one.voful.voful import RULE as VOFUL
+from noisewise.policies.rules.table_one.voful.voful import voful
+from noisewise.policies.rules.table_one.voful.voful2 import RULE as VOFUL2
+from noisewise.policies.rules.table_one.voful.voful2 import voful2
+from noisewise.policies.rules.table_one.weighted_oful import RULE as WEIGHTED_OFUL
+from noisewise.policies.rules.table_one.weighted_oful import weighted_oful
+from noisewise.policies.rules.table_one.weighted_oful_plus import RULE as WEIGHTED_OFUL_PLUS
+from noisewise.policies.rules.table_one.weighted_oful_plus import weighted_oful_plus
+from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.policy_file import actions_of, read_saved, refusing_damage
+from noisewise.policies.shell.rule import Rule
 
 #: Constructors by name: ``POLICIES["vaee"](actions, **options)``.
 POLICIES: dict[str, Callable[..., Policy]] = {}

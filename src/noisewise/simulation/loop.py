@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.kernels import kernel
-from noisewise.core.model import Floats, distance_to
-from noisewise.core.selection import Mask
-from noisewise.policies.recommendation import BEST, Advice, recommended
-from noisewise.policies.rule import Rule
+from noisewise.core.choice.selection import Mask
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.covariances import distance_to
+from noisewise.core.model.dense import Floats
+from noisewise.policies.shell.recommendation import BEST, Advice, recommended
+from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.stopping import GAP, NEVER, Stop, has_won
 
 

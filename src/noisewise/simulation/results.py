@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.checks import check_probability
-from noisewise.core.model import Floats
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import check_probability
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions.oracle_set import Oracle
-from noisewise.core.kernels import kernel
-from noisewise.core.model import Floats, distance_to
-from noisewise.core.vectors import covariance
-from noisewise.policies.on_sets import OnSets, SetState, observe, recommends
-from noisewise.policies.rule import Rule
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.covariances import distance_to
+from noisewise.core.model.dense import Floats
+from noisewise.core.model.vectors import covariance
+from noisewise.policies.shell.on_sets import OnSets, SetState, observe, recommends
+from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.stopping import NEVER, Stop
 
 

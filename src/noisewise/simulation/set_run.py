@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.model import Floats
-from noisewise.core.randomness import generator
-from noisewise.policies.candidates import narrowed
-from noisewise.policies.on_sets import SetState, new_state
-from noisewise.policies.rule import make_params
-from noisewise.policies.set_policy import SetPolicy
-from noisewise.simulation.compiling import compiled_set_loop
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.randomness import generator
+from noisewise.policies.shell.on_sets import SetState, new_state
+from noisewise.policies.shell.rule import make_params
+from noisewise.policies.shell.set_candidates import narrowed
+from noisewise.policies.shell.set_policy import SetPolicy
+from noisewise.simulation.compilation import compiled_set_loop
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 from noisewise.simulation.set_loop import SetLoop, SetRecord, SetTruth, make_set_loop
 from noisewise.simulation.stopping import make_stop

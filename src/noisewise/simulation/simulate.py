@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet
-from noisewise.core.checks import check_count
-from noisewise.core.randomness import check_seed, generator
-from noisewise.policies.policy import Policy
-from noisewise.policies.recommendation import make_advice
-from noisewise.policies.rule import ANYTIME, FORESEEING, make_params
-from noisewise.policies.set_policy import SetPolicy
-from noisewise.simulation.compiling import compiled_loop
+from noisewise.core.support.checks import check_count
+from noisewise.core.support.randomness import check_seed, generator
+from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.recommendation import make_advice
+from noisewise.policies.shell.rule import ANYTIME, FORESEEING, make_params
+from noisewise.policies.shell.set_policy import SetPolicy
+from noisewise.simulation.compilation import compiled_loop
 from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation, SimulationInterrupted, select
 from noisewise.simulation.set_run import SetRun

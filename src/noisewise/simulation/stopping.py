@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.checks import check_choice, check_positive
-from noisewise.core.kernels import kernel
-from noisewise.core.model import CANCELLED, Model, contrast_widths
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.covariances import CANCELLED, contrast_widths
+from noisewise.core.model.dense import Model
+from noisewise.core.support.checks import check_choice, check_positive
 
 #: By name: what must hold to stop.
 STOPS = {

@@ -1,14 +1,18 @@
 """Live studies: options, measurements with their error bars, what to measure next, when to stop."""
 
-from noisewise.study.certificate import Certificate
-from noisewise.study.check import Check
-from noisewise.study.creating import create_study, load_study, verify_certificate
-from noisewise.study.logs import backup_store, rebuild_study
-from noisewise.study.opening import find_study, migrate_store, open_store, restore_store
-from noisewise.study.plan import Plan
-from noisewise.study.slot import Slot
-from noisewise.study.state import Job
-from noisewise.study.storage import (
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.check import Check
+from noisewise.study.creation import create_study, load_study, verify_certificate
+from noisewise.study.intake.entry import Measurement
+from noisewise.study.log.export import backup_store, rebuild_study
+from noisewise.study.log.state import Job
+from noisewise.study.planning.plan import Plan
+from noisewise.study.planning.slot import Slot
+from noisewise.study.planning.worth import Worth
+from noisewise.study.safekeeping.backup import restore_store
+from noisewise.study.safekeeping.verification import Verdict, verify_log
+from noisewise.study.stores.address import find_study, migrate_store, open_store
+from noisewise.study.stores.protocol import (
     DamagedError,
     Event,
     LogMovedOnError,
@@ -18,9 +22,6 @@ from noisewise.study.storage import (
     StoreChangedError,
 )
 from noisewise.study.study import Study
-from noisewise.study.telling import Measurement
-from noisewise.study.verifying import Verdict, verify_log
-from noisewise.study.worth import Worth
 
 __all__ = [
     "Certificate",

@@ -3,44 +3,33 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack, cast
 
 import polars as pl
 
-from noisewise.core.checks import check_count
-from noisewise.core.collecting import without_collector
-from noisewise.core.files import written_whole
-from noisewise.core.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
-from noisewise.core.text import check_text, printable
-from noisewise.study.analysis import Analysis
-from noisewise.study.certificate import Certificate
-from noisewise.study.certifying import certify
-from noisewise.study.chain import follow, start_of
-from noisewise.study.changing import added_options, amended, policy_choice, require_reason, switched_model
-from noisewise.study.check import Check, check_fit
-from noisewise.study.choosing import Chooser
-from noisewise.study.diagnosis import explain
-from noisewise.study.flaws import rehearse
-from noisewise.study.happening import Happened, events_of
-from noisewise.study.intake import Batch, Parsed, Taken, check_batch
-from noisewise.study.intervals import draw
-from noisewise.study.logs import write_log
-from noisewise.study.menus import Noise, Priced
-from noisewise.study.plan import MOST_PATHS, Plan, make_plan
-from noisewise.study.plots import Plots
-from noisewise.study.sheets import read_sheet
-from noisewise.study.show import as_html, counted, number
-from noisewise.study.slot import Slot, fill_slots
-from noisewise.study.specification import Specification
-from noisewise.study.state import OPEN, Job, State, job_of, replay
-from noisewise.study.storage import Event, LogMovedOnError, Storage, StoreChangedError, to_json
-from noisewise.study.suggesting import Asking
-from noisewise.study.sums import Sums
-from noisewise.study.tabular import make_frame
-from noisewise.study.telling import (
+from noisewise.core.support.checks import check_count
+from noisewise.core.support.files import written_whole
+from noisewise.core.support.garbage import without_collector
+from noisewise.core.support.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
+from noisewise.core.support.text import check_text, printable
+from noisewise.core.support.words import as_html, counted, number
+from noisewise.study.asking.chooser import Chooser, pinned_policy
+from noisewise.study.asking.suggestion import Asking
+from noisewise.study.certificate.bound import certify
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.check import Check, check_fit
+from noisewise.study.certificate.diagnosis import explain
+from noisewise.study.intake.batch import Batch, Parsed, Taken, check_batch
+from noisewise.study.intake.changes import (
+    added_options,
+    amended,
+    require_reason,
+    switched_model,
+)
+from noisewise.study.intake.entry import (
     Measurement,
     Told,
     check_arguments,
@@ -52,8 +41,23 @@ from noisewise.study.telling import (
     still_void,
     told_before,
 )
-from noisewise.study.unanswered import Unanswered, is_there, new_append
-from noisewise.study.worth import MOST_LOOKS, Worth, find_worth
+from noisewise.study.intake.events import Happened, events_of
+from noisewise.study.intake.sheets import read_sheet
+from noisewise.study.log.export import write_log
+from noisewise.study.log.flaws import rehearse
+from noisewise.study.log.specification import Specification
+from noisewise.study.log.state import OPEN, Job, State, job_of, replay
+from noisewise.study.log.unanswered import Unanswered, is_there, new_append
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.sums import Sums
+from noisewise.study.planning.noise_menu import Noise, Priced
+from noisewise.study.planning.plan import MOST_PATHS, Plan, make_plan
+from noisewise.study.planning.slot import Slot, fill_slots
+from noisewise.study.planning.worth import MOST_LOOKS, Worth, find_worth
+from noisewise.study.showing.frames import make_frame
+from noisewise.study.showing.plots import Plots
+from noisewise.study.stores.chain import follow, start_of
+from noisewise.study.stores.protocol import Event, LogMovedOnError, Storage, StoreChangedError, to_json
 
 #: Seconds during which others may be faster before a change is given up.
 PATIENCE = 30.0
@@ -361,8 +365,11 @@ class Study:
         """Let another policy ask, or the same one in the version that is installed now."""
 
         def chosen(news: list[Event]) -> Happened:
-            choice = policy_choice(self._state, name or self._state.policy.name, options)
-            return [("policy", {"policy": choice})]
+            asked = name or self._state.policy.name
+            choice = pinned_policy(
+                asked, options, delta=self.specification.delta, seed=self.specification.seed
+            )
+            return [("policy", {"policy": asdict(choice)})]
 
         self._record(chosen, ("policy", name, options), lambda: None)
 
@@ -481,14 +488,10 @@ class Study:
         events = follow(self._start, self._storage.read(self.name), verified=self._chains)
         return events if until is None else events[:until]
 
-    def chart(self, most: int = 40) -> Any:
-        """The certificate's own intervals: how far each difference to the recommended option can be off.
-
-        Args:
-            most: Options shown, the best ones.
-        """
+    def analysis(self) -> Analysis:
+        """The fits behind everything that is said, at this moment."""
         self._catch_up()
-        return draw(self._now(), self._judge()[1], most)
+        return self._now()
 
     @property
     def plot(self) -> Plots:
@@ -509,7 +512,7 @@ class Study:
             plan: What `plan` returned; default: with the noise so far.
             most: Options in the chart of intervals.
         """
-        from noisewise.study.report import make_page
+        from noisewise.study.showing.report import make_page
 
         target = Path(path)
         if target.suffix.lower() not in (".html", ".htm"):
@@ -523,7 +526,7 @@ class Study:
         write_log(self._storage, self.name, path)
 
     def _findings(self, plan: Plan | None) -> Any:
-        from noisewise.study.report import Findings
+        from noisewise.study.showing.report import Findings
 
         planned: Plan | str
         try:

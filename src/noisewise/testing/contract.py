@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.policies import Policy, load_policy
-from noisewise.policies.rule import FORESEEING
-from noisewise.policies.saving import flatten_state
+from noisewise.policies.shell.policy_file import flatten_state
+from noisewise.policies.shell.rule import FORESEEING
 from noisewise.simulation import simulate
 from noisewise.world import Environment, instances, schedules
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.actions import Ball, Hypercube, OracleSet
-from noisewise.core.model import Floats
+from noisewise.core.model.dense import Floats
 from noisewise.policies import SetPolicy, load_policy
-from noisewise.policies.saving import flatten_state
+from noisewise.policies.shell.policy_file import flatten_state
 from noisewise.simulation import simulate
 from noisewise.testing.contract import SCRATCH, SURPRISE
 from noisewise.world import instances, schedules

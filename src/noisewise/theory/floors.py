@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.checks import check_count, check_positive, check_probability
-from noisewise.core.rows import Floats
+from noisewise.core.support.blocks import Floats
+from noisewise.core.support.checks import check_count, check_positive, check_probability
 from noisewise.theory.levels import checked_budget, information_budget, water_level
 from noisewise.theory.sigmas import checked_sigmas, plain, precision_without_largest, weights_of
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.checks import check_count, check_positive
+from noisewise.core.support.checks import check_count, check_positive
 from noisewise.theory.sigmas import (
     checked_sigmas,
     plain,

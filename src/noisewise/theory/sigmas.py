@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.core.rows import Floats
+from noisewise.core.support.blocks import Floats
 
 #: Beyond these, 1/sigma² is no usable number.
 LEAST, MOST = 1e-100, 1e100

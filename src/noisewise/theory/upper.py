@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.checks import check_choice, check_count, check_positive, check_probability
-from noisewise.core.radius import make_radius, radius_after
-from noisewise.core.rows import Floats
+from noisewise.core.choice.radius import make_radius, radius_after
+from noisewise.core.support.blocks import Floats
+from noisewise.core.support.checks import check_choice, check_count, check_positive, check_probability
 from noisewise.theory.levels import harmonic_level, information_budget, water_level
 from noisewise.theory.sigmas import checked_sigmas, plain, precision_without_largest
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet, OracleSet
-from noisewise.core.checks import check_count
-from noisewise.core.model import Floats
-from noisewise.core.randomness import generator
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import check_count
+from noisewise.core.support.randomness import generator
 from noisewise.world.action_noise import ActionNoise, NamedActionNoise
 from noisewise.world.instances import Instance, on_set, shuffled
 from noisewise.world.noise import Law, NamedLaw

@@ -12,8 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet, Ball, Hypercube, OracleSet
-from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
-from noisewise.core.model import Floats
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import (
+    check_choice,
+    check_count,
+    check_number,
+    check_options,
+    check_positive,
+)
 from noisewise.world.schedules import Schedule, window
 from noisewise.world.twister import Twister
 

@@ -10,8 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.checks import check_choice, check_number, check_options, check_positive, check_probability
-from noisewise.core.model import Floats
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import (
+    check_choice,
+    check_number,
+    check_options,
+    check_positive,
+    check_probability,
+)
 
 Law = Callable[[np.random.Generator, int], Floats]
 

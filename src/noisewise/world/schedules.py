@@ -12,8 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
-from noisewise.core.model import Floats
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import (
+    check_choice,
+    check_count,
+    check_number,
+    check_options,
+    check_positive,
+)
 
 Schedule = Callable[[int, np.random.Generator], Floats]
 

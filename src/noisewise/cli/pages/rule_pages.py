@@ -1,0 +1,107 @@
+"""The pages docs/rules/, made from the rules: ``python -m noisewise.cli.pages.rule_pages``."""
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from noisewise.cli.worlds.policies import describe_all, facts
+
+COMMAND = "python -m noisewise.cli.pages.rule_pages docs/rules"
+#: The functions of a rule that make its algorithm, in the order in which they run.
+FUNCTIONS = (
+    "make_params",
+    "init",
+    "wants_plan",
+    "plan",
+    "choose",
+    "absorb",
+    "imagine",
+    "recommend",
+    "radius",
+    "candidates",
+    "certificate",
+)
+
+
+def pages() -> dict[str, str]:
+    """All pages by their file names: one per rule, and their list."""
+    from noisewise.policies.registry import rule_named
+
+    rows = describe_all()
+    made = {f"{row['name']}.md": _page(row, rule_named(row["name"])) for row in rows}
+    return {"README.md": _list(rows)} | made
+
+
+def _list(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "# All rules",
+        "",
+        f"Made by `{COMMAND}`, like the page of each rule; a test checks that they are fresh.",
+        "",
+        "| rule | what it does | sees sigma | guarantee | cost per round | source |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        told = facts(row)
+        source = told["source"] + (" (our reconstruction)" if row["reconstruction"] else "")
+        cells = [row["what"], told["sees sigma"], told["guarantee"], told["cost per round"], source]
+        lines.append(f"| [{row['name']}]({row['name']}.md) | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _page(row: dict[str, Any], rule: Any) -> str:
+    from noisewise.policies.registry import POLICIES
+
+    lines = [f"# {row['name']}", "", f"Made by `{COMMAND}`.", "", "| | |", "|---|---|"]
+    lines += [f"| {title} | {text} |" for title, text in facts(row).items()]
+    lines += [f"| {title} | {'yes' if row[name] else 'no'} |" for title, name in DECLARED.items()]
+    text = inspect.getdoc(POLICIES[row["name"]]) or ""
+    signature = ", ".join(f"{name}={default!r}" for name, default in row["options"].items())
+    lines += [
+        "",
+        "## How to call it",
+        "",
+        "```text",
+        f"nw.{row['name']}(actions, {signature})",
+        "",
+        text,
+        "```",
+    ]
+    lines += ["", "## The algorithm as it is coded", ""]
+    lines += [f"`{rule.choose.__module__}` holds what is its own; the rest is shared.", ""]
+    for name in FUNCTIONS:
+        function = getattr(rule, name)
+        if function is not None:
+            source = inspect.getsource(function).strip()
+            lines += [f"`{name}`, from `{function.__module__}`:", "", "```python", source, "```", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+DECLARED = {
+    "needs to know the number of rounds": "needs_horizon",
+    "needs the same actions in every round": "fixed_set",
+    "any order of the measurements gives the same": "order_free",
+    "measurements of an action may be pooled": "pools",
+    "runs compiled": "compiled",
+}
+
+
+def write_pages(folder: Path) -> None:
+    """Write all pages, and remove those of rules that are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = pages()
+    for old in folder.glob("*.md"):
+        if old.name not in made:
+            old.unlink()
+    for name, text in made.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        typer.echo(f"Usage: {COMMAND}", err=True)
+        sys.exit(2)
+    write_pages(Path(sys.argv[1]))

@@ -1,0 +1,145 @@
+"""What follows from the measurements: ``status best certify check``."""
+
+import json as json_format
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noisewise.cli.studies.session import Json, Name, Store, certificate_of, job_row, open_study, report
+
+#: Exit codes, so that scripts can loop.
+NOT_YET, DISAGREES = 3, 1
+#: Suggestions under way that are shown.
+SHOWN = 10
+#: What `best` tells of a certificate.
+BEST = (
+    "option", "estimate", "bound", "reached", "sentence", "candidates", "verdict", "largest_estimate",
+    "largest_estimate_value", "rank", "n_compared", "withheld",
+)  # fmt: skip
+
+
+def status(store: Store, study: Name = None, json: Json = False) -> None:
+    """Where a study stands: certificate, measurements, suggestions under way."""
+    opened = open_study(store, study)
+    specification, pending = opened.specification, opened.pending
+    content = {
+        "options": len(opened.options),
+        "measurements": opened.n_measurements,
+        "model": opened.model,
+        "deviation": opened.deviation,
+        "extra_scatter": opened.extra_scatter,
+        "goal": specification.goal,
+        "eps": specification.eps,
+        "confidence": specification.confidence,
+        "policy": opened.policy,
+        "pending": [job_row(job) for job in pending],
+        "certificate": certificate_of(opened),
+        "notes": opened.notes,
+        "head": opened.head,
+        "chained": opened.chained,
+    }
+    words = repr(opened).splitlines()
+    words += [f"  {job.id}  {job.option}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
+    if len(pending) > SHOWN:
+        words.append(f"  and {len(pending) - SHOWN} more under way")
+    words.append(f"Log: {opened.certificate().n_events} events, head {opened.head[:16]}…")
+    words += [f"Its hashes: {opened.chained}."] if opened.chained else []
+    report("status", opened, json, content, words)
+
+
+def best(store: Store, study: Name = None, json: Json = False) -> None:
+    """The option to take if measuring stops now."""
+    opened = open_study(store, study)
+    plain = certificate_of(opened)
+    certificate = opened.certificate()
+    beside = [certificate.beside] if certificate.beside else []
+    words = [*([plain["option"]] if certificate.may_show_bounds else []), plain["sentence"], *beside]
+    report("best", opened, json, {name: plain[name] for name in BEST}, words)
+
+
+def certify(
+    store: Store,
+    verify: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Compute this certificate afresh from the log.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the certificate as JSON.")] = None,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """How far the recommended option can be from the best, and whether measuring may stop.
+
+    Exit code 0: stopping is allowed. 3: not yet. With --verify: 0 if the log agrees, 1 if not.
+    """
+    opened = open_study(store, study)
+    if verify is not None:
+        _verify(opened, verify, json)
+        return
+    certificate = opened.certificate()
+    if out is not None:
+        from noisewise.core.support.files import written_whole
+
+        with written_whole(out) as draft:
+            draft.write_text(certificate.to_json() + "\n", encoding="utf-8")
+    words = [*str(certificate).splitlines(), *([f"Wrote {out}."] if out else [])]
+    content = {"certificate": certificate_of(opened), "written": [str(out)] if out else []}
+    report("certify", opened, json, content, words)
+    if not certificate.reached:
+        raise typer.Exit(NOT_YET)
+
+
+def _verify(study: Any, place: str, json: bool) -> None:
+    from noisewise.study import verify_certificate
+
+    text = sys.stdin.read() if place == "-" else _read(place)
+    try:
+        plain = json_format.loads(text)
+        plain = plain.get("certificate", plain)
+        length = plain["n_events"]
+    except (ValueError, KeyError, AttributeError):
+        raise ValueError(f"`verify` must be a certificate as JSON; {place!r} is not.") from None
+    if length > len(study.events()):
+        problem = f"the certificate was made after {length} events; the log has {len(study.events())}."
+    else:
+        try:
+            found = verify_certificate(json_format.dumps(plain), study)
+            report(
+                "verify", study, json, {"agrees": True, "problem": None}, f"The log agrees: {found.sentence}"
+            )
+            return
+        except ValueError as refusal:
+            problem = str(refusal)
+    report("verify", study, json, {"agrees": False, "problem": problem}, f"The log disagrees: {problem}")
+    raise typer.Exit(DISAGREES)
+
+
+def _read(place: str) -> str:
+    path = Path(place)
+    if not path.is_file():
+        raise FileNotFoundError(f"`verify` must be a certificate as JSON; there is no file {place!r}.")
+    return path.read_text(encoding="utf-8")
+
+
+def check(store: Store, study: Name = None, json: Json = False) -> None:
+    """Do the measurements fit the model and their own error bars?
+
+    Exit code 0: nothing speaks against it. 1: a problem withholds the certificate.
+    """
+    opened = open_study(store, study)
+    found = opened.check()
+    content = {
+        "ok": found.ok,
+        "reduced_chi_square": found.reduced if found.freedom else None,
+        "freedom": found.freedom,
+        "p_value": found.p_value if found.freedom else None,
+        "expected": list(found.expected) if found.freedom else None,
+        "problems": list(found.problems),
+        "notes": list(found.notes),
+        "worst": [dict(row) for row in found.worst],
+        "remedies": list(found.remedies),
+        "advice": found.advice,
+    }
+    report("check", opened, json, content, str(found).splitlines())
+    if not found.ok:
+        raise typer.Exit(DISAGREES)

@@ -1,0 +1,52 @@
+"""Another model for the same log: ``switch``."""
+
+from typing import Annotated
+
+import typer
+
+from noisewise.cli.studies.session import Json, Name, Store, certificate_of, open_study, report
+
+Deviation = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="How far options deviate: a number, or estimate (linear+deviation)."),
+]
+ExtraScatter = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="What every error bar lacks: a number, or estimate; 0 for nothing."),
+]
+
+
+def switch(
+    store: Store,
+    model: Annotated[
+        str | None, typer.Option(help="independent, linear or linear+deviation; default: as it is.")
+    ] = None,
+    deviation: Deviation = None,
+    extra_scatter: ExtraScatter = None,
+    span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why, in a few words; it is kept.")] = None,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """Use another model from now on; what was measured stays, and so does the change."""
+    opened = open_study(store, study, write=True)
+    was = opened.model
+    opened.switch(
+        model, deviation=size(deviation), extra_scatter=size(extra_scatter), span=span, reason=reason
+    )
+    content = {
+        "model": opened.model,
+        "deviation": opened.deviation,
+        "extra_scatter": opened.extra_scatter,
+        "was": was,
+        "certificate": certificate_of(opened),
+    }
+    report("switch", opened, json, content, repr(opened).splitlines())
+
+
+def size(given: str | None) -> float | str | None:
+    """A number where there is one; words are judged by the study."""
+    try:
+        return None if given is None else float(given)
+    except ValueError:
+        return given

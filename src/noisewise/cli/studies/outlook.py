@@ -1,0 +1,137 @@
+"""Looking ahead and back: ``plan worth slot report``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from noisewise.cli.studies.session import Json, Name, Store, open_study
+from noisewise.cli.studies.session import report as say_report
+
+Noise = Annotated[
+    list[str],
+    typer.Option(
+        "--noise",
+        metavar="SIGMA[@SHARE]",
+        help="How noisy measurements will be; repeat it for several levels: --noise 0.3 --noise 0.03@0.1.",
+    ),
+]
+Menu = Annotated[
+    list[str],
+    typer.Option("--menu", metavar="SIGMA@COST", help="Instead: levels to choose from, with their costs."),
+]
+NOTHING: list[str] = []
+
+
+def plan(
+    store: Store,
+    noise: Noise = NOTHING,
+    menu: Menu = NOTHING,
+    eps: Annotated[float | None, typer.Option(help="Default: the study's.")] = None,
+    span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
+    paths: Annotated[int, typer.Option(help="Futures that are simulated, at most.")] = 60,
+    seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """How many more measurements until the bound is small enough, and at which cost."""
+    opened = open_study(store, study)
+    made = opened.plan(read_noise(noise), menu=read_menu(menu), eps=eps, span=span, paths=paths, seed=seed)
+    say_report("plan", opened, json, made.to_plain(), str(made).splitlines())
+
+
+def worth(
+    store: Store,
+    by: Annotated[str | None, typer.Option(help="Sum it up by block, instrument or option.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the ledger (.csv, .parquet, .jsonl).")
+    ] = None,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """What each measurement contributed: precision, what it taught, the bound before and after."""
+    from noisewise.cli.studies.upkeep import write_table
+
+    opened = open_study(store, study)
+    found = opened.worth()
+    groups = None if by is None else found.by(by)
+    if out is not None:
+        write_table(found.ledger if groups is None else groups, out)
+    content = {
+        "sentence": found.sentence,
+        "information": found.information,
+        "precision": found.precision,
+        "equivalent": found.equivalent,
+        "looks": found.looks,
+        "measurements": found.ledger.to_dicts(),
+        "groups": None if groups is None else groups.to_dicts(),
+        "written": [str(out)] if out else [],
+    }
+    words = str(found).splitlines() if groups is None else [found.sentence, *found.lines_by(str(by))]
+    say_report("worth", opened, json, content, [*words, *([f"Wrote {out}."] if out else [])])
+
+
+def slot(
+    store: Store,
+    sigma: Annotated[
+        list[float], typer.Argument(metavar="SIGMA...", help="The standard error of each slot.")
+    ],
+    budget: Annotated[float | None, typer.Option(help="What they may cost together.")] = None,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """What to measure with a known error bar, and what it is worth; reserves nothing."""
+    opened = open_study(store, study)
+    slots = opened.slot(sigma, budget=budget)
+    words = [line for one in slots for line in str(one).splitlines()]
+    say_report("slot", opened, json, {"slots": [one.to_plain() for one in slots]}, words)
+
+
+def report(
+    store: Store,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write (.html).")] = Path(
+        "report.html"
+    ),
+    noise: Noise = NOTHING,
+    menu: Menu = NOTHING,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """Write everything about a study as one HTML page that needs no network."""
+    opened = open_study(store, study)
+    asked = noise or menu
+    made = opened.plan(read_noise(noise), menu=read_menu(menu)) if asked else None
+    written = opened.report(out, plan=made)
+    content = {"sentence": opened.certificate().sentence, "written": [str(written)]}
+    say_report("report", opened, json, content, f"Wrote {written}.")
+
+
+def read_noise(texts: list[str]) -> list[tuple[float, float]] | None:
+    """Levels with shares; those that name none divide what is left of 1."""
+    if not texts:
+        return None
+    levels = [_level("noise", text) for text in texts]
+    named = sum(share for _, share in levels if share is not None)
+    silent = sum(share is None for _, share in levels)
+    if silent and not named < 1.0:
+        raise ValueError(
+            f"`noise` must leave something of 1 to levels without a share; the shares sum to {named:g}."
+        )
+    return [(sigma, (1.0 - named) / silent if share is None else share) for sigma, share in levels]
+
+
+def read_menu(texts: list[str]) -> list[tuple[float, float]] | None:
+    """Levels with costs."""
+    levels = [_level("menu", text) for text in texts]
+    for text, (_, cost) in zip(texts, levels, strict=True):
+        if cost is None:
+            raise ValueError(f"`menu` must look like 0.3@5, a sigma and its cost; got {text!r}.")
+    return [(sigma, cost) for sigma, cost in levels if cost is not None] or None
+
+
+def _level(name: str, text: str) -> tuple[float, float | None]:
+    sigma, at, second = text.partition("@")
+    try:
+        return float(sigma), float(second) if at else None
+    except ValueError:
+        raise ValueError(f"`{name}` must look like 0.3 or 0.3@0.1; got {text!r}.") from None

@@ -1,0 +1,99 @@
+"""What the commands on studies share: opening, printing, the JSON of jobs and measurements."""
+
+import json as json_format
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noisewise.cli.terminal.output import console, print_json
+from noisewise.core.support.text import printable
+
+if TYPE_CHECKING:
+    from noisewise.study import Job, Measurement, Study
+
+#: Sentences and tables of studies fit a small terminal.
+WIDTH = 80
+
+Store = Annotated[str, typer.Argument(help="A file, or postgresql://user@host/database.")]
+Name = Annotated[
+    str | None, typer.Option("--study", "-s", metavar="NAME", help="Which study; default: the only one.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+Reason = Annotated[str, typer.Argument(help="Why, in a few words; it is kept.")]
+
+
+def open_study(store: str, name: str | None, *, write: bool = False) -> "Study":
+    """The study that a command is about; commands that only look cannot write."""
+    import noisewise as nw
+
+    with told_warnings():
+        return nw.load_study(store, name, read_only=not write)
+
+
+@contextmanager
+def told_warnings() -> Iterator[None]:
+    """Warnings as sentences on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        typer.echo(printable(f"Warning: {warning.message}"), err=True)
+
+
+def report(command: str, study: "Study", json: bool, content: dict[str, Any], words: str | list[str]) -> None:
+    """Say what happened, to a program or to a person."""
+    if json:
+        print_json(command, {"study": study.name, **content})
+        return
+    say(words)
+
+
+def say(words: str | list[str]) -> None:
+    """Lines for people, wrapped to 80 columns unless the terminal is wider."""
+    screen = console(width=WIDTH)
+    for line in [words] if isinstance(words, str) else words:
+        screen.print(printable(line), markup=False)
+
+
+def certificate_of(study: "Study") -> dict[str, Any]:
+    """The certificate as JSON values."""
+    plain: dict[str, Any] = json_format.loads(study.certificate().to_json())
+    return plain
+
+
+def job_row(job: "Job") -> dict[str, Any]:
+    """A suggestion as JSON values."""
+    return {
+        "id": job.id,
+        "option": job.option,
+        "why": job.why,
+        "expires": job.expires.isoformat(),
+        "sigma": job.sigma,
+        "by": job.by,
+        "status": job.status,
+    }
+
+
+def measurement_row(measurement: "Measurement") -> dict[str, Any]:
+    """A measurement as JSON values."""
+    return {
+        "id": measurement.id,
+        "option": measurement.option,
+        "minus": measurement.minus,
+        "value": measurement.value,
+        "se": measurement.se,
+        "sigma": measurement.sigma,
+        "kind": measurement.kind,
+        "block": measurement.block,
+        "notes": list(measurement.notes),
+    }
+
+
+def in_words(measurement: "Measurement") -> list[str]:
+    """A measurement for people, with its notes."""
+    what = measurement.option if measurement.minus is None else f"{measurement.option} - {measurement.minus}"
+    error = "" if measurement.se is None else f" ± {measurement.se:.3g}"
+    return [f"{measurement.id}: {what} = {measurement.value:.6g}{error}", *measurement.notes]

@@ -1,0 +1,231 @@
+"""Making and keeping studies: ``init list add exclude include rename export rebuild``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noisewise.cli.studies.model import Deviation, ExtraScatter, size
+from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
+from noisewise.cli.terminal.options import parse_named, split_list
+from noisewise.cli.terminal.output import print_json
+
+Options = Annotated[
+    list[str],
+    typer.Argument(help="A table (csv, tsv, parquet, arrow; - for CSV on standard input), or names."),
+]
+IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the names.")]
+AddedIdColumn = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="The column with the names; default: as in init."),
+]
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+
+
+def init(
+    store: Store,
+    options: Options,
+    id: IdColumn = None,
+    features: Annotated[
+        list[str], typer.Option("--features", "-f", metavar="COLUMNS", help="For linear models.")
+    ] = [],  # noqa: B006 - typer reads it, nobody changes it
+    cost: Annotated[str | None, typer.Option(metavar="COLUMN", help="What measuring costs.")] = None,
+    model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
+    goal: Annotated[str, typer.Option(help="max or min.")] = "max",
+    eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
+    confidence: Annotated[float, typer.Option(help="Of the certificate.")] = 0.95,
+    span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
+    deviation: Deviation = None,
+    extra_scatter: ExtraScatter = None,
+    blocks: Annotated[
+        str,
+        typer.Option(
+            help="contrasts: what comes next within a block depends on differences only. any: on anything."
+        ),
+    ] = "contrasts",
+    policy: Annotated[str | None, typer.Option(help="Who asks, as name:option=value.")] = None,
+    noise_floor: Annotated[float | None, typer.Option(help="Smaller standard errors are raised.")] = None,
+    lease: Annotated[float | None, typer.Option(help="Days a suggestion is reserved; default: 7.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the policy's random choices.")] = 0,
+    name: Annotated[str, typer.Option("--study", "-s", metavar="NAME", help="Its name.")] = "study",
+    json: Json = False,
+) -> None:
+    """Begin a study: which of these options is the best?"""
+    import noisewise as nw
+    from noisewise.core.support.words import counted
+    from noisewise.study.log.specification import DEFAULT_POLICY
+    from noisewise.study.stores.secrets import without_secrets
+
+    chosen, policy_options = parse_named(policy, "policy") if policy else (DEFAULT_POLICY, {})
+    with told_warnings():
+        study = nw.create_study(
+            store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
+            cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
+            policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
+            extra_scatter=size(extra_scatter), blocks=blocks,
+            lease=None if lease is None else lease * 86400.0, seed=seed,
+        )  # fmt: skip
+    notes = study.notes
+    how_many = counted(len(study.options), "option")
+    words = [f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model.", *notes]
+    report("init", study, json, {"options": len(study.options), "model": model, "notes": notes}, words)
+
+
+def read_options(options: list[str]) -> Any:
+    """A table, or names."""
+    if options == ["-"]:
+        return read_stdin("options")
+    if len(options) == 1 and options[0].lower().endswith(TABLE_ENDINGS):
+        return Path(options[0])
+    from noisewise.study.inputs.tables import ENDINGS, FOREIGN
+
+    for option in options:
+        if option.lower().endswith((*ENDINGS, *FOREIGN)):
+            raise ValueError(
+                f"`options` must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
+                "like a file. Save it as CSV in UTF-8."
+            )
+    return options
+
+
+def read_stdin(what: str) -> Any:
+    """A table of comma-separated values from standard input."""
+    from noisewise.study.inputs.delimited import read_delimited
+
+    return read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
+
+
+def list_studies(store: Store, json: Json = False) -> None:
+    """List the studies of a store."""
+    import noisewise as nw
+
+    with told_warnings():
+        names = nw.open_store(store, read_only=True).names()
+    if json:
+        print_json("list", {"studies": names})
+        return
+    say(names or ["There are no studies yet."])
+
+
+def add(
+    store: Store, options: Options, id: AddedIdColumn = None, study: Name = None, json: Json = False
+) -> None:
+    """Add options, with the same columns as the first ones."""
+    from noisewise.core.support.words import counted
+
+    opened = open_study(store, study, write=True)
+    added = opened.add_options(read_options(options), id=id)
+    words = f"Added {', '.join(added)}: {counted(len(opened.options), 'option')}."
+    report("add", opened, json, {"added": added}, words)
+
+
+def exclude(store: Store, option: str, reason: Reason, study: Name = None, json: Json = False) -> None:
+    """Take an option out; its measurements stay."""
+    opened = open_study(store, study, write=True)
+    opened.exclude(option, reason)
+    report("exclude", opened, json, {"option": option, "reason": reason}, f"Excluded {option}: {reason}.")
+
+
+def include(store: Store, option: str, study: Name = None, json: Json = False) -> None:
+    """Take an excluded option back in."""
+    opened = open_study(store, study, write=True)
+    opened.include(option)
+    report("include", opened, json, {"option": option}, f"{option} is back.")
+
+
+def rename(store: Store, name: str, new: str, json: Json = False) -> None:
+    """Give a study another name; those who work on it do not notice."""
+    import noisewise as nw
+
+    nw.open_store(store).rename(name, new)
+    if json:
+        print_json("rename", {"study": new, "was": name})
+    else:
+        say(f"{name} is called {new} now.")
+
+
+def export(
+    store: Store,
+    what: Annotated[str, typer.Option(help="log, measurements, options or events.")] = "log",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A file: .jsonl; for tables .csv, .parquet, .jsonl.")
+    ] = None,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """Write the whole study as JSON lines (see rebuild), or one of its tables."""
+    from noisewise import study as nw
+    from noisewise.core.support.checks import check_choice
+    from noisewise.study.inputs.delimited import write_delimited
+    from noisewise.study.log.export import log_lines, write_log
+
+    check_choice("what", what, ("log", "measurements", "options", "events"))
+    if what == "log":
+        # No study is made of it: a log that cannot be replayed can be exported.
+        with told_warnings():
+            storage, name = nw.find_study(store, study)
+        if out is None:
+            for line in log_lines(storage, name):
+                typer.echo(line)
+            return
+        write_log(storage, name, out)
+        count = len(storage.read(name))
+        if json:
+            print_json("export", {"study": name, "what": what, "rows": count, "written": str(out)})
+        else:
+            say(f"Wrote {out}.")
+        return
+    opened = open_study(store, study)
+    frame = opened.frame(what)  # type: ignore[arg-type]
+    count = len(frame)
+    if out is None and json:
+        print_json("export", {"study": opened.name, "what": what, "rows": _rows(frame)})
+        return
+    if out is None:
+        typer.echo(write_delimited(frame), nl=False)
+        return
+    write_table(frame, out)
+    report("export", opened, json, {"what": what, "rows": count, "written": str(out)}, f"Wrote {out}.")
+
+
+def _rows(frame: Any) -> Any:
+    import json
+
+    return [json.loads(line) for line in frame.write_ndjson().splitlines()]
+
+
+def write_table(frame: Any, path: Path) -> None:
+    """Write a frame; the suffix says how."""
+    from noisewise.core.support.files import written_whole
+    from noisewise.study.inputs.delimited import write_delimited
+
+    writers = {
+        ".csv": lambda draft: draft.write_text(write_delimited(frame), encoding="utf-8", newline="\n"),
+        ".parquet": frame.write_parquet,
+        ".jsonl": frame.write_ndjson,
+    }
+    if path.suffix not in writers:
+        raise ValueError(f"`out` must end in one of {', '.join(writers)}; got {str(path)!r}.")
+    with written_whole(path) as draft:
+        writers[path.suffix](draft)
+
+
+def rebuild(
+    store: Store,
+    log: Annotated[str, typer.Argument(help="An exported log; - for standard input.")],
+    study: Annotated[
+        str | None, typer.Option("--study", "-s", metavar="NAME", help="Its name; default: as it was.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a study again from an exported log: same events, same certificate, same next suggestion."""
+    import noisewise as nw
+    from noisewise.core.support.words import counted
+
+    with told_warnings():
+        name = nw.rebuild_study(sys.stdin.read().splitlines() if log == "-" else Path(log), store, study)
+        opened = nw.load_study(store, name, read_only=True)
+    count = len(opened.events())
+    words = f"Study {name!r} is there again, with {counted(count, 'event')}."
+    report("rebuild", opened, json, {"events": count}, words)

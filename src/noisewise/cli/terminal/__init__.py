@@ -1,0 +1,1 @@
+"""What all commands share: options as text, and what is printed."""

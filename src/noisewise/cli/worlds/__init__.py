@@ -1,0 +1,1 @@
+"""The commands on rules and simulated worlds."""

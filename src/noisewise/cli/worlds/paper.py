@@ -1,0 +1,49 @@
+"""``noisewise paper``: the paper's claims, measured; a report with figures and numbers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from noisewise.cli.terminal.output import console, print_json, progress
+
+
+def paper(
+    sections: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SECTIONS]...",
+            help="table1 table2 case-study theorem1 theorem2 theorem3 heavy-tails external; default: all.",
+        ),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="Most replications, or a few minutes' worth.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option(help="Processes; default: one per processor.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the report; what is there is used again.")] = Path(
+        "paper"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a list.")] = False,
+) -> None:
+    """Check the paper: every theorem, table and claim as numbers, in one report. Exit code 1 if one fails."""
+    from noisewise.paper import check_paper
+
+    with progress(quiet=json) as bars:
+        bar = bars.add_task("Computing", total=None, note="")
+
+        def advance(done: int, every: int) -> None:
+            bars.update(bar, completed=done, total=every, note=f"{done} of {every}")
+
+        found = check_paper(sections or ("all",), full=full, out=out, jobs=jobs, seed=seed, progress=advance)
+    if json:
+        checks = [{"section": section, **check._asdict()} for section, check in found.checks]
+        print_json("paper", {"passed": found.passed, "checks": checks, "written": [str(found.report)]})
+    else:
+        screen = console()
+        for section, check in found.checks:
+            mark = "[green]holds[/]" if check.passed else "[bold red]FAILS[/]"
+            screen.print(f"{mark}  {section}: {check.name}: {check.detail}", highlight=False)
+        screen.print(f"\nThe report: {found.report}")
+    if not found.passed:
+        raise typer.Exit(1)

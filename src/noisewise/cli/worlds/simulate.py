@@ -1,0 +1,209 @@
+"""``noisewise simulate``: compare rules in a simulated world."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noisewise.cli.terminal.options import parse_named, split_list
+from noisewise.cli.terminal.output import console, number, print_json, progress, summary_row
+from noisewise.cli.worlds.racers import choose_racers, legend, marks
+
+
+def simulate(
+    policies: Annotated[
+        list[str],
+        typer.Option(
+            "--policies",
+            "-p",
+            metavar="RULES",
+            help="Rules, with commas or repeatedly; options as name:option=value; all: every rule that fits.",
+        ),
+    ] = ["vaee", "widest", "round_robin", "uniform"],  # noqa: B006 - typer reads it, nobody changes it
+    instance: Annotated[str, typer.Option(help="The problem, as name:option=value.")] = "sphere",
+    schedule: Annotated[
+        str | None, typer.Option(help="The sigmas, as name:option=value; default: rare-quiet.")
+    ] = None,
+    noise: Annotated[
+        str,
+        typer.Option(
+            help="The law, as name:option=value: gaussian, rademacher, uniform, laplace, student-t, pareto, "
+            "lognormal or contaminated."
+        ),
+    ] = "gaussian",
+    announced: Annotated[bool, typer.Option("--announced", help="Sigma is known before the choice.")] = False,
+    horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 1000,
+    replications: Annotated[int, typer.Option(help="Repetitions.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Threads; default: one per processor.")] = None,
+    stop: Annotated[str | None, typer.Option(help="glr, gap, glr-log-log or glr-log.")] = None,
+    eps: Annotated[
+        float | None,
+        typer.Option(help="The bound to reach with --stop gap; else a regret that does not matter."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write everything to this Parquet file.")] = None,
+    chart: Annotated[Path | None, typer.Option(help="Draw regret over rounds (.png .svg .html).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Compare rules on the same simulated measurements."""
+    import noisewise as nw
+
+    problem_name, problem_options = parse_named(instance, "instance")
+    if problem_name == "case-study":
+        problem_options.setdefault("horizon", horizon)
+    problem = nw.instances.named(problem_name, **problem_options)
+    law_name, law_options = parse_named(noise, "noise")
+    law = nw.noise.named(law_name, **law_options)
+    env = problem.environment(_schedule(schedule, problem), noise=law, announced=announced)
+    racers, left_out = choose_racers(split_list(policies), env, horizon, replications, seed)
+    if not racers:
+        raise ValueError("`policies` must name at least one rule that fits; got none.")
+    _check_folders(out, chart)
+    if chart is not None:
+        from noisewise.charts.drawing.chart_files import check_suffix
+
+        check_suffix(chart)
+    results: list[Any] = []
+    interrupted = False
+    with progress(quiet=json) as bars:
+        for label, policy in racers.items():
+            bar = bars.add_task(label, total=replications, note="compiling, once")
+            try:
+                simulation = nw.simulate(
+                    policy,
+                    env,
+                    horizon=horizon,
+                    replications=replications,
+                    seed=seed,
+                    threads=jobs,
+                    stop=stop,
+                    eps=eps,
+                    progress=_advance(bars, bar),
+                )
+            except nw.SimulationInterrupted:
+                # What is finished stays; half a rule would not compare.
+                interrupted = True
+                break
+            results.append(replace(simulation, policy=label))
+    if results and out is not None:
+        nw.save_simulations(results, out)
+    if results and chart is not None:
+        draw_regret(results, chart, racers)
+    _report(results, racers, left_out, [path for path in (out, chart) if path is not None], json)
+    if interrupted:
+        typer.echo(f"Interrupted: {len(results)} of {len(racers)} rules are complete.", err=True)
+        raise typer.Exit(130)
+
+
+def _advance(bars: Any, bar: Any) -> Callable[[int, int], None]:
+    return lambda done, _: bars.update(bar, completed=done, note="")
+
+
+def draw_regret(results: list[Any], path: Path, racers: dict[str, Any]) -> None:
+    """Regret over rounds with bands, saved by the ending of the path."""
+    import polars as pl
+
+    from noisewise import charts
+
+    named = [replace(r, policy=r.policy + marks(racers[r.policy])) for r in results]
+    frame = pl.concat(r.summary() for r in named)
+    explained = legend(racers[r.policy] for r in results)
+    subtitle = f"Bands are 95 % confidence intervals of the mean. {explained}" if explained else None
+    charts.save_chart(charts.regret_over_rounds(frame, subtitle=subtitle), path)
+
+
+def regret_table(results: list[Any], title: str, racers: dict[str, Any]) -> Any:
+    """The table that people see: best first."""
+    from rich.table import Table
+
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
+    table.add_column("rank", justify="right")
+    table.add_column("rule", no_wrap=True)
+    for head in ("simple regret", "± se", "best found", "bound", "rounds", "against the first, 95 %"):
+        table.add_column(head, justify="right")
+    first = results[0].simple_regret[:, -1]
+    for row, simulation in zip(ranked(results), _best_first(results), strict=True):
+        difference = simulation.simple_regret[:, -1] - first
+        paired = "" if simulation is results[0] else _paired(difference)
+        table.add_row(
+            str(row["rank"]),
+            row["policy"] + marks(racers[row["policy"]]),
+            number(row["simple_regret"]),
+            number(row["standard_error"]),
+            f"{row['best_found']:.1%}",
+            number(row["regret_bound"]),
+            f"{row['rounds']:.0f}",
+            paired,
+        )
+    return table
+
+
+def ranked(results: list[Any]) -> list[dict[str, Any]]:
+    """The rows of the table, best first; equal means share a rank."""
+    rows = [summary_row(r) for r in _best_first(results)]
+    means = [row["simple_regret"] for row in rows]
+    return [row | {"rank": 1 + means.index(row["simple_regret"])} for row in rows]
+
+
+def _best_first(results: list[Any]) -> list[Any]:
+    return sorted(results, key=lambda r: float(r.simple_regret[:, -1].mean()))
+
+
+def _paired(difference: Any) -> str:
+    from noisewise.simulation.results import mean_interval
+
+    _, high = mean_interval(difference, 0.95)
+    return f"{difference.mean():+.2g} ± {high - difference.mean():.1g}"
+
+
+def _report(
+    results: list[Any], racers: dict[str, Any], left_out: dict[str, str], written: list[Path], json: bool
+) -> None:
+    if json:
+        ranks = {row["policy"]: row["rank"] for row in ranked(results)}
+        runs = [
+            summary_row(r)
+            | {"rank": ranks[r.policy], "sees_sigma": racers[r.policy].rule.sees_sigma}
+            | {"reconstruction": racers[r.policy].rule.reconstruction}
+            for r in results
+        ]
+        skipped = [{"policy": name, "reason": reason} for name, reason in left_out.items()]
+        world = results[0].world if results else None
+        files = [str(path) for path in written]
+        print_json("simulate", {"world": world, "runs": runs, "left_out": skipped, "written": files})
+        return
+    screen = console()
+    if results:
+        screen.print(regret_table(results, "Simple regret at the end, on common random numbers", racers))
+        explained = legend(racers[r.policy] for r in results)
+        screen.print(*([explained] if explained else []))
+    if left_out:
+        screen.print("Left out, because they do not fit:")
+        for name, reason in left_out.items():
+            screen.print(f"  {name}: {reason}", markup=False)
+    for path in written if results else ():
+        typer.echo(f"Wrote {path}")
+
+
+def _schedule(text: str | None, problem: Any) -> Any:
+    from noisewise.world import schedules
+
+    if text is None:
+        return problem.schedule or schedules.named("rare-quiet")
+    name, options = parse_named(text, "schedule")
+    if name == "flat":
+        options.setdefault("dim", problem.actions.dim)
+    return schedules.named(name, **options)
+
+
+def _check_folders(*paths: Path | None) -> None:
+    """Refuse a bad place before the work, not after it."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"`--out` and `--chart` must be in a folder that exists; got {str(path)!r}."
+            )
+        if path is not None and path.is_dir():
+            raise IsADirectoryError(f"`--out` and `--chart` must be files; got the folder {str(path)!r}.")

@@ -1,0 +1,1 @@
+"""Optimal designs: few actions whose largest squared width is the smallest there is."""

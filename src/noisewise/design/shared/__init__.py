@@ -1,0 +1,1 @@
+"""What all designs share: the rows as stored, frames, spans, one BLAS."""

@@ -1,0 +1,1 @@
+"""Designs for given directions: some linear combinations known as well as possible."""

@@ -1,0 +1,355 @@
+"""Designs for given directions: know some linear combinations as well as possible, whatever is measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.linalg import svd
+
+from noisewise.core.support.randomness import check_seed
+from noisewise.design.shared.algebra import inverse_root, product, squared_norms, weighted_moment
+from noisewise.design.shared.frame import Frame
+from noisewise.design.shared.growth import choose_diverse, choose_spanning
+from noisewise.design.shared.rows import Floats, Indices, Rows, check_vectors
+from noisewise.design.shared.span import find_span, unit_rows
+from noisewise.design.transductive.barrier import Solved, solve_restricted
+from noisewise.design.transductive.directions import Differences, Directions, Listed, Pairs, Worst
+
+LEAST_GAP = 1e-8  # what the multipliers of a barrier can still prove
+MAX_ROUNDS = 60
+NOT_SPANNED = "`vectors` must span their space well enough for float64; they do not."
+OUTSIDE = 1e-8  # share of a direction's length that counts as outside of the span
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TransductiveDesign:
+    """Weights on the actions ``indices`` under which the worst direction is known best.
+
+    ``value`` is the largest ``yᵀV⁻¹y`` over *all* directions y, V the precision matrix of the weights; no
+    weights on the actions have less than ``lower_bound``.
+    """
+
+    indices: Indices
+    weights: Floats
+    value: float
+    lower_bound: float
+    n_actions: int
+    reads: float
+
+    def __post_init__(self) -> None:
+        for array in (self.indices, self.weights):
+            array.setflags(write=False)
+
+    @property
+    def gap(self) -> float:
+        """How far the value is above the least possible, relatively, at most."""
+        return self.value / self.lower_bound - 1.0
+
+    def dense(self) -> Floats:
+        """Return the weights of all actions, ``(n_actions,)``."""
+        weights = np.zeros(self.n_actions)
+        weights[self.indices] = self.weights
+        return weights
+
+    def __repr__(self) -> str:
+        return (
+            f"TransductiveDesign({len(self.indices)} of {self.n_actions} actions: largest y'V⁻¹y "
+            f"{self.value:.6g}, gap {self.gap:.2g}, {self.reads:.1f} reads)"
+        )
+
+
+def transductive_design(
+    vectors: Any,
+    directions: Any,
+    weights: Any = None,
+    gap: float = 1e-2,
+    *,
+    seed: int = 0,
+) -> TransductiveDesign:
+    """Return weights on the actions that minimise the largest ``yᵀV⁻¹y`` over the directions y.
+
+    V is the sum over the actions of share times precision times ``a aᵀ``. With the differences of the
+    options that may still be the best as directions this is the design that best tells them apart.
+
+    Args:
+        vectors: ``(n_actions, dim)``: what can be measured.
+        directions: ``(k, dim)``: what should be known; or `Pairs` of vectors, all their differences.
+        weights: The precision of one measurement of each action; default 1 for all. The shares
+            are then of the number of measurements, not of the precision.
+        gap: Stop when the value is proved to be within the factor ``1 + gap`` of the best.
+        seed: Of the samples that choose where to look; the certificate does not depend on it.
+
+    >>> import numpy as np
+    >>> transductive_design(np.eye(2), np.array([[1.0, 0.0], [0.0, 2.0]]), gap=1e-6).weights.round(3).tolist()
+    [0.2, 0.8]
+
+    """
+    if not (isinstance(gap, Real) and math.isfinite(gap) and gap >= LEAST_GAP):
+        raise ValueError(f"`gap` must be a finite number of at least {LEAST_GAP}; got {gap!r}.")
+    rows = Rows(check_vectors(vectors))
+    scales = np.sqrt(check_precisions(weights, rows.n_actions))
+    rng = np.random.default_rng(check_seed(seed))
+    start = find_span(rows, 40 * rows.dim, rng)
+    problem = _Problem(
+        rows, scales, start.frame, as_directions(directions, rows.dim, start.frame, start.vectors)
+    )
+    return _solve(problem, start.indices, float(gap))
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """All actions and all directions, in the coordinates of one frame."""
+
+    rows: Rows
+    scales: Floats
+    frame: Frame
+    directions: Directions
+
+    def take(self, indices: Indices) -> Floats:
+        """The coordinates of some actions, in units of their sigma."""
+        return self.frame.coordinates(self.rows.take(indices)) * self.scales[indices][:, None]
+
+    def prices(self, change: Floats) -> Floats:
+        """``|coordinates @ change|²`` of all actions, (n,)."""
+        prices = np.empty(self.rows.n_actions)
+        for places, block in self.rows.chunks():
+            coordinates = self.frame.coordinates(block.astype(np.float64, copy=False))
+            prices[places] = squared_norms(product(coordinates, change))
+        return np.asarray(prices * self.scales**2)
+
+
+@dataclass(frozen=True)
+class _Working:
+    """The few actions and directions that the solver works on."""
+
+    indices: Indices
+    weights: Floats
+    keys: Indices
+    directions: Floats
+
+
+def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesign:
+    """Solve on few rows, look for rows that contradict it, add them, until none does."""
+    working = _begin(problem, sampled)
+    lower_bound, value, found = 0.0, np.inf, (working.indices, working.weights)
+    # Early rounds need not be solved better than the rows that are missing allow.
+    tolerance, halved = 0.05, np.inf
+    for _ in range(MAX_ROUNDS):
+        solved = solve_restricted(
+            problem.take(working.indices), working.directions, working.weights, tolerance
+        )
+        if solved is None:
+            break  # as close as float64 allows
+        priced = _price(problem, working, solved, gap)
+        lower_bound = max(lower_bound, priced.lower_bound)
+        if priced.worst.largest < value:
+            value, found = priced.worst.largest, (working.indices, priced.shares)
+        reached = value / lower_bound - 1.0
+        if reached <= gap:
+            break
+        # Rows are dropped only on the way down: what comes and goes would keep it from ending.
+        grown = _grow(problem, working, solved, priced, reached, gap, drop=reached < 0.5 * halved)
+        halved = min(halved, reached) if reached < 0.5 * halved else halved
+        if grown is None and tolerance <= 0.03 * gap:
+            break  # as close as float64 allows
+        if grown is None:
+            tolerance = min(0.1 * tolerance, 0.2 * reached)
+        else:
+            working, tolerance = grown, max(0.3 * gap, min(tolerance, 0.2 * reached))
+    if not lower_bound > 0.0:
+        raise ArithmeticError(NOT_SPANNED)
+    return _as_design(problem, value, lower_bound, *found, gap)
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """What all actions and all directions say about the weights on the working ones."""
+
+    shares: Floats
+    root: Floats
+    change: Floats  # aᵀV⁻¹MV⁻¹a = |a change|²
+    prices: Floats  # (n,): these, for all actions
+    worst: Worst
+    value: float  # tr MV⁻¹
+
+    @property
+    def lower_bound(self) -> float:
+        """What no design is below."""
+        return self.value**2 / float(self.prices.max())
+
+
+def _price(problem: _Problem, working: _Working, solved: Solved, gap: float) -> _Priced:
+    """Look at all actions and all directions."""
+    shares = solved.weights / solved.weights.sum()
+    root = _root(problem.take(working.indices), shares)
+    multipliers = solved.multipliers / solved.multipliers.sum()
+    value = float(multipliers @ squared_norms(product(working.directions, root)))
+    change = _pricing(working, multipliers, root)
+    worst = problem.directions.worst(root, (1.0 + 0.2 * gap) * value)
+    return _Priced(shares, root, change, problem.prices(change), worst, value)
+
+
+def _root(coordinates: Floats, shares: Floats) -> Floats:
+    root = inverse_root(weighted_moment(coordinates, shares))
+    if root is None:
+        raise ArithmeticError(NOT_SPANNED)
+    return root
+
+
+def _as_design(
+    problem: _Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
+) -> TransductiveDesign:
+    # A barrier leaves a little on every row: without these crumbs, if that is good enough, too.
+    for crumb in (0.1, 0.01, 0.03 * gap):
+        kept = shares > crumb / len(shares)
+        thinned = shares[kept] / shares[kept].sum()
+        root = inverse_root(weighted_moment(problem.take(indices[kept]), thinned))
+        largest = np.inf if root is None else problem.directions.worst(root, np.inf).largest
+        if largest <= max(value, (1.0 + gap) * lower_bound):
+            value, indices, shares = largest, indices[kept], thinned
+            break
+    order = np.argsort(indices)
+    return TransductiveDesign(
+        indices=indices[order],
+        weights=shares[order],
+        value=max(value, lower_bound),  # below it is only rounding
+        lower_bound=lower_bound,
+        n_actions=problem.rows.n_actions,
+        reads=problem.rows.reads,
+    )
+
+
+def _begin(problem: _Problem, sampled: Indices) -> _Working:
+    """Actions that span the space and are long, and directions that such a design knows worst."""
+    coordinates = problem.take(sampled)
+    rank = coordinates.shape[1]
+    spanning = choose_spanning(coordinates)
+    longest = np.argsort(-squared_norms(coordinates), kind="stable")[: 6 * rank]
+    kept = np.unique(np.concatenate([spanning, longest]))
+    weights = np.full(len(kept), 1.0 / len(kept))
+    root = _root(coordinates[kept], weights)
+    worst = problem.directions.worst(root, 0.0)
+    chosen = choose_diverse(product(worst.vectors, root), 4 * rank, level=0.0, mass=1.0 / worst.largest)
+    return _Working(sampled[kept], weights, worst.keys[chosen], worst.vectors[chosen])
+
+
+def _pricing(working: _Working, multipliers: Floats, root: Floats) -> Floats:
+    """The matrix C with ``|aC|² = aᵀV⁻¹MV⁻¹a``, M the weighted moment of the directions that bind.
+
+    Every design has a value of at least ``h²/c`` (h = tr MV⁻¹, c the largest of these over all actions), by
+    the inequality of Cauchy and Schwarz: that is the lower bound.
+    """
+    binding = multipliers > 1e-14 * multipliers.max()
+    white = product(working.directions[binding], root) * np.sqrt(multipliers[binding])[:, None]
+    if len(white) > white.shape[1]:
+        # No more columns than dimensions: the same M from its root.
+        _, values, right = svd(white, full_matrices=False, check_finite=False)
+        white = values[:, None] * right
+    return product(root, white.T)
+
+
+def _grow(
+    problem: _Problem,
+    working: _Working,
+    solved: Solved,
+    priced: _Priced,
+    reached: float,
+    gap: float,
+    *,
+    drop: bool,
+) -> _Working | None:
+    """Add what contradicts the design, diverse on both sides, and drop what plays no part."""
+    prices, worst, value = priced.prices, priced.worst, priced.value
+    most, level, mass = max(2 * priced.root.shape[1], 50), 1.0 + 0.2 * gap, 1.0 / max(1.0, 10.0 / reached)
+    plays = (priced.shares > 1e-3 / len(priced.shares)) | (
+        prices[working.indices] > value * (1.0 - min(0.5, 3.0 * reached))
+    )
+    binds = (solved.multipliers > 1e-4 * solved.multipliers.max()) | (
+        solved.q_values > (1.0 - min(0.5, 3.0 * reached)) * solved.q_values.max()
+    )
+    if drop:
+        # What is left must still say something of every direction, however little it is measured.
+        weighted = problem.take(working.indices) * np.sqrt(priced.shares)[:, None]
+        plays[choose_spanning(weighted)] = True
+    else:
+        plays[:], binds[:] = True, True
+    violating = np.flatnonzero(prices > level * value)
+    if len(violating) > 6 * most:
+        violating = violating[np.argpartition(prices[violating], len(violating) - 6 * most)[-6 * most :]]
+    violating = np.setdiff1d(violating, working.indices[plays])
+    known = {tuple(key) for key in working.keys[binds].tolist()}
+    missed = np.array([k for k, key in enumerate(worst.keys.tolist()) if tuple(key) not in known], np.int64)
+    entering = violating[_diverse(problem.take(violating), priced.change, value, most, level, mass)]
+    fresh = missed[_diverse(worst.vectors[missed], priced.root, value, most, level, mass)]
+    if not len(entering) and not len(fresh):
+        return None
+    kept = solved.weights[plays]
+    return _Working(
+        np.concatenate([working.indices[plays], entering]),
+        # A Newton step on a logarithm at most doubles a weight: new rows start where the others are.
+        np.concatenate([kept, np.full(len(entering), 0.3 * kept.mean())]),
+        np.concatenate([working.keys[binds], worst.keys[fresh]]),
+        np.concatenate([working.directions[binds], worst.vectors[fresh]]),
+    )
+
+
+def _diverse(rows: Floats, change: Floats, value: float, most: int, level: float, mass: float) -> Indices:
+    """Up to ``most`` of the rows with ``|row @ change|²`` above ``level · value``, unlike each other."""
+    if not len(rows):
+        return np.empty(0, np.int64)
+    return choose_diverse(product(rows, change) / math.sqrt(value), most, level=level, mass=mass)
+
+
+def check_precisions(weights: Any, n_actions: int) -> Floats:
+    """The precision of one measurement of each action."""
+    if weights is None:
+        return np.ones(n_actions)
+    try:
+        precisions = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"`weights` must be numbers, one per action; got {weights!r}.") from None
+    if precisions.shape != (n_actions,):
+        raise ValueError(f"`weights` must have shape ({n_actions},); got {precisions.shape!r}.")
+    good = np.isfinite(precisions) & (precisions > 0.0)
+    if not good.all():
+        bad = int(np.argmin(good))
+        raise ValueError(f"`weights` must be finite numbers above 0; got {precisions[bad]!r} at {bad}.")
+    return precisions
+
+
+def as_directions(directions: Any, dim: int, frame: Frame, spanning: Floats) -> Directions:
+    """The directions in the coordinates of the frame; refused unless the actions span them."""
+    pairs = isinstance(directions, Pairs)
+    array = directions.vectors if pairs else check_vectors(directions)
+    if array.shape[1] != dim:
+        raise ValueError(f"`directions` must have {dim} columns, like `vectors`; got {array.shape[1]}.")
+    array = np.asarray(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        bad = int(np.argmin(np.isfinite(array).all(axis=1)))
+        raise ValueError(f"`directions` must be finite; got {array[bad].tolist()!r} in row {bad}.")
+    if pairs:
+        array = array - array[0]
+    lengths = np.linalg.norm(array, axis=1)
+    if not lengths.any():
+        raise ValueError("`directions` must hold one that is not zero; got only zeros.")
+    if frame.rank < dim:
+        _refuse_outside(array, lengths, frame.rank, spanning)
+    coordinates = frame.coordinates(array)
+    return Differences(coordinates) if pairs else Listed(coordinates[lengths > 0.0])
+
+
+def _refuse_outside(array: Floats, lengths: Floats, rank: int, spanning: Floats) -> None:
+    _, _, right = svd(unit_rows(spanning, np.ones(spanning.shape[1])), full_matrices=False)
+    basis = right[:rank]
+    outside = array - product(product(array, basis.T), basis)
+    far = np.linalg.norm(outside, axis=1) > OUTSIDE * np.maximum(lengths, 1e-300)
+    if far.any():
+        bad = int(np.argmax(far))
+        raise ValueError(
+            "`directions` must lie in the span of `vectors`, or no measurement tells anything about "
+            f"them; got {array[bad].tolist()!r} in row {bad}."
+        )

@@ -1,0 +1,112 @@
+"""The whole run: compute what is missing, tell every section, write page, figures and numbers."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from noisewise.core.support.checks import check_choice, check_count
+from noisewise.core.support.files import written_whole
+from noisewise.core.support.randomness import check_seed
+from noisewise.core.support.version import __version__
+from noisewise.paper.cells import compute
+from noisewise.paper.parts import Cell, Check, Figure, Plan, Section, Shown, Told
+from noisewise.paper.report import page, rows_of, svg
+from noisewise.paper.sections import SECTIONS
+
+
+class Outcomes(NamedTuple):
+    """What a run found, and where it was written."""
+
+    checks: list[tuple[str, Check]]  # with the name of the section
+    report: Path
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check holds."""
+        return all(check.passed for _, check in self.checks)
+
+
+def check_paper(
+    names: Sequence[str] = ("all",),
+    *,
+    full: bool = False,
+    out: str | os.PathLike[str] = "paper",
+    jobs: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcomes:
+    """Measure the claims of the paper and write a report.
+
+    Args:
+        names: Sections by name, or ``"all"``.
+        full: The long run: more replications, and larger horizons.
+        out: The folder for report, figures and numbers. What is computed is kept there, too, and used again.
+        jobs: Processes; default: one per processor. The report does not depend on it.
+        seed: Of everything random.
+        progress: Called with (finished, all) pieces of work.
+    """
+    sections = _chosen(names)
+    plan = Plan(full, check_seed(seed))
+    n_jobs = (os.cpu_count() or 1) if jobs is None else check_count("jobs", jobs)
+    folder = Path(out)
+    wanted: dict[tuple[str, str], Cell] = {
+        (section.name, key): cell for section in sections for key, cell in section.cells(plan).items()
+    }
+    flat = {f"{section}/{key}": cell for (section, key), cell in wanted.items()}
+    outcomes = compute(flat, folder, n_jobs, progress)
+    told = []
+    for section in sections:
+        own = {key: outcomes[f"{name}/{key}"] for name, key in wanted if name == section.name}
+        told.append((section, section.tell(plan, own)))
+    _write(plan, told, folder)
+    return Outcomes(
+        [(section.name, check) for section, one in told for check in one.checks], folder / "report.html"
+    )
+
+
+def _chosen(names: Sequence[str]) -> list[Section]:
+    known = {section.name: section for section in SECTIONS}
+    for name in names:
+        check_choice("sections", name, ("all", *known))
+    return list(SECTIONS) if "all" in names or not names else [known[name] for name in dict.fromkeys(names)]
+
+
+def _write(plan: Plan, told: Sequence[tuple[Section, Told]], folder: Path) -> None:
+    """Everything that people read or read in."""
+    for name in ("figures", "numbers"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    for section, one in told:
+        drawn = tuple(block.name for block in one.blocks if isinstance(block, Figure))
+        if drawn != section.figures:
+            raise RuntimeError(f"Section {section.name!r} must draw {section.figures}; it drew {drawn}.")
+        for block in one.blocks:
+            if isinstance(block, Figure):
+                with written_whole(folder / "figures" / f"{block.name}.svg") as draft:
+                    draft.write_bytes(svg(block))
+            elif isinstance(block, Shown):
+                with written_whole(folder / "numbers" / f"{block.name}.parquet") as draft:
+                    block.frame.write_parquet(draft, statistics=False)
+    with written_whole(folder / "paper.json") as draft:
+        draft.write_text(json.dumps(_numbers(plan, told), indent=2, allow_nan=False) + "\n")
+    with written_whole(folder / "report.html") as draft:
+        draft.write_text(page(plan, told, __version__), encoding="utf-8")
+
+
+def _numbers(plan: Plan, told: Sequence[tuple[Section, Told]]) -> dict[str, Any]:
+    return {
+        "schema": "noisewise.paper/1",
+        "version": __version__,
+        "size": "full" if plan.full else "quick",
+        "seed": plan.seed,
+        "sections": [
+            {
+                "name": section.name,
+                "checks": [check._asdict() for check in one.checks],
+                "tables": {b.name: rows_of(b.frame) for b in one.blocks if isinstance(b, Shown)},
+                "figures": list(section.figures),
+            }
+            for section, one in told
+        ],
+    }

@@ -1,0 +1,53 @@
+"""The Newton step that stays in a ball, solved exactly in coordinates where V is the identity."""
+
+import math
+
+import numpy as np
+
+from noisewise.core.model.dense import Factored, Floats
+from noisewise.core.support import blas
+
+#: How far outside a point may lie, relative to the ball, before it is pulled back for good.
+ON_THE_BALL = 1e-12
+#: Newton steps for the multiplier of the ball; about five are needed.
+MOST_SHIFTS = 100
+
+
+def whitening(model: Factored) -> Floats:
+    """``W = D^(-1/2)·U⁻ᵀ``, (dim, dim): ``‖Wa‖`` is the width of a, and ``θ = Wᵀy`` has ``‖θ‖_V = ‖y‖``.
+
+    Sums of weights over sixteen decades are hopeless to factor; in these coordinates they are near 1.
+    """
+    dim = model.pivots.size
+    upper = np.asfortranarray(model.factor[:, :dim])
+    root = blas.routines().solve_many(1.0, upper, np.eye(dim), trans_a=1, diag=1)
+    return np.ascontiguousarray(np.sqrt(model.reciprocals)[:, None] * root)
+
+
+def step_within_ball(
+    hessian: Floats, gradient: Floats, root: Floats, point: Floats, bound: float
+) -> tuple[Floats, Floats, float, float]:
+    """The step p of least ``<gradient, p> + ½pᵀ·hessian·p`` such that ``‖point + rootᵀp‖ <= bound``.
+
+    Gradient, hessian and p are in the coordinates of ``root``, a lower triangle (see `whitening`). Outside
+    the ball the multiplier μ of the constraint is found by Newton's method on ``1/‖θ(μ)‖``, which climbs
+    from 0 to the solution without overshooting (Moré and Sorensen 1983).
+
+    Returns:
+        The new point, p, the decrement ``√(pᵀ·hessian·p)``, and μ, 0 inside the ball.
+    """
+    shift, matrix, target = 0.0, hessian, -gradient
+    outward = root @ point
+    metric = root @ root.T
+    for _ in range(MOST_SHIFTS):
+        step = np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
+        moved = point + step @ root
+        norm = math.sqrt(moved @ moved)
+        if norm <= bound * (1.0 + ON_THE_BALL):
+            break
+        pull = root @ moved
+        shift += norm * norm / float(pull @ np.linalg.solve(matrix, pull)) * (norm - bound) / bound
+        matrix, target = hessian + shift * metric, -(gradient + shift * outward)
+    if norm > bound:
+        moved = moved * (bound / norm)
+    return moved, step, math.sqrt(step @ hessian @ step), shift

@@ -1,0 +1,1 @@
+"""Frank-Wolfe sampling, and the matrix game that each of its steps solves."""

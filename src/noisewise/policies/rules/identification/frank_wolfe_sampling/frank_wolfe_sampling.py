@@ -1,0 +1,133 @@
+"""Frank-Wolfe sampling, FWS (Wang, Tzeng and Proutiere 2021): a step towards the best shares every round."""
+
+import math
+from typing import NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
+from noisewise.core.compiler.kernels import kernel, large_kernel
+from noisewise.core.model.dense import TOLD, Floats, Model, fold, new_model, total_precision
+from noisewise.policies.rules.identification.frank_wolfe_sampling.matrix_game import best_mixture
+from noisewise.policies.shared.alternatives import (
+    costs_of_rivals,
+    inverse_of_moment,
+    shifts_towards,
+    with_vectors,
+)
+from noisewise.policies.shared.least_squares import (
+    Params,
+    best_mean,
+    not_ruled_out,
+    plain_params,
+    present_radius,
+)
+from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.rule import Rule
+
+#: Rivals count as equally close within ``t^-SMOOTHING/n``, as in the authors' experiments; in nats.
+SMOOTHING = 0.9
+
+
+class State(NamedTuple):
+    """The model, the shares that are aimed at, and the precision that each action has."""
+
+    model: Model
+    shares: Floats  # (n,)
+    given: Floats  # (n,): Σ 1/σ²
+
+
+def init(params: Params) -> State:
+    """Nothing measured: equal shares."""
+    model = new_model(with_vectors(params.setting.columns), params.setting.ridge)
+    n = model.means.size
+    return State(model, np.full(n, 1.0 / n), np.zeros(n))
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """Each action once; then the one whose share of the precision is furthest below what is aimed at."""
+    unseen = allowed & (state.given == 0.0)
+    if unseen.any():
+        return first_largest(np.zeros(unseen.size), unseen)
+    return first_largest(state.shares / np.maximum(state.given, 1e-300), allowed)
+
+
+@kernel
+def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
+    """Learn the measurement; once there is one for every action, step towards better shares."""
+    fold(state.model, action, reward, sigma)
+    state.given[action] += 1.0 / (sigma * sigma)
+    told = state.model.tally[TOLD]
+    if told >= state.given.size:
+        state.shares[:] += (step(params, state) - state.shares) / told
+
+
+@kernel
+def imagine(params: Params, state: State, action: int, sigma: float) -> None:
+    """A pending measurement comes out as expected; the shares step on."""
+    absorb(params, state, action, state.model.means[action], sigma)
+
+
+@large_kernel
+def step(params: Params, state: State) -> Floats:
+    """The shares to step towards, (n,): equal ones now and then, else what lifts the closest rivals most."""
+    model, n = state.model, state.shares.size
+    told = model.tally[TOLD]
+    equal = np.full(n, 1.0 / n)
+    leader = best_mean(params, state)
+    root = math.floor(math.sqrt(told // n))
+    if root * root == told // n or is_tied(model, leader):
+        return equal
+    inverse = inverse_of_moment(model.columns, state.shares)
+    costs = costs_of_rivals(model.columns, model.means, inverse, leader)
+    closest = costs.min()
+    if closest == np.inf:
+        return equal
+    # In units of the mean precision, where the original has σ = 1.
+    near = np.flatnonzero(costs <= closest + told**-SMOOTHING / n * told / total_precision(model))
+    payoffs = np.empty((near.size, n))
+    for j in range(near.size):
+        shifts = shifts_towards(model.columns, model.means, inverse, leader, near[j])
+        # The derivative of each cost; the cost itself is their mean over the present shares.
+        payoffs[j] = 0.5 * shifts * shifts - costs[near[j]]
+    return best_mixture(payoffs)
+
+
+@kernel
+def is_tied(model: Model, leader: int) -> bool:
+    """Whether another action is as good as the leader, but for what nobody can tell."""
+    best = model.means[leader]
+    slack = TIE * math.sqrt(model.squared_widths[leader]) + ROUNDING * abs(best)
+    return bool((model.means >= best - slack).sum() > 1)
+
+
+RULE = Rule(
+    name="frank_wolfe_sampling",
+    make_params=plain_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
+    imagine=imagine,
+    recommend=best_mean,
+    radius=present_radius,
+    candidates=not_ruled_out,
+    reference="Wang, Tzeng and Proutiere, Fast pure exploration via Frank-Wolfe, Algorithm 1; shares of "
+    "precision instead of counts here",
+    year=2021,
+    guarantee="anytime certificate; for equal sigmas asymptotically optimal with stop='glr'",
+    cost="n·dim² + dim³",
+)
+
+
+@constructor
+def frank_wolfe_sampling(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+    """FWS: step by step towards the shares that best tell the leader from its closest rivals.
+
+    With equal sigmas it is the published rule; otherwise the shares are of precision, and least squares is
+    weighted. ``simulate(stop="glr")`` is its stopping rule.
+    """
+    return Policy(RULE, actions, with_defaults("frank_wolfe_sampling", shared))

@@ -1,0 +1,117 @@
+"""Top-two Thompson sampling: the winner of a posterior draw against the winner of another draw."""
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.choice.selection import TIE, Mask, first_best, first_near, masked_argmax
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.covariances import CANCELLED, contrast_widths, perturbed_means
+from noisewise.core.model.dense import Floats, Model
+from noisewise.core.support.checks import check_choice, check_probability
+from noisewise.policies.rules.baselines.widest import RULE as WIDEST
+from noisewise.policies.shared.least_squares import Setting, State, make_setting
+from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.shell.policy import Policy
+
+#: Draws until the challenger is taken by transport cost instead; the original draws for ever.
+DRAWS = 20
+
+
+class Params(NamedTuple):
+    """What does not change during a run."""
+
+    setting: Setting
+    leader_share: float  # β: how often the leader is measured
+    by_transport: bool
+
+
+def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
+    """Check the options."""
+    share = check_probability("leader_share", options["leader_share"])
+    challenger = check_choice("challenger", options["challenger"], ("draw", "transport"))
+    return Params(make_setting(actions, options), share, challenger == "transport")
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The best under a draw from ``N(θ̂, V⁻¹)``; or, the coin says so, the best under another draw."""
+    dim = params.setting.columns.shape[0]
+    squared_widths = state.model.squared_widths
+    leader = first_best(perturbed_means(state.model, draws[1 : dim + 1], 1.0), squared_widths, allowed)
+    coin = 0.5 * math.erfc(-draws[0] / math.sqrt(2.0))  # from a normal number, a uniform one
+    if coin < params.leader_share:
+        return leader
+    if not params.by_transport:
+        for again in range(1, DRAWS):
+            fresh = draws[1 + again * dim : 1 + (again + 1) * dim]
+            other = first_best(perturbed_means(state.model, fresh, 1.0), squared_widths, allowed)
+            if other != leader:
+                return other
+    return cheapest_rival(state.model, leader, allowed)
+
+
+@kernel
+def cheapest_rival(model: Model, leader: int, allowed: Mask) -> int:
+    """Who is most easily mistaken for the leader: the least ``(<θ̂, leader - a>)₊²/‖leader - a‖²``."""
+    widths = contrast_widths(model, leader)
+    lead = np.maximum(model.means[leader] - model.means, 0.0)
+    terms = model.squared_widths + model.squared_widths[leader]
+    # A copy of the leader differs from it by rounding alone.
+    rivals = allowed & (widths * widths > 2.0 * CANCELLED * terms)
+    rivals[leader] = False
+    if not rivals.any():
+        return leader
+    # In widths, where 1e-9 is nothing: by rounding, a lead is never quite 0.
+    behind = lead / np.maximum(widths, 1e-300)
+    winner = masked_argmax(-behind, rivals)
+    return first_near(-behind, rivals, winner, TIE * (1.0 + behind[winner]))
+
+
+def enough_draws(params: Params) -> int:
+    """A coin, and a normal number for every feature and draw."""
+    return int(1 + (1 if params.by_transport else DRAWS) * params.setting.columns.shape[0])
+
+
+RULE = replace(
+    WIDEST,
+    name="top_two_thompson",
+    make_params=make_params,
+    choose=choose,
+    n_draws=enough_draws,
+    pools=False,
+    reconstruction=True,
+    reference="Russo 2016; challenger='transport': Shang et al. 2020 (T3C)",
+    year=2016,
+    guarantee="anytime certificate",
+    cost="n·dim per draw",
+)
+
+
+@constructor
+def top_two_thompson(
+    actions: ActionSet | ArrayLike,
+    *,
+    leader_share: float = 0.5,
+    challenger: str = "draw",
+    **shared: Unpack[SharedOptions],
+) -> Policy:
+    """Top-two Thompson sampling: measure the best under a draw, or the best under a draw that disagrees.
+
+    Variance-weighted, on features. It differs from the original, which is about independent options: after
+    20 draws without a disagreement the rival that is most easily mistaken for the leader stands in, where the
+    original would go on drawing. And like the original it only ever measures the leader or its challenger;
+    with features a third action may tell more about their difference, which `lingape` and `vage` look for
+    and this does not.
+
+    Args:
+        leader_share: How often the leader itself is measured; strictly between 0 and 1.
+        challenger: ``"draw"``, as in the original; ``"transport"``: always the rival most easily
+            mistaken for the leader (T3C).
+    """
+    options = with_defaults("top_two_thompson", shared)
+    return Policy(RULE, actions, options | {"leader_share": leader_share, "challenger": challenger})

@@ -1,0 +1,1 @@
+"""Rules of our own, made for error bars that differ."""

@@ -1,0 +1,1 @@
+"""Precision tracking, and the looks at which its phases may speak."""

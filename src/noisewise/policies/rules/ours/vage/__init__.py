@@ -1,0 +1,1 @@
+"""VAGE, variance-aware gap exploration, and the races it settles."""

@@ -1,0 +1,1 @@
+"""The paper's algorithms: VAEE, VAGD, and VAEE for heavy tails."""

@@ -1,0 +1,110 @@
+"""AdaOFUL (Li and Sun 2024): optimism with the adaptive pseudo-Huber estimate, for heavy tails."""
+
+from typing import Any, NamedTuple, Unpack
+
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.choice.selection import Mask, most_optimistic
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.dense import Floats, Model, new_model
+from noisewise.policies.robust.estimates import (
+    Memory,
+    Robust,
+    check_room,
+    imagine_robustly,
+    learn_robustly,
+    make_robust,
+    new_memory,
+    robust_certificate,
+    robust_radius,
+)
+from noisewise.policies.shared.least_squares import Setting, best_mean, within
+from noisewise.policies.shell.options import SharedOptions, constructor_with, with_defaults
+from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.rule import Rule
+
+
+class Params(NamedTuple):
+    """What does not change during a run."""
+
+    setting: Setting
+    robust: Robust
+
+
+class State(NamedTuple):
+    """The model, and what the estimate keeps."""
+
+    model: Model
+    memory: Memory
+
+
+def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
+    """Check the options."""
+    return Params(*make_robust(actions, horizon, options | {"estimator": "huber", "blocks": None}))
+
+
+def init(params: Params) -> State:
+    """``H_0 = λI``."""
+    model = new_model(params.setting.columns, params.setting.ridge)
+    return State(model, new_memory(params.setting, params.robust))
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The most optimistic action."""
+    return most_optimistic(state.model, allowed, robust_radius(params, state))
+
+
+def absorb_many(params: Params, state: State, actions: Any, rewards: Any, sigmas: Any) -> None:
+    """All of them, or none if there is no room for all."""
+    check_room(params, state, len(actions))
+    for action, reward, sigma in zip(actions, rewards, sigmas, strict=True):
+        learn_robustly(params, state, int(action), float(reward), float(sigma))
+
+
+@kernel
+def candidates(params: Params, state: State) -> Mask:
+    """The actions that the confidence set does not rule out."""
+    return within(state.model, robust_radius(params, state))
+
+
+RULE = Rule(
+    name="adaoful",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=learn_robustly,
+    imagine=imagine_robustly,
+    recommend=best_mean,
+    radius=robust_radius,
+    candidates=candidates,
+    certificate=robust_certificate,
+    absorb_many=absorb_many,
+    reference="Li and Sun 2024, AdaOFUL",
+    year=2024,
+    guarantee="anytime certificate; regret",
+    cost="n·dim, and all measurements so far",
+    reconstruction=True,
+)
+
+
+@constructor_with(radius="paper")
+def adaoful(
+    actions: ActionSet | ArrayLike,
+    *,
+    tau0: float | str = "lemma",
+    floor: bool = True,
+    horizon: int | None = None,
+    **shared: Unpack[SharedOptions],
+) -> Policy:
+    """AdaOFUL: measure what could be the best, by a pseudo-Huber estimate that outliers cannot carry away.
+
+    Args:
+        tau0: How many of its error bars one measurement may move the estimate; ``"lemma"`` is faithful.
+        floor: Raise small sigmas as the proof needs it; True is faithful.
+        horizon: Measurements to plan for; no more can be told. Default: 10,000.
+        radius: ``"paper"``: the lemma's, at ``delta/4``; or a number (public code uses 1).
+    """
+    options = with_defaults("adaoful", shared)
+    return Policy(RULE, actions, options | {"tau0": tau0, "floor": floor}, horizon=horizon)

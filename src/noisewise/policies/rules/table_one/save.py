@@ -1,0 +1,91 @@
+"""SAVE (Zhao, He, Zhou, Zhang and Gu 2023): layers that estimate the variance themselves.
+
+Layer ``l = 1…L`` has its own least squares with the ridge 4⁻ˡ. Each round ``k`` of ``K``, from layer 1 on,
+all actions remaining at first, with ``α = 1/(R·K^1.5)`` and ``L = ⌈log₂(1/α)⌉``:
+
+1. if every remaining action has ``‖a‖ ≤ α``: measure the most optimistic one, learn nothing;
+2. else if every one has ``‖a‖ ≤ 2⁻ˡ``: keep those with a mean within ``2·2⁻ˡ·β_l`` of the best, go to layer
+   ``l+1``;
+3. else measure the widest and learn it in this layer with the weight ``w² = 4⁻ˡ/‖a‖²``; then, with
+   ``G = log(4(k+1)²L/δ)`` and ``H = log(4k²L/δ)``,
+   ``β_l = 16·2⁻ˡ·√((8·Var + 6R²·G + 16·4⁻ˡ)·H) + 6·2⁻ˡ·R·H + 2·2⁻ˡ``.
+
+Actions longer than 1 and other bounds on θ are brought to these units first. δ is a third of ``delta``,
+because the theorem holds with probability 1 - 3δ.
+
+``Var`` is the weighted sum of squared residuals of the layer if ``2ˡ ≥ 64·√G``, else R² per measurement.
+With R = 1 that is layer 9, after millions of measurements: the guarantee is asymptotic, ``scale`` and
+``trust_after`` are there to see its idea at work earlier. What is reported and recommended is the deepest
+layer in which no remaining action is wide, among the actions that remain.
+"""
+
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise.actions import ActionSet
+from noisewise.core.choice.selection import Mask, first_best, first_largest
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.dense import Floats
+from noisewise.policies.shared import layers
+from noisewise.policies.shared.layers import Params, State, descend_among, is_wide
+from noisewise.policies.shell.options import SharedOptions, constructor_without, with_defaults
+from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.rule import Rule
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """The widest remaining action of the layer where the walk ends; if it is narrow, the most optimistic."""
+    level, remaining = descend_among(params, state, allowed)
+    means, squared_widths = state.layers.means, state.layers.squared_widths
+    widest = first_largest(squared_widths[level], remaining)
+    if is_wide(params, squared_widths, level, widest):
+        return widest
+    upper = means[level] + state.radii[level] * np.sqrt(squared_widths[level])
+    return first_best(upper, squared_widths[level], remaining)
+
+
+RULE = Rule(
+    name="save",
+    make_params=layers.make_params,
+    init=layers.init,
+    choose=choose,
+    absorb=layers.absorb,
+    imagine=layers.imagine,
+    recommend=layers.recommend,
+    radius=layers.radius,
+    candidates=layers.candidates,
+    certificate=layers.certificate,
+    most_sigma=layers.most_sigma,
+    needs_horizon=True,
+    sees_sigma="never",
+    reference="Zhao, He, Zhou, Zhang and Gu, COLT 2023, Algorithm 1",
+    year=2023,
+    guarantee="anytime certificate; cumulative regret d·√(Σσ²) + d·R + d, up to logarithms",
+    cost="n·(dim + layers) + dim², log₂(R·T^1.5) layers at most",
+)
+
+
+@constructor_without("radius", "ridge", "sigma_min")
+def save(
+    actions: ActionSet | ArrayLike,
+    *,
+    horizon: int | None = None,
+    noise_bound: float = 1.0,
+    scale: float = 1.0,
+    trust_after: float = 64.0,
+    **shared: Unpack[SharedOptions],
+) -> Policy:
+    """SAVE: layers of least squares that need not be told sigma. It never looks at sigma.
+
+    Args:
+        horizon: The number of measurements planned, which decides how many layers there are.
+        noise_bound: R; the certificate holds for noise within ``±noise_bound``.
+        scale: Multiplies the stochastic part of the radii; 1 is faithful.
+        trust_after: Layer l trusts its measured variance once 2ˡ exceeds this times a square root of
+            a logarithm; 64 is faithful, and what the certificate rests on.
+    """
+    own = {"noise_bound": noise_bound, "scale": scale, "trust_after": trust_after}
+    return Policy(RULE, actions, with_defaults("save", shared) | own, horizon=horizon)

@@ -1,0 +1,1 @@
+"""VOFUL and VOFUL2: optimism over sets made of many small tests."""

@@ -1,0 +1,1 @@
+"""What several rules share: least squares, layers, budgets, the most confusing alternative."""

@@ -1,0 +1,132 @@
+"""What rules on weighted least squares share: setting, state, learning, certificate, recommendation."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.actions import ActionSet, OracleSet
+from noisewise.core.choice.radius import Radius, confidence_radius, make_radius
+from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.dense import SAFEST, Model, fold, new_model
+
+
+class Setting(NamedTuple):
+    """What every rule needs to know: the actions, the ridge and the radius of the certificate."""
+
+    columns: NDArray[np.floating]  # (dim, n)
+    ridge: float
+    radius: Radius
+
+
+class Params(NamedTuple):
+    """Parameters of a rule that has none of its own."""
+
+    setting: Setting
+
+
+class State(NamedTuple):
+    """The state of a rule that remembers nothing beyond the model."""
+
+    model: Model
+
+
+class HasSetting(Protocol):
+    """Parameters of any rule."""
+
+    @property
+    def setting(self) -> Setting:
+        """What every rule needs to know."""
+
+
+class HasModel(Protocol):
+    """The state of any rule."""
+
+    @property
+    def model(self) -> Model:
+        """What is known about the actions."""
+
+
+def make_setting(actions: ActionSet | OracleSet, options: dict[str, Any]) -> Setting:
+    """Check the options that every rule has."""
+    radius = make_radius(
+        options["radius"],
+        delta=options["delta"],
+        ridge=options["ridge"],
+        norm_bound=options["norm_bound"],
+        max_norm=actions.max_norm,
+        sigma_min=options["sigma_min"],
+        rank=actions.rank,
+    )
+    return Setting(actions.columns, radius.ridge, radius)
+
+
+def plain_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]) -> Params:
+    """Parameters for a rule without options of its own."""
+    return Params(make_setting(actions, options))
+
+
+def plain_init(params: Params) -> State:
+    """The state before any measurement."""
+    return State(new_model(params.setting.columns, params.setting.ridge))
+
+
+@kernel
+def learn(params: HasSetting, state: HasModel, action: int, reward: float, sigma: float) -> None:
+    """Fold one measurement into the model."""
+    fold(state.model, action, reward, sigma)
+
+
+def nothing_else(
+    params: HasSetting, state: HasModel, actions: NDArray[np.int64], sigmas: NDArray[np.float64]
+) -> None:
+    """A rule that remembers nothing beyond the model has nothing to catch up with."""
+
+
+@kernel
+def imagine(params: HasSetting, state: HasModel, action: int, sigma: float) -> None:
+    """Pretend that ``action`` was measured and came out as expected: only widths change."""
+    fold(state.model, action, state.model.means[action], sigma)
+
+
+@kernel
+def present_radius(params: HasSetting, state: HasModel) -> float:
+    """The radius that goes with the measurements so far."""
+    return confidence_radius(params.setting.radius, state.model)
+
+
+@kernel
+def scaled_radius(radius: Radius, model: Model, scale: float) -> float:
+    """The radius with its stochastic part, all but the bias of the ridge, multiplied by ``scale``."""
+    return radius.bias + scale * (confidence_radius(radius, model) - radius.bias)
+
+
+@kernel
+def plausible_among(model: Model, allowed: Mask, radius: float) -> Mask:
+    """The allowed actions that a confidence set of this radius does not rule out."""
+    hint = model.tally[SAFEST]
+    plausible = allowed.copy()
+    drop_ruled_out(model, plausible, radius)
+    # Looking leaves no trace: the hint belongs to those who drop for good.
+    model.tally[SAFEST] = hint
+    return plausible
+
+
+@kernel
+def within(model: Model, radius: float) -> Mask:
+    """The actions that a confidence set of this radius does not rule out."""
+    return plausible_among(model, np.ones(model.means.size, np.bool_), radius)
+
+
+@kernel
+def not_ruled_out(params: HasSetting, state: HasModel) -> Mask:
+    """The actions that the present certificate does not rule out."""
+    return within(state.model, confidence_radius(params.setting.radius, state.model))
+
+
+@kernel
+def best_mean(params: HasSetting, state: HasModel) -> int:
+    """The action with the largest estimated value."""
+    model = state.model
+    return first_best(model.means, model.squared_widths, np.ones(model.means.size, np.bool_))

@@ -1,0 +1,1 @@
+"""What to measure next: a policy's rule on what the study knows."""

@@ -1,0 +1,272 @@
+"""Which option to measure next: a policy's rule on what the study knows.
+
+The rule sees the measurements pooled, in units of half the span, on a model that holds offsets of blocks
+and differences, too. Its state is made afresh from the log at every question, so the answer depends on
+nothing else.
+"""
+
+import math
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise.actions import ActionSet
+from noisewise.actions.independent import IndependentOptions
+from noisewise.core.choice.selection import Mask
+from noisewise.core.model.dense import Floats
+from noisewise.core.model.independent import Separate
+from noisewise.core.support.randomness import generator
+from noisewise.core.support.version import __version__
+from noisewise.policies.registry import make_policy, rule_named
+from noisewise.policies.shell.policy_file import copy_state
+from noisewise.policies.shell.rule import FORESEEING, Rule, make_params
+from noisewise.study.asking.border import assemble_border
+from noisewise.study.asking.deviation_posterior import Layout, deviating_options, fill_mixed, layout_of
+from noisewise.study.log.measurements import Codes
+from noisewise.study.log.model_choice import CONTRASTS, DEVIATION
+from noisewise.study.log.specification import PolicyChoice
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.exact.pooled_model import Border, fill_independent, fill_model
+from noisewise.study.models.sums import Sums, block_places, totals
+from noisewise.study.models.what_if import reference_place
+
+#: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
+SETTING = {"ridge": 1.0, "norm_bound": 1.0}
+
+
+def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int) -> PolicyChoice:
+    """A policy with all its options, and the installed version; ``horizon`` may be among the options.
+
+    They are checked by making the policy on two actions.
+    """
+    made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
+    horizon = {"horizon": options["horizon"]} if "horizon" in options else {}
+    return PolicyChoice(name, __version__, {**made.options, **horizon})
+
+
+#: A block with one of so many last measurements was begun just now.
+BEGUN = 8
+
+
+class Chooser:
+    """A rule with everything told so far; it remembers what is under way."""
+
+    def __init__(self, analysis: Analysis, policy: PolicyChoice) -> None:
+        self._rule = rule_named(policy.name)
+        self._unit = unit_of(analysis)
+        self._seed = int(policy.options.get("seed", 0))
+        sigma = analysis.sigmas.estimated / self._unit
+        self._typical = float(np.median(sigma)) if sigma.size else math.nan
+        levelled = _on_a_level(analysis)
+        self._zero = levelled.zero(analysis)
+        sums = levelled.sums
+        sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2, fine=None)
+        options = {name: value for name, value in policy.options.items() if name != "horizon"}
+        actions = _actions(analysis, levelled._replace(sums=sums), self._rule)
+        self._params = make_params(self._rule, actions, policy.options.get("horizon"), options)
+        self._state = self._rule.init(self._params)
+        if analysis.state.model.model == DEVIATION:
+            deviation = analysis.sizes.deviation / self._unit
+            fill_mixed(self._rule, self._params, self._state, analysis.state.features, sums, deviation)
+        levelled = levelled._replace(sums=sums)
+        _learn(self._rule, self._params, self._state, analysis, levelled, sigma)
+        for option, error in levelled.alone:
+            self.imagine(option, error)
+
+    def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
+        """The option to measure next; the random draws belong to the number of the question."""
+        announced = math.nan
+        if sigma is not None and self._rule.sees_sigma in FORESEEING:
+            announced = sigma / self._unit
+        elif self._rule.sees_sigma == "before":
+            raise ValueError(
+                f"`sigma` must be given: the policy {self._rule.name!r} needs it before it chooses; got None."
+            )
+        if self._rule.plan and self._rule.wants_plan and self._rule.wants_plan(self._params, self._state):
+            self._rule.plan(self._params, self._state)
+        n_draws = self._rule.n_draws(self._params)
+        draws = generator(self._seed, "live", ask_number).standard_normal(n_draws) if n_draws else np.empty(0)
+        return int(self._rule.choose(self._params, self._state, allowed, announced, draws))
+
+    @property
+    def unit(self) -> float:
+        """What the rule counts values in."""
+        return self._unit
+
+    @property
+    def model(self) -> Any:
+        """What the rule knows, in these units."""
+        return self._state.model
+
+    @property
+    def must_know_sigma(self) -> bool:
+        """Whether the rule cannot choose before it knows sigma."""
+        return self._rule.sees_sigma == "before"
+
+    def copy(self) -> "Chooser":
+        """One that learns on its own from here."""
+        twin = copy(self)
+        twin._state = copy_state(self._state)
+        return twin
+
+    def learn(self, option: int, value: float, sigma: float) -> None:
+        """Take in one more measurement; large values are good, and 0 is where the sums are centred."""
+        value -= self._zero
+        told = sigma / self._unit if self._rule.sees_sigma != "never" else math.nan
+        self._rule.absorb(self._params, self._state, option, value / self._unit, told)
+
+    def renew(self, options: Codes, sigmas: Floats) -> None:
+        """Keep the model, and let all else follow from these measurements, as at every question."""
+        if self._rule.catch_up is not None:
+            fresh = self._rule.init(self._params)._replace(model=self._state.model)
+            self._rule.catch_up(self._params, fresh, options, sigmas / self._unit)
+            self._state = fresh
+
+    def imagine(self, option: int, sigma: float | None) -> None:
+        """Take a measurement under way as if it had come out as expected."""
+        assumed = self._typical if sigma is None else sigma / self._unit
+        if not math.isfinite(assumed):
+            assumed = math.sqrt(self._state.model.squared_widths[option]) or 1.0
+        self._rule.imagine(self._params, self._state, option, assumed)
+
+
+class Levelled(NamedTuple):
+    """The sums as a rule sees them."""
+
+    sums: Sums
+    taken: Floats | None  # (blocks,): what was taken off the values of each block; None if nothing was
+    alone: tuple[tuple[int, float], ...] = ()  # options and errors in new blocks that have nothing else yet
+
+    def zero(self, analysis: Analysis) -> float:
+        """What was taken off values in the block of coming measurements."""
+        return 0.0 if self.taken is None else float(self.taken[reference_place(analysis.estimates)])
+
+
+def _on_a_level(analysis: Analysis) -> Levelled:
+    """What a rule may know of values in blocks.
+
+    Where contrasts alone may decide what is measured next in a block, the estimated offset of every block is
+    taken off, and the mean of the options that are connected: shifting a block then changes nothing. Blocks
+    with one probe say nothing about differences, and are left out. In a block that was begun just now such a
+    measurement will count as soon as another option is measured there: it is reckoned with like one under
+    way, or a rule would ask for the same option for ever.
+    """
+    sums = analysis.sums
+    if analysis.specification.blocks != CONTRASTS or not sums.has_border:
+        return Levelled(sums, None)
+    fit = analysis.estimates
+    taken = fit.offsets.copy()
+    for part in fit.components:
+        taken[part.blocks] += float(np.mean(fit.means[part.options]))
+    linked = sums.without_lone_blocks()
+    value = np.where(linked.minus < 0, linked.value - taken[linked.block], linked.value)
+    columns = analysis.columns
+    newest = columns.number > int(columns.number.max()) - BEGUN
+    begun = np.unique(block_places(columns, sums.blocks)[newest])
+    lone = (sums.minus < 0) & np.isin(sums.block, begun) & ~np.isin(sums.block, linked.block)
+    alone = zip(sums.plus[lone].tolist(), (sums.weight[lone] ** -0.5).tolist(), strict=True)
+    return Levelled(linked._replace(value=value), taken, tuple(alone))
+
+
+def unit_of(analysis: Analysis) -> float:
+    """Half the span; without one, half the range of the estimates so far, or eps."""
+    specification, fit = analysis.specification, analysis.estimates if analysis.columns.value.size else None
+    if analysis.state.model.span is not None:
+        return analysis.state.model.span / 2.0
+    if fit is not None and (fit.group >= 0).any():
+        spread = float(np.ptp(fit.means[fit.group >= 0])) / 2.0
+        return max(spread, specification.resolution)
+    return specification.resolution
+
+
+def _actions(analysis: Analysis, levelled: Levelled, rule: Rule) -> ActionSet:
+    """What the rule chooses from: options without vectors, or features, a level, and a place per block."""
+    features, whole, sums = analysis.state.features, rule.catch_up is not None, levelled.sums
+    layout = layout_of(sums)
+    if features is not None and analysis.state.model.model == DEVIATION:
+        deviation = analysis.sizes.deviation / unit_of(analysis)
+        return deviating_options(features, deviation, layout if whole else None)
+    if features is None:
+        if not (whole and sums.has_border):
+            return IndependentOptions(analysis.n)
+        border = _border(analysis, levelled, ridge=1.0)
+        columns = Separate(analysis.n, border.touched, border.links.shape[0])
+        return IndependentOptions(analysis.n, columns=columns)
+    n_places = layout.blocks.size if whole else 0
+    return ActionSet(np.column_stack([features, np.ones(analysis.n), np.zeros((analysis.n, n_places))]))
+
+
+def _border(analysis: Analysis, levelled: Levelled, ridge: float) -> Border:
+    """What independent options share; where contrasts alone count, offsets of all blocks have no prior."""
+    sums, layout = levelled.sums, layout_of(levelled.sums)
+    flat = levelled.taken is not None and sums.has_border  # as the rule's options have it
+    blocks = np.unique(sums.block[sums.minus < 0]) if flat else layout.blocks
+    return assemble_border(analysis.n, sums, blocks, layout.compared, ridge, flat=flat)
+
+
+def _learn(
+    rule: Rule, params: Any, state: Any, analysis: Analysis, levelled: Levelled, sigma: Floats
+) -> None:
+    sums = levelled.sums
+    if not sums.n_measurements:
+        return
+    if rule.catch_up is None:
+        _learn_one_by_one(rule, params, state, analysis, levelled, sigma)
+        return
+    layout, told = layout_of(sums), sums.n_measurements
+    ridge = params.setting.ridge
+    if analysis.state.features is None:
+        border = _border(analysis, levelled, ridge)
+        fill_independent(state.model, border, float(sums.weight.sum()), told)
+    elif analysis.state.model.model != DEVIATION:
+        rows = _dense_rows(analysis.state.features, sums, layout)
+        fill_model(state.model, rows, sums.value, sums.weight, told)
+    columns = analysis.columns
+    level = np.flatnonzero(columns.minus < 0)
+    order = level[np.lexsort((sigma[level], columns.plus[level]))]
+    rule.catch_up(params, state, columns.plus[order], sigma[order])
+
+
+def _dense_rows(features: Floats, sums: Sums, layout: Layout) -> Floats:
+    level = sums.minus < 0
+    rows = np.zeros((sums.plus.size, features.shape[1] + 1 + layout.blocks.size))
+    dim = features.shape[1]
+    rows[:, :dim] = features[sums.plus]
+    rows[~level, :dim] -= features[sums.minus[~level]]
+    rows[level, dim] = 1.0
+    named = np.flatnonzero(level & (sums.block > 0))
+    rows[named, dim + 1 + np.searchsorted(layout.blocks, sums.block[named])] = 1.0
+    return rows
+
+
+def _learn_one_by_one(
+    rule: Rule, params: Any, state: Any, analysis: Analysis, levelled: Levelled, sigma: Floats
+) -> None:
+    """For rules with books of their own: each measurement, its block's estimated offset taken off.
+
+    A rule that may pool sees one measurement per option. The order is that of the catalogue.
+    """
+    sums, columns, sign = levelled.sums, analysis.columns, analysis.specification.sign
+    if (sums.minus >= 0).any():
+        raise ValueError(
+            f"the policy {rule.name!r} cannot learn from differences: choose another one, such as 'vaee', "
+            "with study.set_policy(...)."
+        )
+    offsets, unit = analysis.estimates.offsets, unit_of(analysis)
+    if rule.pools:
+        values = sums.value - (offsets[sums.block] / unit if levelled.taken is None else 0.0)
+        weight = totals(sums.plus, sums.weight, analysis.n)
+        mean = totals(sums.plus, sums.weight * values, analysis.n)
+        for option in np.flatnonzero(weight):
+            rule.absorb(params, state, int(option), mean[option] / weight[option], weight[option] ** -0.5)
+        return
+    block = block_places(columns, sums.blocks)
+    taken = offsets if levelled.taken is None else levelled.taken
+    values = (sign * columns.value - sums.centre - taken[block]) / unit
+    seen = np.isin(block, sums.block)  # not those of blocks that were left out
+    sees = rule.sees_sigma != "never"
+    for at in np.lexsort((sigma, values, block, columns.plus)):
+        if seen[at]:
+            told = float(sigma[at]) if sees else math.nan
+            rule.absorb(params, state, int(columns.plus[at]), float(values[at]), told)

@@ -1,0 +1,141 @@
+"""What a certificate rests on, topic by topic, and why it may hold only approximately."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from noisewise.core.support.words import counted, number, rounded_up
+from noisewise.study.certificate.check import Check
+from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.log.measurements import KINDS
+from noisewise.study.log.model_choice import ANY, DEVIATION, ESTIMATE
+from noisewise.study.models.analysis import Analysis
+
+
+def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
+    """Everything that must be true for the certificate to hold, one sentence each."""
+    return tuple(said for topic in TOPICS for said in topic(analysis, check))
+
+
+def _kinds(analysis: Analysis) -> set[str]:
+    return {KINDS[code] for code in np.unique(analysis.columns.kind)}
+
+
+def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
+    """Assumptions that come with the kinds of error bars told."""
+    present, said = _kinds(analysis), []
+    if KNOWN in present:
+        said += [
+            "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
+            "these error bars do not depend on the realised noise (were not computed from the same readings)",
+        ]
+    if READINGS in present:
+        said.append(
+            "readings scatter normally, equally within each instrument (or block); an upper limit is used"
+        )
+    if NONE in present:
+        said.append("measurements without error bars share one normal scatter; an upper limit is used")
+    if COUNTS in present:
+        said.append(
+            "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
+        )
+    if present & {READINGS, COUNTS}:
+        said.append("how many readings or trials a measurement has was not decided by how they came out")
+    return said
+
+
+def about_time(analysis: Analysis, check: Check) -> list[str]:
+    """What neither the options nor those who measure may do as time goes by."""
+    return [
+        "what a measurement measures does not change with time, apart from its block's offset",
+        "when a measurement is told, and whether at all, does not depend on how it came out (no good run "
+        "comes in sooner than a bad one)",
+    ]
+
+
+def about_blocks(analysis: Analysis, check: Check) -> list[str]:
+    """What was promised about blocks, if there are any: see `noisewise.study.models.blocks`.
+
+    Differences alone need no promise: they have no level that one could look at.
+    """
+    sums = analysis.sums
+    if not (sums.has_border and (sums.minus < 0).any()):
+        return []
+    if analysis.specification.blocks == ANY:
+        return ["nothing about blocks but their unknown offsets: anybody may have chosen what to measure"]
+    if analysis.block_doubt is None:
+        return [
+            "what is measured next within a block depends on differences seen so far, not on how high the "
+            "block's values are (`ask` keeps to it)"
+        ]
+    return [
+        f"{analysis.block_doubt}; so the bound that holds whoever chose what to measure is used, which is "
+        "larger: finish blocks that were begun"
+    ]
+
+
+def about_fit(analysis: Analysis, check: Check) -> list[str]:
+    """Whether any of it was checked."""
+    if check.freedom > 0:
+        freedom = counted(check.freedom, "degree of freedom")
+        return [f"the fit was checked: reduced chi-square {number(check.reduced)} on {freedom}"]
+    return ["not checked yet: whether the model fits (nothing was repeated)"]
+
+
+def about_model(analysis: Analysis, check: Check) -> list[str]:
+    """Assumptions that come with the model."""
+    model, sizes, said = analysis.state.model, analysis.sizes, []
+    if model.uses_features:
+        what = "is a weighted sum of its features"
+        if model.model == DEVIATION:
+            size = _limited(sizes.deviation, sizes.largest_deviation)
+            what += f" plus a deviation, drawn from a normal law of size {size}"
+        said.append(f"an option's value {what}; no two differ by more than {model.span:g}")
+    elif model.span is not None:
+        said.append(f"no two options differ by more than {model.span:g}, as was stated (`span`)")
+    if model.model == DEVIATION:
+        said += [
+            "the weighted sums differ by no more than that, either, and errors are normal",
+            "the confidence is that of the moment you stop, averaged over deviations of this size",
+        ]
+    if sizes.extra_scatter or model.extra_scatter is not None:
+        scatter = _limited(sizes.extra_scatter, sizes.largest_scatter)
+        said.append(f"every error bar lacks the same extra scatter, {scatter}, which is added in squares")
+    if analysis.state.switched:
+        told = counted(analysis.state.switched, "measurement")
+        said.append(f"the model was chosen after {told} had been seen")
+    return said
+
+
+#: In the order in which they are listed; whatever a cheaper bound needs is added here.
+Topic = Callable[[Analysis, Check], list[str]]
+TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_blocks, about_fit)
+
+
+def _limited(size: float, largest: float | None) -> str:
+    """A size, and the upper limit that the certificate uses if it was estimated."""
+    if largest is None:
+        return number(size)
+    return f"{number(size)} (estimated; used is its upper limit, {rounded_up(largest, 3)})"
+
+
+def approximations(analysis: Analysis) -> tuple[str, ...]:
+    """Why the confidence is not exact."""
+    model, reasons = analysis.state.model, []
+    if model.deviation == ESTIMATE:
+        reasons.append("the size of the deviations was estimated from the same measurements")
+    if model.extra_scatter == ESTIMATE:
+        reasons.append("the extra scatter was estimated from the same measurements")
+    present = _kinds(analysis) - {KNOWN}
+    if NONE in present:
+        reasons.append(
+            "the scatter of measurements without error bars is exactly limited only if what was repeated did "
+            "not depend on their values"
+        )
+    if model.model == DEVIATION and present:
+        names = {READINGS: "readings", COUNTS: "shares", NONE: "measurements without error bars"}
+        listed = ", ".join(names[kind] for kind in sorted(present))
+        reasons.append(
+            f"of {listed} only an upper limit of the error is known, where deviations need the error itself"
+        )
+    return tuple(reasons)

@@ -1,0 +1,255 @@
+"""Making the certificate: the option with the smallest bound, and what has to be said with it."""
+
+import hashlib
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.choice.selection import Mask
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import counted, number
+from noisewise.study.certificate.assumptions import approximations, assumptions
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.check import Check, check_fit
+from noisewise.study.certificate.claims import Claim, claim_at
+from noisewise.study.inputs.catalogue import some_of
+from noisewise.study.log.measurements import Codes
+from noisewise.study.log.model_choice import SIZES
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.linear_boundary import TOO_MUCH
+from noisewise.study.models.sums import block_places
+
+#: Searching for the smallest bound looks at most at so many options; each look costs O(n).
+MOST_LOOKS = 60
+#: Bounds that differ by less than this part of themselves are equal.
+EQUAL = 1e-9
+
+
+def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
+    """The certificate at this moment."""
+    specification, state = analysis.specification, analysis.state
+    check = check_fit(analysis) if check is None else check
+    found = recommend(analysis)
+    unusable = tuple(one.advice.removesuffix(".") for one in state.unusable())
+    withheld = (*check.problems, *unusable, *_lost_to_rounding(analysis)) if found is not None else ()
+    claim = claim_at(analysis, found, withheld)
+    return Certificate(
+        study=specification.name,
+        option=claim.option,
+        bound=claim.bound,
+        estimate=claim.estimate,
+        confidence=specification.confidence,
+        goal=specification.goal,
+        eps=specification.eps,
+        n_options=int(state.allowed().sum()),
+        n_measurements=analysis.columns.value.size,
+        candidates=claim.candidates,
+        withheld=withheld,
+        assumptions=assumptions(analysis, check),
+        notes=(
+            *_notes(analysis, found, claim),
+            *(one.advice for one in state.ignored.values()),
+        ),
+        radius=RADII[state.model.model],
+        n_events=state.n_events,
+        data=fingerprint(analysis),
+        approximate=approximations(analysis),
+        verdict=claim.verdict,
+        largest_estimate=claim.largest_estimate,
+        largest_estimate_value=claim.largest_estimate_value,
+        rank=claim.rank,
+        n_compared=claim.n_compared,
+        spread=claim.spread,
+    )
+
+
+def _lost_to_rounding(analysis: Analysis) -> list[str]:
+    """A reason to withhold where not even the careful arithmetic carries the fit."""
+    fit = analysis.estimates if analysis.sigmas.waiting else analysis.certified
+    if fit.slack <= TOO_MUCH:
+        return []
+    least = float(analysis.sigmas.estimated.min())
+    return [
+        f"the smallest error bar, {number(least)}, is too small beside the others (or the span) for any "
+        "arithmetic here to tell what follows: state it no smaller than 1e-15 of them"
+    ]
+
+
+RADII = {
+    "independent": "normal-mixture boundaries, one per option, over differences to the best (union bound)",
+    "linear": "normal-mixture ellipsoid of the features, over differences",
+    "linear+deviation": "normal-mixture ellipsoid of the features, plus a normal quantile for the deviations "
+    "(union bound over options), at the moment of stopping",
+}
+
+
+class Recommended(NamedTuple):
+    """The option with the smallest bound."""
+
+    option: int
+    bound: float
+    estimate: float
+    candidates: Mask
+    unmeasured: int
+    unconnected: int
+
+
+def recommend(analysis: Analysis) -> Recommended | None:
+    """Find the option whose largest possible disadvantage is smallest."""
+    if not analysis.columns.value.size:
+        return None
+    waiting = bool(analysis.sigmas.waiting)  # then there are no standard errors that a bound could rest on
+    fit, allowed = analysis.estimates if waiting else analysis.certified, analysis.state.allowed()
+    measured = allowed & (fit.group >= 0)
+    if not measured.any():
+        return None
+    # By name, so that the order of the list decides nothing, not even between equals.
+    by_name = analysis.state.by_name()
+    by_name = by_name[measured[by_name]]
+    groups, first, sizes = np.unique(fit.group[by_name], return_index=True, return_counts=True)
+    largest = groups[np.lexsort((first, -sizes))[0]]
+    group = measured & (fit.group == largest)
+    among = by_name[fit.group[by_name] == largest]
+    if waiting:
+        option, gaps = int(among[np.argmax(fit.means[among])]), np.full(analysis.n, np.inf)
+    else:
+        option, gaps = smallest_bound(fit.differences, among, analysis.boundary.half_widths)
+    gaps[~group | np.isnan(gaps)] = np.inf  # what could not be computed bounds nothing
+    gaps[option] = 0.0
+    span = math.inf if analysis.state.model.span is None else analysis.state.model.span
+    bound = min(span, max(0.0, float(gaps[allowed].max())))
+    estimate = analysis.estimated_values()[option]
+    return Recommended(
+        option=option,
+        bound=bound,
+        estimate=float(estimate),
+        candidates=allowed & (gaps >= 0.0),
+        unmeasured=int((allowed & (fit.group < 0)).sum()),
+        unconnected=int((measured & ~group).sum()),
+    )
+
+
+def smallest_bound(
+    differences: Callable[[int], Floats], among: Codes, half_widths: Callable[[int], Floats]
+) -> tuple[int, Floats]:
+    """The option whose upper bounds on all others' advantage are smallest, and those bounds, (n,).
+
+    Half-widths are symmetric, so one O(n) look at option k bounds from below what every other option's
+    bound can be; options are looked at in the order of these lower bounds until none can be better than the
+    best found. Of equals the first in ``among`` is taken.
+
+    Args:
+        differences: All estimates minus that of an option, (n,).
+        among: The options to choose from.
+        half_widths: By how much each of these can be off, (n,).
+    """
+    first = differences(int(among[0]))
+    floors = np.full(first.size, np.inf)
+    floors[among] = -np.inf
+
+    def raise_floors(rival: int) -> None:
+        advantage = _or_infinite(half_widths(rival) - differences(rival))
+        advantage[rival] = -np.inf
+        np.maximum(floors, advantage, out=floors, where=np.isfinite(floors) | (floors == -np.inf))
+
+    raise_floors(_first_least(-first, among))
+    looked: dict[int, tuple[float, Floats]] = {}
+    best = math.inf
+    for _ in range(min(MOST_LOOKS, among.size)):
+        option = _first_least(floors, among)
+        if looked and floors[option] > best + EQUAL * abs(best):
+            break
+        gaps = _or_infinite(differences(option) + half_widths(option))
+        gaps[option] = 0.0
+        rival = int(among[np.argmax(gaps[among])])
+        looked[option] = float(gaps[rival]), gaps
+        best = min(best, looked[option][0])
+        floors[option] = math.inf
+        raise_floors(rival)
+    level = best + EQUAL * abs(best)
+    option = next((k for k in among.tolist() if k in looked and looked[k][0] <= level), int(among[0]))
+    return option, looked[option][1]
+
+
+def _first_least(values: Floats, among: Codes) -> int:
+    """The first with the least value; differences that rounding makes do not count."""
+    least = float(values[among].min())
+    if not math.isfinite(least):
+        return int(among[np.argmin(values[among])])
+    return int(among[np.argmax(values[among] <= least + EQUAL * abs(least))])
+
+
+def _or_infinite(bounds: Floats) -> Floats:
+    """NaN fails closed: a bound that could not be computed is infinite."""
+    return np.where(np.isnan(bounds), np.inf, bounds)
+
+
+def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[str]:
+    if found is None:
+        return []
+    notes, state = [], analysis.state
+    if found.unmeasured and (math.isinf(found.bound) or not state.model.uses_features):
+        missing = [state.ids[k] for k in np.flatnonzero((analysis.estimates.group < 0) & state.allowed())]
+        notes.append(f"{counted(found.unmeasured, 'option')} never measured ({some_of(missing)}).")
+    if found.unconnected:
+        notes.append(
+            f"{counted(found.unconnected, 'option')} measured only in blocks or differences without a link "
+            f"to {state.ids[found.option]}: measure one option of each in a common block with "
+            "it, or tell a difference."
+        )
+    columns = analysis.columns
+    level = columns.minus < 0
+    # In another block another value is nothing special: its offset may be all there is to it.
+    one_block = np.unique(columns.block[level]).size == 1
+    if one_block and math.isfinite(claim.bound):
+        signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
+        top = int(np.argmax(signed))
+        if state.ids[columns.plus[top]] not in (claim.option, claim.largest_estimate):
+            word = "largest" if analysis.specification.goal == "max" else "smallest"
+            notes.append(
+                f"The {word} single value, {columns.value[top]:g}, was seen at "
+                f"{state.ids[columns.plus[top]]}; recommended is the option with the smallest bound."
+            )
+    return notes
+
+
+def fingerprint(analysis: Analysis) -> str:
+    """A hash of the question and of every measurement that counts, whatever their order."""
+    columns, specification, model = analysis.columns, analysis.specification, analysis.state.model
+    digest = hashlib.sha256(specification.catalogue.fingerprint.encode())
+    digest.update(
+        repr(
+            (
+                model.model,
+                specification.goal,
+                specification.eps,
+                specification.confidence,
+                model.span,
+                specification.noise_floor,
+                sorted(analysis.state.excluded),
+                # Only where there are any: certificates of earlier versions stay what they are.
+                *((name, size) for name in SIZES if (size := getattr(model, name)) is not None),
+            )
+        ).encode()
+    )
+    blocks = sorted(columns.blocks)
+    parts = (
+        columns.plus,
+        columns.minus,
+        block_places(columns, blocks),
+        columns.kind,
+        columns.value,
+        np.nan_to_num(columns.sigma),
+        columns.readings,
+        columns.scatter,
+    )
+    rows = np.zeros(columns.value.size, dtype=np.uint64)
+    for part in parts:
+        bits = np.ascontiguousarray(part, dtype=np.float64).view(np.uint64)
+        rows = (rows ^ bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        rows ^= rows >> np.uint64(29)
+    digest.update(np.sort(rows).tobytes())
+    digest.update("\n".join(blocks).encode())
+    return digest.hexdigest()[:32]

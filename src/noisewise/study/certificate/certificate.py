@@ -1,0 +1,151 @@
+"""The certificate: which option to take, how far it can be from the best, and what that rests on."""
+
+import math
+from dataclasses import asdict, dataclass
+
+from noisewise.core.support.strict_json import strict_json
+from noisewise.core.support.words import as_html, number, ordinal, percent, rounded_up
+from noisewise.study.certificate.claims import NOTHING, REACHED, UNDECIDED
+from noisewise.study.inputs.catalogue import some_of
+
+#: Since 2 there is a verdict, and a certificate that is withheld lists every option as a candidate.
+SCHEMA = 2
+#: Schemas of earlier versions.
+EARLIER = (1,)
+#: What certificates of every schema say; the words of earlier ones were others.
+SUBSTANCE = (
+    "option", "bound", "confidence", "goal", "eps", "n_options", "n_measurements", "n_events", "data",
+    "reached",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """How far the recommended option can be from the best: a sentence that is true at every moment."""
+
+    study: str
+    option: str | None
+    bound: float  # infinite if nothing can be said
+    estimate: float | None
+    confidence: float
+    goal: str
+    eps: float | None
+    n_options: int
+    n_measurements: int
+    candidates: tuple[str, ...]  # options that may still be the best: all of them if it is withheld
+    withheld: tuple[str, ...]  # reasons; the bound is infinite then
+    assumptions: tuple[str, ...]
+    notes: tuple[str, ...]
+    radius: str
+    n_events: int
+    data: str  # hash of specification and measurements
+    approximate: tuple[str, ...] = ()  # reasons why the confidence holds only approximately
+    head: str = ""  # the last hash of the log's chain: it stands for every event so far
+    verdict: str = NOTHING  # see `noisewise.study.certificate.claims`
+    largest_estimate: str | None = None  # whose estimate is largest (goal "min": smallest), if comparable
+    largest_estimate_value: float | None = None
+    rank: int | None = None  # of the option, by estimate, among those that can be compared
+    n_compared: int = 0
+    spread: float = 0.0  # the largest estimated difference between them
+
+    @property
+    def reached(self) -> bool:
+        """Whether the bound is at most eps, so that measuring may stop."""
+        return self.verdict == REACHED
+
+    @property
+    def may_show_bounds(self) -> bool:
+        """Whether bounds, and what they rule out, may be shown at all."""
+        return self.option is not None and not self.withheld
+
+    @property
+    def sentence(self) -> str:
+        """The certificate in one sentence, or in a few where nothing is decided yet."""
+        if self.option is None:
+            return self._why_nobody()
+        if self.withheld:
+            return f"Certificate withheld: {'; '.join(self.withheld)}."
+        if math.isinf(self.bound):
+            why = self.notes[0] if self.notes else "its numbers cannot be computed."
+            return f"{self.option} leads, without a bound yet: {why}"
+        if self.n_options == 1:
+            text = f"{self.option} is the only option: there is nothing to compare it with."
+        elif self.bound == 0.0:
+            text = f"{self.option} is the best of {self.n_options}, {self.sure}."
+        elif self.verdict == UNDECIDED:
+            text = f"Nothing is decided yet: {self.option} is {self._far}, {self.sure}, {self._apart}."
+        else:
+            text = f"{self.option}: {self._far}, {self.sure}."
+        if self.eps is not None:
+            text += f" Stopping is {'' if self.reached else 'not yet '}allowed (eps {self.eps:g})."
+        return text
+
+    @property
+    def beside(self) -> str | None:
+        """A sentence about the option with the largest estimate, where that is another one."""
+        if self.largest_estimate in (None, self.option) or self.largest_estimate_value is None:
+            return None
+        word = "largest" if self.goal == "max" else "smallest"
+        value = number(self.largest_estimate_value, 4)
+        said = f"The {word} estimate is that of {self.largest_estimate}, {value}"
+        place = ordinal(self.rank or 1)
+        if self.withheld:
+            return f"{said}; if the error bars were right, {self.option} would have the smallest bound."
+        why = "" if math.isinf(self.bound) else " and has the smallest bound"
+        return f"{said}; {self.option} is {place} of {self.n_compared} by estimate{why}."
+
+    @property
+    def sure(self) -> str:
+        """The confidence in words."""
+        return f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
+
+    @property
+    def _far(self) -> str:
+        side = "below" if self.goal == "max" else "above"
+        return f"at most {rounded_up(self.bound)} {side} the best of {self.n_options}"
+
+    @property
+    def _apart(self) -> str:
+        """Why a bound decides nothing."""
+        if self.n_compared < 2:
+            return "and no other option can be compared with it yet"
+        return f"which is more than any two estimates differ ({number(self.spread)})"
+
+    def _why_nobody(self) -> str:
+        if not self.n_measurements:
+            return "Nothing was measured yet."
+        if not self.n_options:
+            return "Every option of this study is excluded: there is nothing to recommend."
+        return "Nothing was measured yet of the options that are not excluded."
+
+    def __str__(self) -> str:
+        lines = [self.sentence, *([self.beside] if self.beside else [])]
+        if self.option is not None and not self.withheld:
+            others = [name for name in self.candidates if name != self.option]
+            if others:
+                lines.append(f"May still be better: {some_of(others)}.")
+            lines += self.notes if math.isfinite(self.bound) else self.notes[1:]
+            lines += [f"Approximate: {reason}." for reason in self.approximate]
+            lines.append("It rests on:")
+            lines += [f"  - {assumption}" for assumption in self.assumptions]
+        else:
+            lines += self.notes
+            if self.withheld:
+                lines.append("The check says what to do about it: study.check(), or `noisewise check`.")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        good = None if self.option is None else False if self.withheld else True if self.reached else None
+        return as_html(f"Certificate of {self.study}", str(self).splitlines(), good=good)
+
+    def to_json(self) -> str:
+        """As JSON, to be kept and re-checked with `noisewise.verify_certificate`.
+
+        Strict: a bound that does not exist is null.
+        """
+        plain = asdict(self)
+        return strict_json(
+            {"schema": SCHEMA, **plain, "reached": self.reached, "sentence": self.sentence}, indent=2
+        )

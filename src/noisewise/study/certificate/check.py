@@ -1,0 +1,212 @@
+"""Does the model fit, and are the error bars what they claim to be? Cheap: every certificate asks."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import as_html, counted, number
+from noisewise.study.certificate.deviations import sizes_in_words, standing_rows, unlike_the_others
+from noisewise.study.inputs.error_bars import COUNTS, NONE
+from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
+from noisewise.study.log.model_choice import DEVIATION, LINEAR
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.fit import Fit
+from noisewise.study.models.scatter import unequal_scatter
+from noisewise.study.models.sums import Sums, block_places, totals
+from noisewise.study.models.variance_components import usual_errors
+
+#: A fit this unlikely under the model withholds the certificate.
+SUSPICIOUS = 0.01
+#: Sets of readings this unlikely under one common scatter must not be pooled.
+UNEQUAL = 0.001
+#: An estimated difference so many standard errors above `span` contradicts it.
+BEYOND = 4.0
+WORST = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """How well the measurements fit the model and their own error bars."""
+
+    reduced: float  # chi-square per degree of freedom; NaN if there are none
+    freedom: int
+    p_value: float  # of a chi-square at least as large, if the model is right
+    expected: tuple[float, float]  # where it lies in 95 % of cases, if the model is right
+    problems: tuple[str, ...]  # each withholds the certificate
+    notes: tuple[str, ...]
+    worst: tuple[dict[str, Any], ...]
+    remedies: tuple[str, ...] = ()  # what to do about the problems, the likeliest first
+    advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
+    explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing speaks against the certificate."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        if self.freedom == 0:
+            lines = ["The fit cannot be checked yet: no measurement was repeated."]
+        else:
+            low, high = self.expected
+            lines = [
+                f"Reduced chi-square {number(self.reduced)} on {counted(self.freedom, 'degree of freedom')} "
+                f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
+            ]
+        lines += [f"PROBLEM: {problem}." for problem in self.problems]
+        lines += [*self.remedies, *self.notes]
+        if self.worst:
+            lines.append("Largest residuals, in standard errors:")
+            lines += [f"  {row['what']} {row['name']}: {row['residual']:+.1f}" for row in self.worst]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html("Check", str(self).splitlines(), good=self.ok)
+
+
+def check_fit(analysis: Analysis) -> Check:
+    """Whether anything speaks against the certificate; what to do about it says `diagnosis.py`."""
+    columns, sigma = checkable(analysis)
+    same = columns is analysis.columns and sigma is analysis.sigmas.estimated
+    sums = analysis.sums if same else analysis.pooled(columns, sigma)
+    fit = analysis.estimates if same else analysis.fit(sums)
+    freedom = columns.value.size - fit.rank
+    problems = [*analysis.sigmas.waiting]
+    reduced = p_value = math.nan
+    expected = (math.nan, math.nan)
+    worst: tuple[dict[str, Any], ...] = ()
+    if freedom > 0:
+        reduced = fit.squares(sums) / freedom
+        p_value, _, expected = tails(analysis, reduced, freedom)
+        worst = _worst(
+            analysis, columns, standard_residuals(analysis, columns, sigma, sums, fit), sums.blocks
+        )
+        if math.isnan(reduced):
+            problems.append(
+                "the fit cannot be computed: some values or error bars are too large or too small"
+            )
+        elif p_value < SUSPICIOUS:
+            problems.append(_misfit(analysis, reduced, worst))
+    if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
+        problems.append(
+            f"the scatter within {columns.pools[pool]} differs from one measurement to the next by more than "
+            "chance"
+        )
+    if contradiction := _beyond_span(analysis):
+        problems.append(contradiction)
+    if outlier := unlike_the_others(analysis, SUSPICIOUS):
+        problems.append(outlier)
+    notes = tuple(sizes_in_words(analysis))
+    return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst)
+
+
+def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
+    """The measurements whose error bars can be judged, with those error bars."""
+    columns, sigma = analysis.columns, analysis.sigmas.estimated
+    without = columns.kind == KINDS.index(NONE)
+    if (columns.kind == KINDS.index(COUNTS)).any():
+        usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
+        sigma = np.where(without, sigma, np.hypot(usual, analysis.sizes.extra_scatter))
+    if without.any():
+        # Their common sigma was estimated from this very fit.
+        columns, sigma = columns.select(~without), sigma[~without]
+    return columns, sigma
+
+
+def tails(analysis: Analysis, reduced: float, freedom: int) -> tuple[float, float, tuple[float, float]]:
+    """Upper and lower tail of a reduced chi-square, and where it lies in 95 % of cases."""
+    pools = analysis.sigmas.pools
+    return _reference(
+        reduced, freedom, sum(pool.freedom for pool in pools if pool.name != WITHOUT_ERROR_BARS)
+    )
+
+
+def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, float, tuple[float, float]]:
+    """Upper and lower tail of the reduced chi-square, and where it lies in 95 % of cases."""
+    from scipy.special import chdtr, chdtrc, chdtri, fdtr, fdtrc, fdtri
+
+    if pooled > 0:  # the scatter was estimated, too
+        high, low = fdtri(freedom, pooled, 0.975), fdtri(freedom, pooled, 0.025)
+        return fdtrc(freedom, pooled, reduced), fdtr(freedom, pooled, reduced), (float(low), float(high))
+    squares = reduced * freedom
+    low, high = chdtri(freedom, 0.975) / freedom, chdtri(freedom, 0.025) / freedom
+    return float(chdtrc(freedom, squares)), float(chdtr(freedom, squares)), (float(low), float(high))
+
+
+def _misfit(analysis: Analysis, reduced: float, worst: tuple[dict[str, Any], ...]) -> str:
+    model = analysis.state.model.model
+    blame = "the measurements disagree by more than their error bars"
+    if model == LINEAR:
+        blame = "the linear model, the error bars or some measurements are wrong"
+    if model == DEVIATION:
+        blame = "the size of the deviations, the error bars or some measurements are wrong"
+    text = f"reduced chi-square {number(reduced)} (expected 1): {blame}"
+    if worst:
+        text += f", most of all for {worst[0]['what']} {worst[0]['name']}"
+    return text
+
+
+def standard_residuals(analysis: Analysis, columns: Columns, sigma: Floats, sums: Sums, fit: Fit) -> Floats:
+    """How many standard errors each measurement lies above what the fit says, large being good, (N,)."""
+    level = columns.minus < 0
+    value = analysis.specification.sign * columns.value - np.where(level, sums.centre, 0.0)
+    fitted = fit.means[columns.plus] - np.where(level, 0.0, fit.means[columns.minus])
+    offset = fit.offsets[block_places(columns, sums.blocks)]
+    return np.asarray((value - fitted - np.where(level, offset, 0.0)) / sigma)
+
+
+def _worst(
+    analysis: Analysis, columns: Columns, residual: Floats, blocks: list[str]
+) -> tuple[dict[str, Any], ...]:
+    """The measurements, options and blocks that fit worst."""
+    block = block_places(columns, blocks)
+    level = columns.minus < 0
+    ids = analysis.state.ids
+    rows = [
+        {"what": "measurement", "name": name_of(analysis, columns, int(at)), "residual": residual[at]}
+        for at in np.argpartition(-np.abs(residual), min(WORST, residual.size - 1))[:WORST]
+    ]
+    # An option (a block) whose residuals all point one way, as the linear model cannot follow it.
+    for what, codes, names in (("option", columns.plus[level], ids), ("block", block[level], blocks)):
+        count = np.bincount(codes, minlength=len(names))
+        together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
+        at = int(np.argmax(np.abs(together)))
+        known = what == "option" and analysis.state.model.model == DEVIATION  # see `standing_rows`
+        if abs(together[at]) > 3.0 and names[at] and not known:
+            rows.append({"what": what, "name": names[at], "residual": together[at]})
+    sign = analysis.specification.sign
+    signed = [{**row, "residual": sign * float(row["residual"])} for row in rows]
+    signed = sorted([*signed, *standing_rows(analysis, 3.0)], key=lambda row: -abs(row["residual"]))
+    return tuple(signed[:WORST])
+
+
+def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
+    """A measurement as people know it: its number, its key, and what it measured."""
+    ids, minus, number = analysis.state.ids, columns.minus[at], int(columns.number[at])
+    what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
+    told = analysis.state.told
+    key = told[number - 1].get("key") if number <= len(told) else None
+    return f"m-{number}{f' (key {key})' if key else ''} of {what}"
+
+
+def _beyond_span(analysis: Analysis) -> str | None:
+    span = analysis.state.model.span
+    fit = analysis.estimates
+    measured = np.flatnonzero(fit.group >= 0)
+    if span is None or measured.size < 2 or not analysis.columns.value.size:
+        return None
+    variances = fit.variances()
+    at_least, at_most = fit.means - BEYOND * np.sqrt(variances), fit.means + BEYOND * np.sqrt(variances)
+    top, bottom = measured[np.argmax(at_least[measured])], measured[np.argmin(at_most[measured])]
+    if fit.group[top] != fit.group[bottom] or at_least[top] - at_most[bottom] <= span:
+        return None
+    names = analysis.state.ids
+    return (
+        f"`span` is {span:g}, but {names[top]} and {names[bottom]} differ by about "
+        f"{number(fit.means[top] - fit.means[bottom])}: make the study with a larger span"
+    )

@@ -1,0 +1,190 @@
+"""Making and opening studies, and re-checking a certificate from a log."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from noisewise.core.support.text import check_text
+from noisewise.core.support.version import __version__
+from noisewise.study.asking.chooser import Chooser, pinned_policy
+from noisewise.study.certificate.bound import certify
+from noisewise.study.certificate.certificate import EARLIER, SUBSTANCE, Certificate
+from noisewise.study.inputs.catalogue import read_catalogue
+from noisewise.study.log.model_choice import CONTRASTS
+from noisewise.study.log.specification import DEFAULT_POLICY, Specification, check_question
+from noisewise.study.log.state import State, replay
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.stores.address import MEMORY, PATIENCE, find_study, open_store
+from noisewise.study.stores.protocol import Storage, check_name
+from noisewise.study.study import Study
+
+
+def create_study(
+    store: str | Path | Storage = MEMORY,
+    *,
+    options: Any,
+    name: str = "study",
+    id: str | None = None,
+    features: Sequence[str] | None = None,
+    cost: str | None = None,
+    model: str = "independent",
+    goal: str = "max",
+    eps: float | None = None,
+    confidence: float = 0.95,
+    span: float | None = None,
+    deviation: float | str | None = None,
+    extra_scatter: float | str | None = None,
+    blocks: str = CONTRASTS,
+    policy: str = DEFAULT_POLICY,
+    policy_options: dict[str, Any] | None = None,
+    noise_floor: float | None = None,
+    lease: float | None = None,
+    seed: int = 0,
+    clock: Callable[[], float] = time.time,
+) -> Study:
+    """Begin a study: which of these options is the best?
+
+    Args:
+        store: Where it is kept: a file, which is made if need be, ``"postgresql://..."``, ``":memory:"``, or
+            a storage of your own.
+        options: A file (csv, tsv, parquet, arrow), a data frame, or a plain list of names.
+        name: The study's name in its store.
+        id: The column with the options' names.
+        features: The columns the linear models use; default: all others. Text becomes categories. The
+            independent model keeps those that are named, for `Study.switch`.
+        cost: The column with what measuring an option costs.
+        model: ``"independent"``: every option on its own, always right. ``"linear"``: an option's value is a
+            weighted sum of its features, so that measuring one teaches about all.
+            ``"linear+deviation"``: that sum plus a deviation of the option's own.
+        goal: ``"max"`` or ``"min"``.
+        eps: How far from the best is good enough, in the unit of your values.
+        confidence: Of the certificate.
+        span: A number, in the unit of your values, by which no two options differ more; the linear models
+            need it.
+        deviation: How far options typically deviate from the weighted sum (a standard deviation, in the unit
+            of your values), or ``"estimate"``, the default of that model.
+        extra_scatter: What every error bar lacks (a standard deviation that is added in squares), or
+            ``"estimate"``.
+        blocks: What you promise about blocks. ``"contrasts"``: within a block, what is measured next depends
+            on differences only, not on how high the block's values are; `ask` keeps to it, and then blocks
+            cost nothing. ``"any"``: nothing is promised, and every block costs something.
+        policy: Who asks; any name of `noisewise.POLICIES`.
+        policy_options: Its options.
+        noise_floor: Standard errors below it are raised to it: your instrument's resolution.
+        lease: Seconds for which a suggestion is reserved; default: one week.
+        seed: Of the policy's random choices.
+        clock: Where the time comes from.
+
+    Example:
+        >>> study = create_study(options=["A", "B", "C"], eps=0.5)
+        >>> for option, value in (("A", 1.0), ("B", 3.0), ("C", 2.0)):
+        ...     _ = study.tell(option=option, value=value, se=0.05)
+        >>> study.certificate().option
+        'B'
+    """
+    question = check_question(
+        model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
+        lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
+    )  # fmt: skip
+    catalogue = read_catalogue(options, id=id, features=features, cost=cost, model=model)
+    specification = Specification(
+        name=check_text("name", check_name(name)),
+        catalogue=catalogue,
+        policy=pinned_policy(
+            policy, policy_options or {}, delta=1.0 - question["confidence"], seed=question["seed"]
+        ),
+        version=__version__,
+        **question,
+    )
+    # A first choice, thrown away: a policy that this model cannot serve refuses now and not later.
+    state = State(specification)
+    Chooser(Analysis(state), specification.policy).choose(state.allowed(), 1.0, 1)
+    storage = open_store(store, create=True)
+    storage.create(specification.name, specification.to_plain())
+    return Study(storage, specification.name, clock)
+
+
+def load_study(
+    store: str | Path | Storage,
+    name: str | None = None,
+    *,
+    read_only: bool = False,
+    timeout: float = PATIENCE,
+    clock: Callable[[], float] = time.time,
+) -> Study:
+    """Open a study that is in a store.
+
+    Args:
+        store: A file, ``"postgresql://..."``, or a storage of your own.
+        name: The study; default: the only one there is.
+        read_only: Only look; asking and telling are refused.
+        timeout: Seconds to wait for other writers.
+        clock: Where the time comes from.
+    """
+    storage, found = find_study(store, name, read_only=read_only, timeout=timeout)
+    return Study(storage, found, clock)
+
+
+def verify_certificate(certificate: str | Path | Certificate, study: Study) -> Certificate:
+    """Recompute a certificate from the specification and the log alone; refuse it if it differs.
+
+    Args:
+        certificate: The certificate, its JSON, or a file with it.
+        study: The study whose log is read, up to the event the certificate was made after.
+    """
+    text = certificate.to_json() if isinstance(certificate, Certificate) else certificate
+    if isinstance(text, Path):
+        text = text.read_text(encoding="utf-8")
+    claimed = _claimed(text)
+    events = study.events(until=claimed["n_events"])
+    if len(events) < claimed["n_events"]:
+        raise ValueError(
+            f"the certificate was made after {claimed['n_events']} events; the log has {len(events)}."
+        )
+    head = study.head_at(len(events))
+    if claimed.get("head", head) != head:
+        raise ValueError(
+            f"the certificate was made from another log: event {len(events)} has the hash {head}; the "
+            f"certificate says {claimed['head']!r}."
+        )
+    found = replace(certify(Analysis(replay(study.specification, events))), head=claimed.get("head", ""))
+    again = json.loads(found.to_json())
+    earlier = claimed.get("schema") in EARLIER  # whose words were others
+    for name, value in again.items():
+        if earlier and name not in SUBSTANCE:
+            continue
+        # Certificates of earlier versions do not say that they are exact.
+        said = claimed.get(name, {"approximate": [], "head": ""}.get(name))
+        close = (
+            isinstance(value, float) and isinstance(said, float) and abs(value - said) <= 1e-9 * abs(value)
+        )
+        # A study may have been renamed since; the data it is about are named by their hash.
+        if said != value and not close and name != "study":
+            why = _other_formula(again, earlier)
+            raise ValueError(f"the certificate says {name}={said!r}; the log says {value!r}.{why}")
+    return found
+
+
+def _other_formula(found: dict[str, Any], earlier: bool) -> str:
+    """A word on certificates of earlier versions, whose bounds with blocks were others."""
+    if not earlier or not any("block" in line for line in found["assumptions"]):
+        return ""
+    return (
+        " It is of an earlier version, which computed bounds with blocks and measured differences by another "
+        "formula: this need not mean that anything was changed. Make a new certificate."
+    )
+
+
+def _claimed(text: str) -> dict[str, Any]:
+    """What a certificate says."""
+    try:
+        claimed = json.loads(text)
+    except (ValueError, RecursionError):
+        claimed = None
+    count = claimed.get("n_events") if isinstance(claimed, dict) else None
+    if not isinstance(claimed, dict) or type(count) is not int or count < 0:
+        raise ValueError("`certificate` must be a certificate as JSON, as `Certificate.to_json` writes it.")
+    return claimed

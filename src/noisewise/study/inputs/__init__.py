@@ -1,0 +1,1 @@
+"""What people hand in: numbers, error bars, tables, catalogues of options."""

@@ -1,0 +1,200 @@
+"""Which number is the error bar? Exactly one way of saying it, and what it enters the model as.
+
+Error bars that were computed from the same readings as the value are a trap: a reading that happens to lie
+low with a small scatter gets a large weight, and weighted means drift (note 10 on the paper: at a nominal
+5 % such certificates missed in 92 % of runs). So successes out of trials enter with the largest standard
+error they can have, and repeated readings share one scatter, pooled over an instrument or a block.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise.core.support.checks import as_float, check_probability
+from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, check_count_within
+from noisewise.study.inputs.numbers import Written, carries_error, check_value, read_value
+
+#: What a measurement's error bar rests on.
+KNOWN, READINGS, COUNTS, NONE = "known", "readings", "counts", "none"
+WAYS = "se, var, sd+n, ci, values, successes+trials"
+
+
+class Measured(NamedTuple):
+    """A value with what is known about its error."""
+
+    value: float
+    kind: str
+    sigma: float | None  # what it enters with; None: to be pooled or estimated
+    shown: float | None  # the standard error people expect to see
+    readings: int  # how many readings or trials the value is the mean of
+    scatter: float  # their sum of squared deviations from the mean
+    notes: tuple[str, ...]
+
+
+def read_measured(given: dict[str, Any], *, noise_floor: float | None, where: str, lease: str) -> Measured:
+    """Read a value with its error bar from keyword arguments, of which most are None.
+
+    Args:
+        given: ``value``, ``se``, ``var``, ``sd``, ``n``, ``ci``, ``level``, ``values``, ``successes``,
+            ``trials``.
+        noise_floor: Standard errors below it are raised to it.
+        where: How messages begin, such as "row 17 (A-077): ".
+        lease: What messages say about a lease that is kept.
+    """
+    try:
+        _check_one_way(given)
+        if given.get("values") is not None:
+            return _of_readings(given, lease)
+        if given.get("successes") is not None or given.get("trials") is not None:
+            return _of_counts(given)
+        if given.get("value") is None:
+            raise ValueError("`value` must be given; got None.")
+        written = read_value(given["value"])
+        check_value(written.value, lease)
+        if given.get("sd") is not None:
+            return _of_scatter(written.value, given)
+        return _of_error(written, given, noise_floor)
+    except (ValueError, TypeError) as problem:
+        raise type(problem)(f"{where}{problem}") from None
+
+
+def _check_one_way(given: dict[str, Any]) -> None:
+    ways = [way for way in ("se", "var", "sd", "ci", "values") if given.get(way) is not None]
+    if given.get("successes") is not None or given.get("trials") is not None:
+        ways.append("successes+trials")
+    own = given.get("value") is not None and "values" not in ways and carries_error(given["value"])
+    if own:
+        ways.append("the value's own error")
+    if len(ways) > 1:
+        raise ValueError(f"give exactly one of {WAYS} (got {', '.join(ways)}).")
+    if given.get("n") is not None and "sd" not in ways:
+        raise ValueError(f"n= goes with sd=, the scatter of n readings; got n={given['n']!r} without it.")
+    if given.get("level") is not None and "ci" not in ways:
+        raise ValueError(f"level= goes with ci=; got level={given['level']!r} without it.")
+
+
+def _of_error(written: Written, given: dict[str, Any], noise_floor: float | None) -> Measured:
+    notes: list[str] = []
+    if given.get("se") is not None:
+        se = _one_of_two(given["se"], notes)
+    elif given.get("var") is not None:
+        var = as_float("var", given["var"])
+        if not (math.isfinite(var) and var >= 0.0):
+            raise ValueError(f"var={var!r} is not a variance; it must be a number above 0.")
+        se = math.sqrt(var)
+    elif given.get("ci") is not None:
+        se = _of_interval(written.value, given["ci"], given.get("level"), notes)
+    elif written.se is not None:
+        se = written.se
+    else:
+        return Measured(written.value, NONE, None, None, 1, 0.0, ())
+    return Measured(written.value, KNOWN, _raised(se, noise_floor, notes), se, 1, 0.0, tuple(notes))
+
+
+def _one_of_two(se: Any, notes: list[str]) -> float:
+    """One standard error; of an asymmetric pair (down, up) the larger."""
+    pair = isinstance(se, Sequence) and not isinstance(se, str)
+    if pair and len(se) != 2:
+        raise ValueError(f"se must be one number, or two for an asymmetric error (down, up); got {se!r}.")
+    sides = [as_float("se", side) for side in (se if pair else [se])]
+    for side in sides:
+        if not side >= 0.0 or math.isinf(side):
+            raise ValueError(f"se={side!r} is not a standard error. Did the columns lo/hi get swapped?")
+    if pair:
+        notes.append(f"asymmetric error (-{sides[0]:g}, +{sides[1]:g}): the larger was used.")
+    return max(sides)
+
+
+def _raised(se: float, noise_floor: float | None, notes: list[str]) -> float:
+    if noise_floor is None and se == 0.0:
+        raise ValueError(
+            "se is 0. An exact measurement would end the study by itself. "
+            "If it is below your instrument's resolution, set noise_floor (e.g. 0.01)."
+        )
+    if noise_floor is not None and se < noise_floor:
+        notes.append(f"se {se:g} was raised to the noise floor {noise_floor:g}.")
+        se = noise_floor
+    if not AMOUNT.holds(se):
+        raise ValueError(f"se must lie between {AMOUNT.least:g} and {AMOUNT.most:g}; got {se!r}.")
+    return se
+
+
+def _of_interval(value: float, ci: Any, level: Any, notes: list[str]) -> float:
+    if isinstance(ci, str) or not isinstance(ci, Sequence) or len(ci) != 2:
+        raise ValueError(f"ci must be a pair (lo, hi); got {ci!r}.")
+    low, high = as_float("ci", ci[0]), as_float("ci", ci[1])
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"ci must have two finite ends; got ({low:g}, {high:g}).")
+    level = 0.95 if level is None else check_probability("level", level)
+    if not low <= value <= high:
+        raise ValueError(
+            f"ci=({low:g}, {high:g}) must contain the value {value:g}. Did lo and hi get swapped?"
+        )
+    z = NormalDist().inv_cdf(0.5 + level / 2.0)
+    down, up = value - low, high - value
+    if abs(up - down) > 0.02 * (high - low):
+        notes.append(f"asymmetric interval (-{down:g}, +{up:g}): the larger side was used.")
+    return max(up, down) / z
+
+
+def _of_scatter(value: float, given: dict[str, Any]) -> Measured:
+    """The standard deviation of n readings says the same as the readings themselves."""
+    sd = as_float("sd", given["sd"])
+    if given.get("n") is None:
+        raise ValueError(
+            f"sd={sd:g} is the scatter of single readings; I need the error of the reported value. "
+            "Give n= as well, or use se=."
+        )
+    if not 0.0 <= sd <= AMOUNT.most:
+        raise ValueError(
+            f"sd={sd!r} is not a standard deviation; it must be a number above 0, at most {AMOUNT.most:g}."
+        )
+    n = check_count_within("n", given["n"], COUNT, least=2)
+    return Measured(value, READINGS, None, sd / math.sqrt(n), n, (n - 1) * sd * sd, ())
+
+
+def _of_readings(given: dict[str, Any], lease: str) -> Measured:
+    if given.get("value") is not None:
+        raise ValueError("values=[...] brings its own value, the mean; leave value= out.")
+    if not _is_list(given["values"]) or len(given["values"]) < 2:
+        raise ValueError(
+            f"values must be a list of at least two readings; got {given['values']!r}. "
+            "For one reading give value= and se=."
+        )
+    readings = np.array([check_value(as_float("values", item), lease) for item in given["values"]])
+    mean = float(np.mean(readings))
+    scatter = float(np.sum((readings - mean) ** 2))
+    n = readings.size
+    if not SQUARES.holds(scatter):
+        raise ValueError(f"values scatter by {math.sqrt(scatter / n):g}, which is too much: change the unit.")
+    return Measured(mean, READINGS, None, math.sqrt(scatter / (n - 1) / n), n, scatter, ())
+
+
+def _is_list(values: Any) -> bool:
+    try:
+        return not isinstance(values, str | bytes) and np.ndim(values) == 1
+    except ValueError:  # lists of unequal length
+        return False
+
+
+def _of_counts(given: dict[str, Any]) -> Measured:
+    if given.get("successes") is None or given.get("trials") is None:
+        raise ValueError("successes= and trials= go together; one of them is missing.")
+    if given.get("value") is not None:
+        raise ValueError("successes= and trials= bring their own value; leave value= out.")
+    if given.get("minus") is not None:
+        raise ValueError(
+            "successes= out of trials= are of one option; a share is no difference. Tell both options, with "
+            "the same block= if they were tried side by side, or the difference itself as value= with se=."
+        )
+    trials = check_count_within("trials", given["trials"], COUNT)
+    successes = check_count_within("successes", given["successes"], COUNT, least=0)
+    if successes > trials:
+        raise ValueError(f"successes={successes} cannot exceed trials={trials}.")
+    share = successes / trials
+    usual = math.sqrt(share * (1.0 - share) / trials)
+    # A mean of n numbers in [0, 1] is 1/(2√n)-sub-Gaussian whatever its expectation (Hoeffding).
+    return Measured(share, COUNTS, 0.5 / math.sqrt(trials), usual, trials, 0.0, ())

@@ -1,0 +1,143 @@
+"""Numbers as people write them: 12.34(5), 12.34 ± 0.05, or an object that carries its own error.
+
+A text is a number if it has digits, at most one point, a sign and an exponent, and nothing else. Python would
+also take 1_000 and 0x10, and other readers take commas; all of these are refused.
+"""
+
+import math
+import re
+from array import array
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from noisewise.core.support.checks import as_float
+from noisewise.core.support.ranges import VALUE
+from noisewise.core.support.text import printable
+
+NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+#: A zero before another digit: a code such as 007, which is not a number though it reads as one.
+CODE = r"[+-]?0[0-9]"
+_NUMBER, _CODE = re.compile(NUMBER), re.compile(CODE)
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
+#: Commas that may stand between thousands as well.
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+SHORTHAND = re.compile(r"^\s*([+-]?[0-9]+(?:\.([0-9]*))?)\(([0-9]{1,15})\)(?:[eE]([+-]?[0-9]{1,4}))?\s*$")
+PLUS_MINUS = re.compile(r"^\s*(\S+)\s*(?:±|\+/-|\+-)\s*(\S+)\s*$")
+#: What a column of numbers may also hold: a measurement that is none, which is refused by its own sentence.
+_NO_NUMBER = ("nan", "inf", "-inf", "+inf")
+
+
+class Written(NamedTuple):
+    """A value, and its standard error if it was written with it."""
+
+    value: float
+    se: float | None
+
+
+def read_value(given: Any) -> Written:
+    """A number, a string such as "12.34(5)", or an object with ``nominal_value`` and ``std_dev``."""
+    if hasattr(given, "nominal_value") and hasattr(given, "std_dev"):
+        return Written(as_float("value", given.nominal_value), as_float("value", given.std_dev))
+    if isinstance(given, str):
+        return _read_text(given)
+    return Written(as_float("value", given), None)
+
+
+def carries_error(given: Any) -> bool:
+    """Whether a value brings its own standard error."""
+    if isinstance(given, str):
+        return SHORTHAND.match(given) is not None or PLUS_MINUS.match(given) is not None
+    return hasattr(given, "std_dev")
+
+
+def _read_text(text: str) -> Written:
+    if match := SHORTHAND.match(text):
+        number, decimals, digits, exponent = match.groups()
+        power = float(f"1e{exponent or 0}")
+        last_digit = 10.0 ** -len(decimals or "")
+        return Written(float(number) * power, int(digits) * last_digit * power)
+    if (match := PLUS_MINUS.match(text)) and _is_number(match[1]) and _is_number(match[2]):
+        return Written(float(match[1]), float(match[2]))
+    if _is_number(text.strip()) or text.strip().casefold() in _NO_NUMBER:
+        return Written(float(text), None)
+    raise ValueError(
+        f'`value` must be a number, or a number with its standard error such as "12.34(5)" or '
+        f'"12.34 ± 0.05"; got {printable(text[:60])!r}.{comma_hint(text)}'
+    )
+
+
+def read_number(name: str, text: str, where: str = "") -> float:
+    """The number that a text is, to the last digit."""
+    plain = text.strip()
+    if _is_number(plain) or plain.casefold() in _NO_NUMBER:
+        return float(plain)
+    raise ValueError(f"{where}`{name}` must be a number; got {printable(text[:60])!r}.{comma_hint(text)}")
+
+
+def comma_hint(text: str) -> str:
+    """What to do about a decimal comma, if that is what a text has."""
+    plain = text.strip()
+    if _THOUSANDS.fullmatch(plain):
+        whole = plain.replace(",", "")
+        if plain.count(",") > 1:
+            return f" Write it without commas: {whole}."
+        return f" Write it without a comma, {whole} or {plain.replace(',', '.')}, whichever is meant."
+    if not _DECIMAL_COMMA.fullmatch(plain):
+        return ""
+    return f" Write numbers with a point: {plain.replace(',', '.')}."
+
+
+def read_column(column: pl.Series) -> Sequence[float | int | None]:
+    """The numbers of a column, None where a cell is empty; texts are read strictly, by row."""
+    if column.dtype != pl.String:
+        return cells_of(column)
+    strange = (~column.str.contains(f"^{NUMBER}$")).fill_null(False)
+    if strange.any():
+        texts = column.to_list()
+        # A few such as "nan" have sentences of their own.
+        for row in strange.arg_true():
+            read_number(column.name, texts[row], f"row {row + 1}: ")
+        return [None if text is None else read_number(column.name, text) for text in texts]
+    return cells_of(column.cast(pl.Float64))
+
+
+def cells_of(column: pl.Series) -> Sequence[Any]:
+    """The cells as a list, with None for empty ones; as an array if all are floats, a quarter of the size."""
+    if column.dtype != pl.Float64 or column.null_count():
+        return column.to_list()
+    return array("d", column.to_numpy().tobytes())
+
+
+def are_numbers(column: pl.Series) -> bool:
+    """Whether every text of a column is a number, and none a code such as 007."""
+    numbers = column.str.contains(f"^{NUMBER}$") & ~column.str.contains(f"^{CODE}")
+    return bool(numbers.fill_null(True).all())
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, and not a code such as 007."""
+    return _is_number(text) and _CODE.match(text) is None
+
+
+def as_count(number: Any) -> Any:
+    """A whole number from a table, where it may come as 3.0."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
+
+
+def check_value(value: float, lease: str) -> float:
+    """Refuse what is not a finite number."""
+    if math.isnan(value):
+        raise ValueError(f"value is NaN. Use fail for a failed measurement{lease}.")
+    if math.isinf(value):
+        raise ValueError(f"value is {value}. A measurement must be finite; use fail for a failed one{lease}.")
+    if not VALUE.holds(value):
+        raise ValueError(
+            f"value={value:g} must lie between {VALUE.least:g} and {VALUE.most:g}: change the unit."
+        )
+    return value

@@ -1,0 +1,1 @@
+"""From what people tell to events: every check happens here, before anything is written."""

@@ -1,0 +1,98 @@
+"""Changes to a study after it was made: corrections, options, policy, model. Each is an event."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from noisewise.core.support.text import NOTE_LENGTH, check_text
+from noisewise.study.inputs.catalogue import read_catalogue
+from noisewise.study.inputs.tables import is_plain_list, read_table
+from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
+from noisewise.study.log.model_choice import switched
+from noisewise.study.log.state import State
+from noisewise.study.stores.protocol import to_json
+
+
+def require_reason(reason: Any) -> str:
+    """A reason in words: whoever reads the log later will want to know."""
+    if reason is None or not str(reason).strip():
+        raise ValueError("`reason` must say why, in a few words; got nothing.")
+    return check_text("reason", reason, most=NOTE_LENGTH)
+
+
+def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
+    """The corrected content of a measurement: what is not said anew stays as it was."""
+    if number in state.voided:
+        raise ValueError(
+            f"m-{number} was voided ({state.voided[number]}): tell the measurement again instead."
+        )
+    old = state.told[number - 1]
+    merged = {name: value for name, value in given.items() if value is not None}
+    if not merged:
+        raise ValueError(
+            f"say what to correct about m-{number}: value=, option=, an error bar, block=, instrument= or "
+            "note=; got none of them."
+        )
+    if not any(name in merged for name in ("option", "plus", "minus")):
+        # A measurement that could not be used may lack anything; then it has to be said now.
+        two = "minus" in old
+        merged |= {"plus": old.get("option"), "minus": old["minus"]} if two else {"option": old.get("option")}
+    says_error = any(name in merged for name in ERROR_WAYS)
+    if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
+        merged["value"] = old.get("value")
+    merged = {name: old[name] for name in (*ABOUT, "at", "cost") if name in old} | merged
+    content = read_told(state, merged, now=now)
+    broken = any(one.number == number for one in state.ignored.values())
+    if not says_error and content["kind"] == "none" and not broken:
+        kept = ("kind", "sigma", "shown", "readings", "scatter")
+        content = {name: value for name, value in content.items() if name not in kept}
+        content |= {name: old[name] for name in kept if name in old}
+    content |= {"job": old["job"]} if old.get("job") in state.jobs else {}
+    # Through JSON, as what was told went; notes are remarks on how it was told.
+    said, before = (
+        {name: value for name, value in body.items() if name != "notes"}
+        for body in (json.loads(to_json(content)), old)
+    )
+    if said == before:
+        raise ValueError(f"nothing would change: m-{number} was told with exactly this.")
+    return content
+
+
+def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
+    """The body of an event "add"."""
+    specification = state.specification
+    catalogue = specification.catalogue
+    source = options if is_plain_list(options) else read_table("options", options)
+    names = [feature.name for feature in catalogue.features]
+    if id is None and not is_plain_list(source) and catalogue.id_column in source.columns:
+        id = catalogue.id_column
+    cost = None if catalogue.costs is None else catalogue.cost_column
+    model = "linear" if names else "independent"
+    found = read_catalogue(
+        source, id=id, features=names or None, cost=cost, model=model, known=catalogue.features
+    )
+    for option in found.ids:
+        if option in state.index:
+            raise ValueError(f"option {option!r} is in the catalogue already.")
+    if state.whitening is not None:
+        outside = state.whitening.outside(found.values)
+        if outside.max() > 1e-6:
+            option = found.ids[int(outside.argmax())]
+            raise ValueError(
+                f"option {option!r} combines features in a way that no option of this study does: its value "
+                "cannot be known from theirs. Make a new study with all options."
+            )
+    return {"ids": found.ids, "values": found.values.tolist(), "costs": found.costs}
+
+
+def switched_model(
+    state: State, *, model: Any, span: Any, deviation: Any, extra_scatter: Any, reason: Any
+) -> dict[str, Any]:
+    """The body of an event "switch": the whole model that holds from now on."""
+    chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
+    if chosen.model != "linear" and len(state.pairs) > MOST_PAIRS:
+        raise ValueError(
+            f"`model` must be 'linear' for {len(state.pairs)} distinct pairs of compared options: the "
+            f"{chosen.model} model keeps at most {MOST_PAIRS}."
+        )
+    return {"model": asdict(chosen), **({"reason": require_reason(reason)} if reason is not None else {})}

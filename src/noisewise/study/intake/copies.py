@@ -1,0 +1,35 @@
+"""Measurements that equal others in everything: told twice by mistake, more often than not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.study.intake.entry import CONTENT
+from noisewise.study.log.state import State
+
+
+def find_copies(state: State, values: Floats, body: Callable[[int], dict[str, Any]]) -> dict[int, int]:
+    """Which new measurements equal one that was told without a key, with its number.
+
+    Args:
+        state: What was told.
+        values: The values of the new measurements, (N,). Where a value is new, nothing else is looked at.
+        body: The body of the new measurement at a place.
+    """
+    columns = state.measurements.columns()
+    shared = np.isin(values, columns.value)
+    if not shared.any():
+        return {}
+    earlier: dict[tuple[Any, ...], int] = {}
+    for number in columns.number[np.isin(columns.value, values[shared])].tolist():
+        content = state.told[number - 1]
+        if "key" not in content:
+            earlier.setdefault(_signature(content), number)
+    found = {place: earlier.get(_signature(body(place))) for place in np.flatnonzero(shared).tolist()}
+    return {place: number for place, number in found.items() if number is not None}
+
+
+def _signature(content: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(content.get(part, usual) for part, usual in CONTENT.items())

@@ -1,0 +1,325 @@
+"""From what people tell to the body of an event: every check happens here, before anything is written.
+
+What a measurement says by itself (`parse_told`) does not depend on the study and is read once; who it is
+about, and whether it was told before, is checked against the newest state (`read_told`, `told_before`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NamedTuple, TypedDict
+
+from noisewise.core.support.checks import nearest
+from noisewise.core.support.ranges import COST, TIME, check_within
+from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
+from noisewise.core.support.words import duration
+from noisewise.study.inputs.error_bars import read_measured
+from noisewise.study.log.state import FAILED, OPEN, RELEASED, TOLD, Job, State
+
+#: Distinct pairs of options that may be compared in the independent model.
+MOST_PAIRS = 500
+#: What describes a measurement besides its value and error bar.
+ABOUT = ("block", "instrument", "key", "by", "note")
+ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "trials")
+#: What makes two tellings of one key the same, with what an event need not say.
+CONTENT = {
+    "option": None, "minus": None, "value": None, "kind": None, "sigma": None, "readings": 1, "scatter": 0.0,
+    "block": None, "instrument": None,
+}  # fmt: skip
+#: What makes them different only if it is said again. Who told it, and notes, do not.
+SAID_AGAIN = ("at", "cost")
+
+
+class Told(TypedDict, total=False):
+    """What `tell` takes besides a job and a value."""
+
+    option: str | None
+    plus: str | None
+    minus: str | None
+    se: float | Sequence[float] | None
+    var: float | None
+    sd: float | None
+    n: int | None
+    ci: Sequence[float] | None
+    level: float | None
+    values: Sequence[float] | None
+    successes: int | None
+    trials: int | None
+    block: str | None
+    instrument: str | None
+    key: str | None
+    by: str | None
+    cost: float | None
+    at: float | None
+    note: str | None
+
+
+def check_arguments(told: Mapping[str, Any]) -> None:
+    """Refuse arguments that `tell` does not have."""
+    for argument in told:
+        if argument not in Told.__annotations__:
+            listed = ", ".join(Told.__annotations__)
+            hint = nearest(argument, list(Told.__annotations__))
+            raise TypeError(f"tell() has no argument {argument!r}; it has job, value, {listed}.{hint}")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was told, as it entered the study."""
+
+    number: int
+    option: str
+    minus: str | None
+    value: float
+    se: float | None
+    sigma: float | None
+    kind: str
+    block: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """How messages call it."""
+        return f"m-{self.number}"
+
+    def __repr__(self) -> str:
+        what = self.option if self.minus is None else f"{self.option} - {self.minus}"
+        error = "" if self.se is None else f" ± {self.se:.3g}"
+        notes = "".join(f"; {note}" for note in self.notes)
+        return printable(f"Measurement({self.id}: {what} = {self.value:.6g}{error}{notes})")
+
+
+def measurement_of(number: int, body: dict[str, Any]) -> Measurement:
+    """The measurement that a body describes."""
+    return Measurement(
+        number=number,
+        option=body["option"],
+        minus=body.get("minus"),
+        value=body["value"],
+        se=body.get("shown"),
+        sigma=body.get("sigma"),
+        kind=body["kind"],
+        block=body.get("block"),
+        notes=tuple(body.get("notes", ())),
+    )
+
+
+def read_told(state: State, given: dict[str, Any], *, now: float, row: int | None = None) -> dict[str, Any]:
+    """The body of an event "tell"; raises one sentence if anything is wrong.
+
+    Args:
+        state: The study before the measurement. given: ``job``, ``option`` or ``plus`` and ``minus``,
+        ``value``, one error bar, and what `ABOUT` lists. now: The time, to know which leases have expired.
+        row: The row of a table that it comes from, for messages.
+    """
+    job = find_job(state, given["job"]) if given.get("job") is not None else None
+    where = "" if row is None else f"row {row}: "
+    option, minus = find_probe(state, given, job, where)
+    lease = f"; the lease on {job.option} was kept" if job is not None and job.status == OPEN else ""
+    named = f"row {row} ({option}): " if row is not None else ""
+    content = parse_told(given, noise_floor=state.specification.noise_floor, where=named, lease=lease)
+    if minus is not None:
+        check_pair(state, option, minus, named)
+    notes = [*content.pop("notes", ()), *([] if job is None else about_lease(state, job, now))]
+    return body_of(content, option, minus, None if job is None else job.id, notes)
+
+
+def parse_told(
+    given: dict[str, Any], *, noise_floor: float | None, where: str = "", lease: str = ""
+) -> dict[str, Any]:
+    """What a measurement says by itself: its value, its error bar and what else is known about it."""
+    measured = read_measured(given, noise_floor=noise_floor, where=where, lease=lease)
+    content: dict[str, Any] = {
+        "value": measured.value,
+        "kind": measured.kind,
+        "sigma": measured.sigma,
+        "shown": measured.shown,
+        "readings": measured.readings if measured.readings != 1 else None,
+        "scatter": measured.scatter if measured.scatter else None,
+        "notes": list(measured.notes) or None,
+    }
+    for name in ABOUT:
+        if given.get(name) is not None:
+            most = NOTE_LENGTH if name == "note" else NAME_LENGTH
+            content[name] = check_text(name, given[name], most=most, where=where)
+    for name, accepted in (("at", TIME), ("cost", COST)):
+        if given.get(name) is not None:
+            try:
+                content[name] = check_within(name, given[name], accepted)
+            except (TypeError, ValueError) as problem:
+                raise type(problem)(f"{where}{problem}") from None
+    return {name: part for name, part in content.items() if part is not None}
+
+
+def body_of(
+    content: dict[str, Any], option: str, minus: str | None, job: str | None, notes: Sequence[str]
+) -> dict[str, Any]:
+    """The body of an event "tell"."""
+    body = {"option": option, **({} if minus is None else {"minus": minus}), **content}
+    return body | ({} if job is None else {"job": job}) | ({"notes": list(notes)} if notes else {})
+
+
+class Before(NamedTuple):
+    """A measurement that was told before."""
+
+    number: int
+    voided: str | None = None  # why it does not count
+
+
+def told_before(state: State, body: dict[str, Any], where: str = "") -> Before | None:
+    """The measurement that was told with the same key and content; another content is refused.
+
+    What was told before a correction counts as told, so that importing the same file again changes nothing.
+    After a measurement was voided its key is free for another content; the same content stays void. Without a
+    key, the answer to a suggestion that was told with the same content is the same answer.
+    """
+    key, job = body.get("key"), body.get("job")
+    if key is None:
+        number = state.answers.get(job) if job is not None else None
+        if number is None or number in state.voided or difference(state, number, body):
+            return None
+        return Before(number) if "key" not in state.told[number - 1] else None
+    number = state.keys.get(key)
+    if number is not None:
+        if (differ := difference(state, number, body)) is None:
+            return Before(number)
+        raise ValueError(f"{where}key {key} already told with {differ}. Use amend if this is a correction.")
+    for number in state.freed.get(key, ()):
+        if difference(state, number, body) is None:
+            return Before(number, state.voided[number])
+    return None
+
+
+def still_void(before: Before, where: str = "") -> ValueError:
+    """The refusal to count what was voided."""
+    return ValueError(
+        f"{where}m-{before.number} was told with this key and content and voided ({before.voided}): told "
+        "again it still does not count. If it is right after all, tell it with another key."
+    )
+
+
+def difference(state: State, number: int, body: dict[str, Any]) -> str | None:
+    """How a measurement differs from what is told now, such as "1.31; you sent 1.38"; None if it does not."""
+    told = state.told[number - 1]
+    for version in (told, *state.superseded.get(number, ())):
+        if _differing(version, body) is None:
+            return None
+    part = _differing(told, body)
+    old, new = told.get(str(part)), body.get(str(part))
+    return f"{old:g}; you sent {new:g}" if part == "value" else f"{part}={old!r}; you sent {new!r}"
+
+
+def _differing(told: dict[str, Any], body: dict[str, Any]) -> str | None:
+    first = "value" if told.get("value") != body.get("value") else None
+    parts = (part for part, usual in CONTENT.items() if told.get(part, usual) != body.get(part, usual))
+    again = (part for part in SAID_AGAIN if part in body and told.get(part) != body[part])
+    return first or next(parts, None) or next(again, None)
+
+
+def find_job(state: State, job: Any) -> Job:
+    """A suggestion by itself or by its id."""
+    if isinstance(job, list | tuple | set):
+        raise TypeError(
+            f"`job` must be one suggestion; got {len(job)} in a {type(job).__name__}. ask() returns a list: "
+            "(job,) = study.ask(), or tell each of them."
+        )
+    id = job.id if isinstance(job, Job) else job
+    if not isinstance(id, str) or id not in state.jobs:
+        recent = ", ".join(list(state.jobs)[-3:]) or "none"
+        raise KeyError(f"`job` must be a suggestion of this study (the latest: {recent}); got {id!r}.")
+    return state.jobs[id]
+
+
+def find_option(state: State, option: Any, where: str = "") -> str:
+    """An option's name, refused with the nearest ones if it is unknown."""
+    if option is None or isinstance(option, bytes | list | tuple | set | dict):
+        raise TypeError(f"{where}`option` must be the name of an option; got {option!r}.")
+    name = str(option)
+    if name in state.index:
+        return name
+    if name.strip() in state.index:
+        return name.strip()
+    # A-7 means A-007 before it means A-97.
+    same = [known for known in state.ids if _without_zeros(known) == _without_zeros(name)]
+    close = [*same, *(known for known in get_close_matches(name, state.ids, n=2) if known not in same)][:2]
+    hint = f" Nearest: {', '.join(map(printable, close))}." if close else ""
+    name = printable(name if len(name) <= 60 else f"{name[:60]}…")
+    raise KeyError(f"{where}{name!r} is not in the catalogue ({len(state.ids)} options).{hint}")
+
+
+def _without_zeros(name: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", name.casefold())
+
+
+def find_measurement(state: State, measurement: Any) -> int:
+    """The number of a measurement, given itself, its id or its key."""
+    if isinstance(measurement, Measurement):
+        return measurement.number
+    if isinstance(measurement, str):
+        if measurement in state.keys:
+            return state.keys[measurement]
+        if measurement in state.freed:
+            return state.freed[measurement][-1]
+        if measurement.startswith("m-") and measurement[2:].isdecimal() and len(measurement) < 20:
+            measurement = int(measurement[2:])
+    if type(measurement) is int and 1 <= measurement <= len(state.told):
+        return measurement
+    raise KeyError(
+        f"`measurement` must be one of this study's {len(state.told)}, by its id (m-1, …) or key; "
+        f"got {measurement!r}."
+    )
+
+
+def find_probe(state: State, given: dict[str, Any], job: Job | None, where: str) -> tuple[str, str | None]:
+    """What was measured: an option, or two for a difference."""
+    plus, minus, option = given.get("plus"), given.get("minus"), given.get("option")
+    if (plus is None) != (minus is None):
+        raise ValueError(f"{where}plus= and minus= go together: a difference has two options.")
+    ways = [
+        name for name, value in (("job", job), ("option", option), ("plus, minus", plus)) if value is not None
+    ]
+    if len(ways) > 1 and not (job and option is not None and str(option) == job.option):
+        raise ValueError(
+            f"{where}say what was measured in one way: a job, option=, or plus= and minus= "
+            f"(got {', '.join(ways)})."
+        )
+    if not ways:
+        raise ValueError(f"{where}say what was measured: a job, option=, or plus= and minus=.")
+    if plus is not None:
+        one, other = find_option(state, plus, where), find_option(state, minus, where)
+        if one == other:
+            raise ValueError(f"{where}a difference needs two different options; got {one!r} twice.")
+        return one, other
+    return (job.option if job is not None else find_option(state, option, where)), None
+
+
+def check_pair(state: State, option: str, minus: str, where: str) -> None:
+    """Refuse one distinct pair too many."""
+    one, other = sorted((state.index[option], state.index[minus]))
+    if state.model.model != "linear" and (one, other) not in state.pairs and len(state.pairs) >= MOST_PAIRS:
+        raise ValueError(
+            f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the {state.model.model} model "
+            f"keeps at most {MOST_PAIRS} distinct pairs, because every compared option is tied to every "
+            'other. Compare all options with a few references, measure them directly, or use model="linear".'
+        )
+
+
+def about_lease(state: State, job: Job, now: float) -> list[str]:
+    """What there is to say about a suggestion whose answer comes late or again."""
+    late = now - job.expires.timestamp()
+    if job.status == TOLD:
+        return [f"{job.id} was told before; both results are kept as repeats."]
+    if job.status in (FAILED, RELEASED):
+        return [f"{job.id} was {job.status} before; the result is kept."]
+    if late <= 0.0:
+        return []
+    heirs = [
+        other for other in state.jobs.values() if other.option == job.option and other.expires > job.expires
+    ]
+    if not heirs:
+        return [f"lease {job.id} expired {duration(late)} ago; the result is kept."]
+    to = f" to worker {heirs[-1].by}" if heirs[-1].by else f" again as {heirs[-1].id}"
+    return [
+        f"lease {job.id} expired {duration(late)} ago and was given{to}; both results are kept as repeats."
+    ]

@@ -1,0 +1,1 @@
+"""A study as specification and events: its state, its measurements, its log as a file."""

@@ -1,0 +1,147 @@
+"""Measurements as columns: appended, voided and amended by events, read as arrays."""
+
+import itertools
+from array import array
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.core.model.dense import Floats
+from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
+
+Codes = NDArray[np.int64]
+KINDS = (KNOWN, READINGS, COUNTS, NONE)
+_CODE_OF_KIND = {kind: code for code, kind in enumerate(KINDS)}
+NOBODY = -1
+#: The pool of measurements that came without.
+WITHOUT_ERROR_BARS = "measurements without error bars"
+#: The block of measurements that name none.
+NO_BLOCK = ""
+
+
+class Columns(NamedTuple):
+    """The measurements that count, in any order."""
+
+    number: Codes
+    plus: Codes
+    minus: Codes  # NOBODY unless the measurement is of a difference
+    block: Codes  # places in ``blocks``
+    value: Floats
+    kind: Codes  # places in KINDS
+    sigma: Floats  # NaN where it is to be pooled
+    readings: Floats
+    scatter: Floats
+    pool: Codes  # places in ``pools``
+    blocks: list[str]
+    pools: list[str]
+
+    def select(self, mask: NDArray[Any]) -> "Columns":
+        """Some of the measurements."""
+        parts: Any = self._asdict()
+        return Columns(
+            **{n: part[mask] if isinstance(part, np.ndarray) else part for n, part in parts.items()}
+        )
+
+
+class Measurements:
+    """All measurements of a study; the number of one is its place, from 1."""
+
+    def __init__(self) -> None:
+        codes = {"plus": "i", "minus": "i", "block": "i", "kind": "b", "readings": "q", "pool": "i"}
+        self._whole = {name: array(code) for name, code in codes.items()}
+        self._real = {name: array("d") for name in ("value", "sigma", "scatter")}
+        self._live = array("b")
+        self.blocks: dict[str, int] = {NO_BLOCK: 0}
+        self.pools: dict[str, int] = {}
+        self._columns: Columns | None = None
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    @property
+    def n_live(self) -> int:
+        """How many count."""
+        return self._live.count(1)
+
+    def extend(self, plus: list[int], minus: list[int], bodies: list[dict[str, Any]]) -> None:
+        """Enter measurements as events describe them."""
+        for name, values in self._entries(plus, minus, bodies).items():
+            (self._whole if name in self._whole else self._real)[name].extend(values)
+        self._live.extend(itertools.repeat(1, len(bodies)))
+        self._columns = None
+
+    def replace(self, number: int, plus: int, minus: int, body: dict[str, Any]) -> None:
+        """Put a corrected measurement in the place of an earlier one."""
+        for name, (value,) in self._entries([plus], [minus], [body]).items():
+            (self._whole if name in self._whole else self._real)[name][number - 1] = value
+        self._columns = None
+
+    def void(self, number: int) -> None:
+        """Let a measurement count no more."""
+        self._live[number - 1] = 0
+        self._columns = None
+
+    def revive(self, number: int) -> None:
+        """Let a measurement count that could not be used before it was corrected."""
+        self._live[number - 1] = 1
+        self._columns = None
+
+    def is_live(self, number: int) -> bool:
+        """Whether a measurement counts."""
+        return bool(self._live[number - 1])
+
+    def columns(self) -> Columns:
+        """The measurements that count, as arrays."""
+        if self._columns is None:
+            live = np.array(self._live, dtype=bool)
+            whole = {name: np.array(column, dtype=np.int64)[live] for name, column in self._whole.items()}
+            real = {name: np.array(column, dtype=np.float64)[live] for name, column in self._real.items()}
+            self._columns = Columns(
+                number=np.flatnonzero(live) + 1,
+                plus=whole["plus"],
+                minus=whole["minus"],
+                block=whole["block"],
+                value=real["value"],
+                kind=whole["kind"],
+                sigma=real["sigma"],
+                readings=whole["readings"].astype(np.float64),
+                scatter=real["scatter"],
+                pool=whole["pool"],
+                blocks=list(self.blocks),
+                pools=list(self.pools),
+            )
+        return self._columns
+
+    def _entries(
+        self, plus: list[int], minus: list[int], bodies: list[dict[str, Any]]
+    ) -> dict[str, list[Any]]:
+        blocks, pools = self.blocks, self.pools
+        for body in bodies:
+            blocks.setdefault(body.get("block", NO_BLOCK), len(blocks))
+        shared = [pool_of(body) for body in bodies]
+        for pool in shared:
+            pools.setdefault(pool, len(pools))
+        return {
+            "plus": plus,
+            "minus": minus,
+            "block": [blocks[body.get("block", NO_BLOCK)] for body in bodies],
+            "kind": [_CODE_OF_KIND[body["kind"]] for body in bodies],
+            "readings": [body.get("readings", 1) for body in bodies],
+            "pool": [pools[pool] for pool in shared],
+            "value": [body["value"] for body in bodies],
+            "sigma": [body.get("sigma", np.nan) for body in bodies],
+            "scatter": [body.get("scatter", 0.0) for body in bodies],
+        }
+
+
+def pool_of(body: dict[str, Any]) -> str:
+    """With whom a measurement shares its scatter: its instrument, else its block, else everybody."""
+    kind = body["kind"]
+    if kind == NONE:
+        return WITHOUT_ERROR_BARS
+    if kind != READINGS:
+        return ""
+    if body.get("instrument"):
+        return f"instrument {body['instrument']}"
+    return f"block {body['block']}" if body.get("block") else "all readings"

@@ -1,0 +1,101 @@
+"""Which model a study uses: what options have in common, and by how much error bars are too small."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from noisewise.core.support.checks import check_choice
+from noisewise.core.support.ranges import check_amount
+
+INDEPENDENT, LINEAR, DEVIATION = MODELS = ("independent", "linear", "linear+deviation")
+#: In the place of a number: to be found from the measurements, by restricted likelihood.
+ESTIMATE = "estimate"
+#: What is promised about blocks: see `noisewise.study.models.blocks`.
+CONTRASTS, ANY = PROMISES = ("contrasts", "any")
+#: What a specification may leave out.
+SIZES = ("deviation", "extra_scatter")
+
+#: A number in the unit of the values, ESTIMATE, or None if the model has no such thing.
+Size = float | str | None
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """The model, with the sizes that are part of it."""
+
+    model: str
+    span: float | None = None
+    deviation: Size = None  # standard deviation of an option from the weighted sum of its features
+    extra_scatter: Size = None  # standard deviation that every error bar lacks
+
+    @property
+    def uses_features(self) -> bool:
+        """Whether options have features in common."""
+        return self.model != INDEPENDENT
+
+    @property
+    def estimates(self) -> tuple[str, ...]:
+        """The sizes that are to be estimated."""
+        return tuple(name for name in SIZES if getattr(self, name) == ESTIMATE)
+
+    def __str__(self) -> str:
+        sizes = [
+            f"{name.replace('_', ' ')} {'estimated' if size == ESTIMATE else format(size, 'g')}"
+            for name in SIZES
+            if (size := getattr(self, name)) is not None
+        ]
+        return f"{self.model} model" + (f" ({', '.join(sizes)})" if sizes else "")
+
+
+def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> ModelChoice:
+    """Check a model and its sizes, and complete them."""
+    check_choice("model", model, MODELS)
+    span = None if span is None else check_amount("span", span)
+    if span is None and model != INDEPENDENT:
+        raise ValueError(
+            f'`span` must be given for model="{model}": a number, in the unit of your values, by which no '
+            "two options differ more; got None. A generous one costs little."
+        )
+    if deviation is not None and model != DEVIATION:
+        raise ValueError(f'`deviation` goes with model="{DEVIATION}"; got it with model="{model}".')
+    size = ESTIMATE if deviation is None and model == DEVIATION else _size("deviation", deviation)
+    return ModelChoice(model, span, size, _size("extra_scatter", extra_scatter))
+
+
+def switched(
+    now: ModelChoice, model: Any, span: Any, deviation: Any, extra_scatter: Any, has_features: bool
+) -> ModelChoice:
+    """The model after a change; what is not said stays as it is, and an extra scatter of 0 takes it away."""
+    if all(given is None for given in (model, span, deviation, extra_scatter)):
+        raise ValueError("say what to switch: model=, deviation=, extra_scatter= or span=; got none of them.")
+    name = now.model if model is None else check_choice("model", model, MODELS)
+    if name != INDEPENDENT and not has_features:
+        raise ValueError(
+            f'`model` must be "{INDEPENDENT}" for a study that was made without features; got {name!r}. '
+            "Make a new study, naming features=, and tell it the same measurements."
+        )
+    if span is not None and now.span is not None and float(span) != now.span:
+        raise ValueError(
+            f"`span` is {now.span:g} since the study was made, and stays: a bound that is chosen after "
+            "looking at the measurements bounds nothing. Make a new study instead."
+        )
+    if deviation is None and name == DEVIATION:
+        deviation = now.deviation
+    if extra_scatter is None:
+        extra_scatter = now.extra_scatter
+    elif extra_scatter == 0.0:
+        extra_scatter = None
+    chosen = choose_model(name, now.span if span is None else span, deviation, extra_scatter)
+    if chosen == now:
+        raise ValueError(f"nothing would change: the study uses the {now} already.")
+    return chosen
+
+
+def _size(name: str, given: Any) -> Size:
+    if given is None or given == ESTIMATE:
+        return given  # type: ignore[no-any-return]
+    if isinstance(given, str):
+        try:
+            given = float(given)
+        except ValueError:
+            raise ValueError(f"`{name}` must be a number above 0 or {ESTIMATE!r}; got {given!r}.") from None
+    return check_amount(name, given)

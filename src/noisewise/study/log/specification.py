@@ -1,0 +1,125 @@
+"""What a study is about: everything that is fixed when it is made."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from noisewise.core.support.checks import check_choice, check_probability
+from noisewise.core.support.ranges import (
+    CONFIDENCE,
+    LEASE,
+    SEED,
+    check_amount,
+    check_count_within,
+    check_within,
+)
+from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
+
+#: The policy of a study that names none.
+DEFAULT_POLICY = "vage"
+GOALS = ("max", "min")
+WEEK = 7 * 24 * 3600.0
+#: Raised when the meaning of specifications or events changes.
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class PolicyChoice:
+    """Which policy asks, pinned with the version of noisewise it comes from."""
+
+    name: str
+    version: str
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """The question: which options, what is better, how sure, how close."""
+
+    name: str
+    catalogue: Catalogue
+    model: str
+    goal: str
+    eps: float | None
+    confidence: float
+    span: float | None
+    policy: PolicyChoice
+    noise_floor: float | None
+    lease: float  # seconds
+    seed: int
+    version: str
+    deviation: Size = None  # of the model it began with
+    extra_scatter: Size = None
+    blocks: str = ANY  # what is promised about them; studies from before there was a choice promised nothing
+
+    @property
+    def first_model(self) -> ModelChoice:
+        """The model before any event "switch"."""
+        return ModelChoice(self.model, self.span, self.deviation, self.extra_scatter)
+
+    @property
+    def sign(self) -> float:
+        """Values times this are to be made large."""
+        return 1.0 if self.goal == "max" else -1.0
+
+    @property
+    def delta(self) -> float:
+        """The certificate's error probability."""
+        return 1.0 - self.confidence
+
+    @property
+    def resolution(self) -> float:
+        """The difference that matters, in the user's units: what the boundaries are tuned to."""
+        return self.eps if self.eps is not None else (self.span or 1.0) / 20.0
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
+        # Left out where they say nothing: an older noisewise reads on.
+        plain = {name: value for name, value in plain.items() if name not in SIZES or value is not None}
+        catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
+        return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
+
+    @staticmethod
+    def from_plain(plain: dict[str, Any]) -> "Specification":
+        """Read back what `to_plain` wrote."""
+        if plain.get("schema") != SCHEMA:
+            raise ValueError(f"this study has schema {plain.get('schema')!r}; this noisewise reads {SCHEMA}.")
+        parts = {name: value for name, value in plain.items() if name != "schema"}
+        parts["policy"] = PolicyChoice(**parts["policy"])
+        parts["catalogue"] = Catalogue.from_plain(parts["catalogue"])
+        return Specification(**parts)
+
+
+def check_question(
+    *,
+    model: Any,
+    goal: Any,
+    eps: Any,
+    confidence: Any,
+    span: Any,
+    noise_floor: Any,
+    lease: Any,
+    seed: Any,
+    deviation: Any = None,
+    extra_scatter: Any = None,
+    blocks: Any = CONTRASTS,
+) -> dict[str, Any]:
+    """Check what makes up the question, and complete it."""
+    chosen = choose_model(model, span, deviation, extra_scatter)
+    checked: dict[str, Any] = {
+        **asdict(chosen),
+        "goal": check_choice("goal", goal, GOALS),
+        "eps": None if eps is None else check_amount("eps", eps),
+        "confidence": check_within("confidence", check_probability("confidence", confidence), CONFIDENCE),
+        "noise_floor": None if noise_floor is None else check_amount("noise_floor", noise_floor),
+        "lease": WEEK if lease is None else check_within("lease", lease, LEASE),
+        "seed": check_count_within("seed", seed, SEED),
+        "blocks": check_choice("blocks", blocks, PROMISES),
+    }
+    if checked["span"] is None and checked["eps"] is None:
+        raise ValueError(
+            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
+            "must be given, in the unit of your values: nothing else says what a small difference is."
+        )
+    return checked

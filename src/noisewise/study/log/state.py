@@ -1,0 +1,307 @@
+"""The state of a study: a function of its specification and its log, built by applying events in order."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.text import is_half, printable
+from noisewise.study.inputs.error_bars import KNOWN
+from noisewise.study.inputs.whitened_features import Whitening, whiten
+from noisewise.study.log.contents import Contents
+from noisewise.study.log.flaws import CHUNK, MATTERING, find_flaw, flawed
+from noisewise.study.log.measurements import NOBODY, Measurements
+from noisewise.study.log.model_choice import ModelChoice
+from noisewise.study.log.specification import PolicyChoice, Specification
+from noisewise.study.stores.protocol import Event
+
+OPEN, TOLD, FAILED, RELEASED = "open", "told", "failed", "released"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A suggestion: what to measure next, and why. It is yours until it expires."""
+
+    id: str
+    option: str
+    why: str
+    expires: datetime
+    sigma: float | None = None
+    by: str | None = None
+    status: str = OPEN
+
+    def __repr__(self) -> str:
+        until = f"{self.expires:%Y-%m-%d %H:%M} UTC"
+        return printable(f"Job({self.id}: measure {self.option}, until {until}; {self.why})")
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """An event that cannot be used: what it is, why, and whether somebody has dealt with it."""
+
+    event: int
+    kind: str
+    why: str
+    number: int | None = None  # of the measurement that it would have told
+    mended: str | None = None  # how
+
+    def __str__(self) -> str:
+        what = f"event {self.event} ({self.kind}{'' if self.number is None else f' m-{self.number}'})"
+        return printable(f"{what} is ignored: {self.why}")
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, or what was done."""
+        todo = "Mend it" if self.number is None else f"Void or amend m-{self.number}"
+        return f"{self}. {todo if self.mended is None else f'Mended: {printable(self.mended)}'}."
+
+
+def job_of(body: dict[str, Any]) -> Job:
+    """The suggestion that an event "ask" makes."""
+    expires = datetime.fromtimestamp(body["expires"], UTC)
+    parts = {name: body.get(name) for name in ("id", "option", "why", "sigma", "by")}
+    return Job(**parts, expires=expires)  # type: ignore[arg-type]
+
+
+class State:
+    """Everything that the log says, ready to be used."""
+
+    def __init__(self, specification: Specification) -> None:
+        catalogue = specification.catalogue
+        self.specification = specification
+        self.n_events = 0
+        self.ids = list(catalogue.ids)
+        self.index = {option: row for row, option in enumerate(self.ids)}
+        self.costs = None if catalogue.costs is None else list(catalogue.costs)
+        self.n_first = len(self.ids)
+        self.whitening: Whitening | None = whiten(catalogue) if catalogue.features else None
+        self._features: Floats | None = self.whitening.apply(catalogue.values) if self.whitening else None
+        self.model = specification.first_model
+        self.switched: int | None = None  # measurements that had been told when the model was last changed
+        self.excluded: dict[int, str] = {}
+        self.changed = False
+        self.measurements = Measurements()
+        self.told = Contents()  # the present content of each measurement
+        self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
+        self.voided: dict[int, str] = {}
+        self.keys: dict[str, int] = {}  # of measurements that were not voided
+        self.freed: dict[str, list[int]] = {}  # measurements that had a key when they were voided
+        self.answers: dict[str, int] = {}  # the first measurement that answers each suggestion
+        self.ignored: dict[int, Ignored] = {}  # by the number of the event
+        self.pairs: set[tuple[int, int]] = set()
+        self.jobs: dict[str, Job] = {}
+        self.policy: PolicyChoice = specification.policy
+        self._by_name = np.empty(0, dtype=np.int64)
+        self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
+
+    def apply(self, event: Event) -> None:
+        """Let one event happen; one that cannot happen is ignored, and named."""
+        happen = getattr(self, f"_on_{event.kind}", None)
+        if happen is None:
+            raise ValueError(
+                f"event {event.number} of this study is of a kind that this noisewise does not know, "
+                f"{event.kind!r}: upgrade noisewise. Nothing was changed."
+            )
+        if event.kind == "tell":
+            self._tell_all([event])
+        elif (flaw := find_flaw(self, event.kind, event.body)) is not None:
+            self.ignored[event.number] = Ignored(event.number, event.kind, flaw)
+        else:
+            happen(_without_halves(event.body), event)
+        self.n_events = event.number
+
+    @property
+    def features(self) -> Floats | None:
+        """The whitened features, (n, rank), if the present model uses them."""
+        return self._features if self.model.uses_features else None
+
+    def apply_all(self, events: Sequence[Event]) -> None:
+        """Let many events happen; runs of measurements are entered together."""
+        for first in range(0, len(events), CHUNK):
+            some = _questions_first(events[first : first + CHUNK])
+            for kind, run in itertools.groupby(some, key=attrgetter("kind")):
+                if kind == "tell":
+                    self._tell_all(list(run))
+                else:
+                    for event in run:
+                        self.apply(event)
+            self.n_events = events[min(first + CHUNK, len(events)) - 1].number
+
+    def unusable(self) -> list[Ignored]:
+        """Events that are ignored, that matter, and that nobody has dealt with: no certificate before."""
+        return [
+            one
+            for one in self.ignored.values()
+            if one.kind in MATTERING and one.mended is None and one.number not in self.voided
+        ]
+
+    def by_name(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The options in the order of their names, (n,): ties between them are broken by it."""
+        if self._by_name.size != len(self.ids):
+            self._by_name = np.array(sorted(range(len(self.ids)), key=self.ids.__getitem__), dtype=np.int64)
+        return self._by_name
+
+    def allowed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which options are not excluded, (n,)."""
+        mask = np.ones(len(self.ids), dtype=bool)
+        mask[list(self.excluded)] = False
+        return mask
+
+    def open_jobs(self, now: float) -> list[Job]:
+        """Suggestions that are under way."""
+        return [job for job in self.jobs.values() if job.status == OPEN and job.expires.timestamp() > now]
+
+    def _rows(self, body: dict[str, Any]) -> tuple[int, int]:
+        minus = body.get("minus")
+        return self.index[body["option"]], NOBODY if minus is None else self.index[minus]
+
+    def _on_tell(self, body: dict[str, Any], event: Event) -> None:
+        """Tellings are entered by `_tell_all`, also if they come alone."""
+
+    def _tell_all(self, events: list[Event]) -> None:
+        bodies = [event.body for event in events]
+        first = len(self.told) + 1
+        flaws = flawed(self, bodies)
+        for place, why in flaws.items():
+            event = events[place]
+            self.ignored[event.number] = Ignored(event.number, event.kind, why, first + place)
+            # It keeps its number; what stands in for it never counts.
+            bodies[place] = dict(event.body) if isinstance(event.body, dict) else {}
+        if any(is_half(text) for text in _texts_of(bodies)):
+            bodies = [_without_halves(body) for body in bodies]
+        index = self.index
+        usable = [body if place not in flaws else _STAND_IN for place, body in enumerate(bodies)]
+        plus = [index[body["option"]] if "option" in body else 0 for body in usable]
+        minus = [index[body["minus"]] if "minus" in body else NOBODY for body in usable]
+        self.measurements.extend(plus, minus, usable)
+        self.told.extend(bodies)
+        self.keys.update((body["key"], first + i) for i, body in enumerate(usable) if "key" in body)
+        self.pairs.update(
+            (min(pair), max(pair)) for pair in zip(plus, minus, strict=True) if pair[1] != NOBODY
+        )
+        for place, body in enumerate(usable):
+            if "job" in body:
+                self.answers.setdefault(body["job"], first + place)
+                if body["job"] in self.jobs:
+                    self._close(body["job"], TOLD)
+        for place in flaws:
+            self.measurements.void(first + place)
+        self.n_events = events[-1].number
+
+    def _on_ask(self, body: dict[str, Any], event: Event) -> None:
+        self.jobs[body["id"]] = job_of(body)
+
+    def _on_fail(self, body: dict[str, Any], event: Event) -> None:
+        self._close(body["job"], FAILED)
+
+    def _on_release(self, body: dict[str, Any], event: Event) -> None:
+        self._close(body["job"], RELEASED)
+
+    def _close(self, job: str, status: str) -> None:
+        self.jobs[job] = replace(self.jobs[job], status=status)
+
+    def _on_void(self, body: dict[str, Any], event: Event) -> None:
+        number = body["number"]
+        self.measurements.void(number)
+        self.voided[number] = str(body.get("reason") or "without a reason")
+        key = self.told[number - 1].get("key")
+        # The key is free again: a right measurement may take the place of a wrong one.
+        if key is not None and self.keys.get(key) == number:
+            del self.keys[key]
+            self.freed.setdefault(key, []).append(number)
+
+    def _on_amend(self, body: dict[str, Any], event: Event) -> None:
+        content, number = body["content"], body["number"]
+        plus, minus = self._rows(content)
+        self.measurements.replace(number, plus, minus, content)
+        self.superseded.setdefault(number, []).append(self.told[number - 1])
+        self.told[number - 1] = content
+        if minus != NOBODY:
+            self.pairs.add((min(plus, minus), max(plus, minus)))
+        for one in self.ignored.values():
+            if one.number == number and one.mended is None:
+                self.ignored[one.event] = replace(one, mended=f"m-{number} was amended")
+                self.measurements.revive(number)
+                if content.get("key"):
+                    self.keys.setdefault(content["key"], number)
+
+    def _on_mend(self, body: dict[str, Any], event: Event) -> None:
+        one = self.ignored[body["event"]]
+        self.ignored[one.event] = replace(one, mended=str(body["reason"]))
+        if one.number is not None:
+            self.voided.setdefault(one.number, str(body["reason"]))
+
+    def _on_exclude(self, body: dict[str, Any], event: Event) -> None:
+        self.excluded[self.index[body["option"]]] = str(body.get("reason") or "without a reason")
+        self.changed = True
+
+    def _on_include(self, body: dict[str, Any], event: Event) -> None:
+        del self.excluded[self.index[body["option"]]]
+
+    def _on_add(self, body: dict[str, Any], event: Event) -> None:
+        for option in body["ids"]:
+            self.index[option] = len(self.ids)
+            self.ids.append(option)
+        if self.costs is not None:
+            self.costs += body["costs"]
+        if self.whitening is not None and self._features is not None:
+            added = self.whitening.apply(np.array(body["values"], dtype=float))
+            self._features = np.vstack([self._features, added])
+        self.changed = True
+
+    def _on_policy(self, body: dict[str, Any], event: Event) -> None:
+        self.policy = PolicyChoice(**body["policy"])
+
+    def _on_switch(self, body: dict[str, Any], event: Event) -> None:
+        self.model = ModelChoice(**body["model"])
+        self.switched = len(self.told)
+
+
+#: Takes the place of a measurement that cannot be used, so that the others keep their numbers.
+_STAND_IN: dict[str, Any] = {"value": 0.0, "kind": KNOWN, "sigma": 1.0}
+
+
+def _questions_first(events: Sequence[Event]) -> Sequence[Event]:
+    """Where several processes ask and tell in turn: all suggestions, then all measurements, together.
+
+    Neither depends on the other, but for a suggestion that its measurement closes. That comes first, unless
+    the log was edited.
+    """
+    if {event.kind for event in events} != {"ask", "tell"}:
+        return events
+    asked = {_named(event, "id"): event.number for event in events if event.kind == "ask"}
+    if any(event.kind == "tell" and asked.get(_named(event, "job"), 0) > event.number for event in events):
+        return events
+    return sorted(events, key=attrgetter("kind"))
+
+
+def _named(event: Event, name: str) -> str | None:
+    found = event.body.get(name) if isinstance(event.body, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _texts_of(bodies: list[dict[str, Any]]) -> Iterator[str]:
+    """All texts of many contents, joined by their names."""
+    for name in ("block", "instrument", "key", "job", "by", "note"):
+        yield "".join([body[name] for body in bodies if type(body.get(name)) is str])
+
+
+def _without_halves(content: Any) -> Any:
+    """Content whose texts can be kept and printed: halves of characters become escapes."""
+    if isinstance(content, str):
+        return printable(content) if is_half(content) else content
+    if isinstance(content, dict):
+        return {name: _without_halves(part) for name, part in content.items()}
+    return [_without_halves(part) for part in content] if isinstance(content, list) else content
+
+
+def replay(specification: Specification, events: list[Event]) -> State:
+    """The state after these events."""
+    state = State(specification)
+    state.apply_all(events)
+    return state

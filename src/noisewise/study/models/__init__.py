@@ -1,0 +1,1 @@
+"""What the measurements say: error bars, fits, boundaries, for every model of the options' values."""

@@ -1,0 +1,83 @@
+"""The least-squares fit behind estimates, certificate and check: its form, and the linear model's.
+
+A value in a block is the option's value plus the block's offset, which is unknown and has no prior.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.core.model.independent import quadratic_forms
+from noisewise.study.log.measurements import Codes
+from noisewise.study.models.connected_parts import Component
+from noisewise.study.models.exact.twofold import Twofold, add, subtract, twofold
+from noisewise.study.models.sums import Sums
+
+
+class Fit(NamedTuple):
+    """Estimates and their covariance, in the form of `noisewise.core.model.independent`."""
+
+    means: Floats  # (n,)
+    own: Floats  # (n,): infinite for an option that was never measured
+    touched: Codes  # (rows,)
+    loads: Floats  # (rows, k)
+    covariance: Floats  # (q, q) of all unknowns of the border; loads refer to the first k of them
+    precision: Floats  # (n,): the precision of an option's value were all else known
+    offset_precision: Floats  # (n_blocks,): the same of each block's offset
+    offsets: Floats  # (n_blocks,): 0 for those that were set to 0 or never measured
+    group: Codes  # (n,): which options are connected; UNMEASURED if never measured
+    residuals: Floats  # (rows of the sums,): from the fit without ridge
+    rank: int  # how many unknowns were determined
+    ridge: float  # on theta; 0 in the independent model
+    level: float  # what to add to the means to have values as in the block that others are compared with
+    penalty: float = 0.0  # Σ (deviation/size)² of the fit without ridge
+    log_det: float = 0.0  # of the precision of what was determined; independent model only
+    dim: int = 0  # features in the border of the model with deviations; its offsets follow
+    seats: int = 0  # deviations that sit in its border, last
+    fine: Floats | None = (
+        None  # (n,): what the means lack as doubles; see `noisewise.study.models.exact.twofold`
+    )
+    slack: float = 0.0  # what rounding may have cost, in standard errors
+    weights: Floats | None = None  # (dim,): of the features, in the linear models
+    parts: Any = (
+        None  # of the linear models: what their boundaries need, `noisewise.study.models.linear_fit.Parts`
+    )
+    components: tuple[Component, ...] = ()  # the connected parts of a study with blocks or differences
+
+    def differences(self, option: int) -> Floats:
+        """By how much each option is estimated above this one, (n,): without the rounding of the means."""
+        apart = self.means - self.means[option]
+        if self.fine is not None:
+            apart = apart + (self.fine - self.fine[option])
+        return np.asarray(apart)
+
+    def squares(self, sums: Sums) -> float:
+        """What the fit leaves: chi-square on as many degrees of freedom as measurements exceed the rank."""
+        return sums.within + float(np.sum(sums.weight * self.residuals**2)) + self.penalty
+
+    def variances(self) -> Floats:
+        """Squared standard errors of the options, (n,)."""
+        variances = self.own.copy()
+        k = self.loads.shape[1]
+        variances[self.touched] += quadratic_forms(self.loads, self.covariance[:k, :k])
+        return variances
+
+
+def left_over(
+    sums: Sums,
+    means: Floats,
+    offsets: Floats,
+    fine_means: Floats | None = None,
+    fine_offsets: Floats | None = None,
+) -> Floats:
+    """What each row was measured above its option (less the other one) and its block's offset."""
+    level = sums.minus < 0
+    value = twofold(sums.value, sums.fine)
+    mean = twofold(means, fine_means)
+    offset = twofold(offsets, fine_offsets)
+    beside = Twofold(
+        np.where(level, offset.high[sums.block], -mean.high[sums.minus]),
+        np.where(level, offset.low[sums.block], -mean.low[sums.minus]),
+    )
+    return subtract(value, add(mean.at(sums.plus), beside)).plain

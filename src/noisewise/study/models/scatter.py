@@ -1,0 +1,172 @@
+"""Standard errors for measurements that brought none of their own: pooled scatter and its upper limit.
+
+Readings that share an instrument (or a block) share one standard deviation. With ν degrees of freedom and a
+sum of squares Q its square is estimated by Q/ν; for the certificate by an upper limit that holds at every
+moment at once: ``exp(-λQ/s²)·(1 + 2λ)^(ν/2)`` is a martingale with mean 1 if s is the true one and readings
+are normal, so by Ville
+
+    s² <= λQ / (ν/2·log(1 + 2λ) - log(1/δ))      for all ν, with probability 1 - δ.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.choice.selection import Mask
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import counted
+from noisewise.study.inputs.error_bars import NONE, READINGS
+from noisewise.study.log.measurements import KINDS, Columns
+
+#: Below so many pooled degrees of freedom no certificate is given.
+LEAST_FREEDOM = 20
+#: Values of λ tried side by side: for few, some and many degrees of freedom.
+SLOPES = (1.2, 0.4, 0.12)
+
+
+class Pool(NamedTuple):
+    """Measurements that share one scatter."""
+
+    name: str
+    freedom: float
+    sd: float  # of a single reading; NaN if it cannot be estimated yet
+    upper: float  # its upper limit; infinite if there is none yet
+
+
+class Sigmas(NamedTuple):
+    """The standard error of every measurement, as estimated and as certified."""
+
+    estimated: Floats  # (N,)
+    certified: Floats  # (N,): meaningless while ``waiting`` is not empty
+    pools: list[Pool]
+    waiting: list[str]  # reasons to withhold the certificate
+
+
+def settle(
+    columns: Columns,
+    delta: float,
+    noise_floor: float | None,
+    residual: Callable[[Columns], tuple[float, int]],
+) -> Sigmas:
+    """Give every measurement a standard error.
+
+    Args:
+        columns: The measurements.
+        delta: Error probability of all upper limits together.
+        noise_floor: Standard errors are at least this.
+        residual: Sum of squares and degrees of freedom that remain when the model is fitted to measurements
+            with equal weights: the scatter of those that came without error bars.
+    """
+    estimated = columns.sigma.copy()
+    lacking = np.isnan(estimated)
+    if not lacking.any():
+        return Sigmas(estimated, estimated, [], [])
+    certified = estimated.copy()
+    used = np.unique(columns.pool[lacking])
+    # With G pools each gets δ/(G²(G+1)): summed over the pools and over G = 1, 2, … that is δ.
+    share = delta / (used.size**2 * (used.size + 1))
+    pools, waiting = [], []
+    for code in used:
+        members = lacking & (columns.pool == code)
+        pool = _pool(columns, members, columns.pools[code], share, residual)
+        readings = np.sqrt(columns.readings[members])
+        usable = math.isfinite(pool.sd) and pool.sd > 0.0
+        fallback = float(np.median(columns.sigma[~lacking])) if not lacking.all() else 1.0
+        estimated[members] = pool.sd / readings if usable else fallback
+        certified[members] = pool.upper / readings
+        pools.append(pool)
+        if pool.freedom < LEAST_FREEDOM:
+            waiting.append(
+                f"the scatter of {pool.name} has {counted(pool.freedom, 'degree of freedom')} and needs "
+                f"{LEAST_FREEDOM}: repeat measurements, or give se="
+            )
+        elif not usable and noise_floor is None:
+            waiting.append(
+                f"the scatter of {pool.name} is 0: set noise_floor to your instrument's resolution"
+            )
+    if noise_floor is not None:
+        estimated, certified = np.maximum(estimated, noise_floor), np.maximum(certified, noise_floor)
+    return Sigmas(estimated, certified, pools, waiting)
+
+
+def widened(columns: Columns, sigmas: Sigmas, extra: float, largest: float) -> Sigmas:
+    """Standard errors with extra scatter, for all measurements that came with an error bar.
+
+    The scatter of those without was estimated from what it is, extra or not.
+
+    Args:
+        columns: The measurements.
+        sigmas: Their standard errors without extra scatter.
+        extra: Its size.
+        largest: Its upper limit, for the certificate.
+    """
+    if extra == largest == 0.0:
+        return sigmas
+    barred = columns.kind != KINDS.index(NONE)
+    estimated = np.hypot(sigmas.estimated, extra * barred)
+    same = sigmas.certified is sigmas.estimated and extra == largest
+    return sigmas._replace(
+        estimated=estimated, certified=estimated if same else np.hypot(sigmas.certified, largest * barred)
+    )
+
+
+def _pool(
+    columns: Columns,
+    members: Floats,
+    name: str,
+    delta: float,
+    residual: Callable[[Columns], tuple[float, int]],
+) -> Pool:
+    if KINDS[int(columns.kind[members][0])] == NONE:
+        squares, freedom = residual(columns.select(members))
+    else:
+        squares = float(np.sort(columns.scatter[members]).sum())
+        freedom = int((columns.readings[members] - 1).sum())
+    sd = math.sqrt(squares / freedom) if freedom > 0 else math.nan
+    return Pool(name, freedom, sd, upper_limit(squares, freedom, delta))
+
+
+def upper_limit(squares: float, freedom: float, delta: float) -> float:
+    """An upper limit of the standard deviation, true at all times with probability 1 - delta."""
+    doubt = math.log(len(SLOPES) / delta)
+    limits = [math.inf]
+    for slope in SLOPES:
+        certain = 0.5 * freedom * math.log1p(2.0 * slope) - doubt
+        if certain > 0.0:
+            limits.append(slope * squares / certain)
+    return math.sqrt(min(limits))
+
+
+def unequal_scatter(columns: Columns, level: float) -> int | None:
+    """The first pool whose sets of readings scatter too differently to share one, if any: its code."""
+    is_reading = columns.kind == KINDS.index(READINGS)
+    for code in np.unique(columns.pool[is_reading]):
+        members = is_reading & (columns.pool == code)
+        if chance_of_equal_scatter(columns, [members]) < level:
+            return int(code)
+    return None
+
+
+def chance_of_equal_scatter(columns: Columns, groups: Iterable[Mask]) -> float:
+    """The probability of sets of readings that differ as much, if all of one group scatter alike (Bartlett).
+
+    Args:
+        columns: The measurements.
+        groups: Which sets share one scatter; different groups may differ.
+    """
+    from scipy.special import chdtrc
+
+    statistic, free = 0.0, 0
+    for group in groups:
+        members = group & (columns.scatter > 0.0)
+        freedom, squares = columns.readings[members] - 1.0, columns.scatter[members]
+        if freedom.size < 2:
+            continue
+        total, sets = freedom.sum(), freedom.size
+        pooled = squares.sum() / total
+        apart = total * np.log(pooled) - (freedom * np.log(squares / freedom)).sum()
+        statistic += apart / (1.0 + ((1.0 / freedom).sum() - 1.0 / total) / (3.0 * (sets - 1)))
+        free += sets - 1
+    return float(chdtrc(free, statistic)) if free else 1.0

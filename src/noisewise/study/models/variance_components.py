@@ -1,0 +1,250 @@
+"""The sizes of deviations and of extra scatter: stated, or found by restricted likelihood.
+
+With variances ``v = σ² + extra²`` of the measurements and deviations of size τ, y is normal around ``Xβ``
+with covariance ``Σ = diag(v) + τ²·(same option)``; β (weights and offsets, or the options themselves) is of
+no interest here and is integrated out with a flat prior:
+
+    -2·log L = log det Σ + log det(XᵀΣ⁻¹X) + min over β of ‖y - Xβ‖² in the norm of Σ⁻¹.
+
+Sums and solves are those of the fit, so one evaluation costs as much as one fit.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.study.inputs.error_bars import COUNTS, NONE
+from noisewise.study.log.measurements import KINDS, Columns
+from noisewise.study.log.model_choice import ESTIMATE, ModelChoice
+from noisewise.study.models.independent_fit import fit_independent, independent_rank
+from noisewise.study.models.linear_fit import determined, restricted
+from noisewise.study.models.scatter import LEAST_FREEDOM
+from noisewise.study.models.size_limits import lower_size, upper_size
+from noisewise.study.models.sums import Probes, Sums, totals
+
+#: Sizes tried first, as powers of ten of the typical error bar, and up to the range of the values.
+STEP = 0.25
+LEAST = 1e-2
+#: Where values and error bars are further apart than any instrument's, steps become larger instead of more.
+MOST = 60
+
+
+class Sizes(NamedTuple):
+    """What the model reckons with."""
+
+    deviation: float = 0.0
+    extra_scatter: float = 0.0
+    waiting: tuple[str, ...] = ()  # reasons to withhold the certificate
+    #: Upper limits, which the certificate uses; None where the size was stated.
+    largest_deviation: float | None = None
+    largest_scatter: float | None = None
+
+    @property
+    def certified(self) -> tuple[float, float]:
+        """The sizes of deviation and extra scatter that the certificate reckons with."""
+        deviation, scatter = self.largest_deviation, self.largest_scatter
+        return (
+            self.deviation if deviation is None else deviation,
+            self.extra_scatter if scatter is None else scatter,
+        )
+
+
+def usual_errors(columns: Columns, sigma: Floats, n: int) -> Floats:
+    """Standard errors by which a fit is judged: the usual ones of shares, not the largest they can have.
+
+    The certificate takes the largest error a share can have; a fit is judged by the usual one, with the
+    option's share over all its trials, one success and one failure added.
+    """
+    counts = columns.kind == KINDS.index(COUNTS)
+    if not counts.any():
+        return sigma
+    trials = np.where(counts, columns.readings, 0.0)
+    successes = np.where(counts, columns.value * columns.readings, 0.0)
+    share = (totals(columns.plus, successes, n) + 1.0) / (totals(columns.plus, trials, n) + 2.0)
+    usual = np.sqrt((share * (1.0 - share))[columns.plus] / columns.readings)
+    return np.where(counts, usual, sigma)
+
+
+class Likelihood:
+    """The restricted likelihood of both sizes, given the measurements that came with error bars.
+
+    Args:
+        columns: The measurements.
+        sigma: Their standard errors.
+        n: How many options there are.
+        features: Of the linear models; None for independent options.
+        sign: Of the goal.
+    """
+
+    def __init__(self, columns: Columns, sigma: Floats, n: int, features: Floats | None, sign: float) -> None:
+        barred = columns.kind != KINDS.index(NONE)
+        self._columns, self._sigma = columns.select(barred), usual_errors(columns, sigma, n)[barred]
+        self._n, self._features, self._sign = n, features, sign
+        self._variances = np.sort(self._sigma**2)  # sums do not depend on the order of telling
+        self._probes = Probes(self._columns, self._sigma, sign)
+        self._pooled: tuple[float, Sums] | None = None
+        sums = self._sums(0.0)
+        self.options = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]])).size
+        self.measurements = self._columns.value.size
+        #: Degrees of freedom within options, and of options around the weighted sums.
+        self.repeats = self.measurements - independent_rank(n, sums)
+        self.rank = self.measurements - self.repeats
+        if features is not None:
+            # What is determined does not depend on weights or sizes.
+            self._determined = determined(features, sums)
+            self.rank = self._determined.size + np.unique(sums.block[sums.minus < 0]).size
+        scale = float(np.median(self._sigma)) if self.measurements else 1.0
+        spread = float(np.ptp(sums.value)) if sums.value.size else 0.0
+        decades = math.log10(max(spread / scale, 1.0)) - math.log10(LEAST)
+        count = min(math.ceil(decades / STEP), MOST)
+        self.tried: Floats = (
+            scale * LEAST * np.power(10.0, max(STEP, decades / count) * np.arange(count + 1.0))
+        )
+
+    def __call__(self, deviation: float, extra_scatter: float) -> float:
+        """-2·log L."""
+        sums = self._sums(extra_scatter)
+        logs = float(np.log(self._variances + extra_scatter**2).sum())
+        if self._features is None:
+            fit = fit_independent(self._n, sums)
+            return logs + fit.squares(sums) + fit.log_det
+        return logs + restricted(self._features, sums, deviation, self._determined)
+
+    def within_options(self) -> "Likelihood":
+        """What the same measurements say about extra scatter whatever the options' values are."""
+        return Likelihood(self._columns, self._sigma, self._n, None, self._sign)
+
+    def _sums(self, extra_scatter: float) -> Sums:
+        if self._pooled is None or self._pooled[0] != extra_scatter:
+            sigma = np.sqrt(self._sigma**2 + extra_scatter**2)
+            self._pooled = extra_scatter, self._probes.pool(sigma)
+        return self._pooled[1]
+
+
+def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood], delta: float) -> Sizes:
+    """Stated sizes as they are; the others estimated, as far as the measurements can tell.
+
+    Args:
+        choice: The model.
+        likelihood: Makes the likelihood, if it is needed.
+        delta: Error probability of the upper limits.
+    """
+    stated = Sizes(_number(choice.deviation), _number(choice.extra_scatter))
+    if not choice.estimates:
+        return stated
+    given = likelihood()
+    waiting = tuple(_waiting(choice, given))
+    if not given.measurements:
+        return stated._replace(waiting=waiting)
+    both = len(choice.estimates) == 2
+    if both and given.repeats >= LEAST_FREEDOM:
+        sizes = Sizes(*estimate_both(given), waiting)
+    elif "deviation" in choice.estimates:
+        # Without repeats the two are one: the deviation, which stays in the values, is the cautious reading.
+        deviation = estimate_one(lambda size: given(size, stated.extra_scatter), given.tried)
+        sizes = Sizes(deviation, stated.extra_scatter, waiting)
+    else:
+        scatter = estimate_one(lambda size: given(stated.deviation, size), given.tried)
+        sizes = Sizes(stated.deviation, scatter, waiting)
+    return sizes if waiting else _limited(choice, given, sizes, delta)
+
+
+def _limited(choice: ModelChoice, given: Likelihood, sizes: Sizes, delta: float) -> Sizes:
+    """With upper limits of what was estimated."""
+    if len(choice.estimates) == 1:
+        if "deviation" in choice.estimates:
+            largest = upper_size(
+                lambda size: given(size, sizes.extra_scatter), sizes.deviation, given.tried, delta
+            )
+            return sizes._replace(largest_deviation=largest)
+        largest = upper_size(
+            lambda size: given(sizes.deviation, size), sizes.extra_scatter, given.tried, delta
+        )
+        return sizes._replace(largest_scatter=largest)
+    # Repeats alone limit the scatter, whatever the deviations are; the less of it, the larger they may be.
+    within = given.within_options()
+
+    def repeated(size: float) -> float:
+        return within(0.0, size)
+
+    alone = estimate_one(repeated, given.tried)
+    most = upper_size(repeated, alone, given.tried, delta / 3.0)
+    least = lower_size(repeated, alone, given.tried, delta / 3.0)
+
+    def deviating(size: float) -> float:
+        return given(size, least)
+
+    largest = upper_size(deviating, estimate_one(deviating, given.tried), given.tried, delta / 3.0)
+    return sizes._replace(
+        largest_deviation=max(largest, sizes.deviation), largest_scatter=max(most, sizes.extra_scatter)
+    )
+
+
+def _number(size: float | str | None) -> float:
+    return 0.0 if size is None or size == ESTIMATE else float(size)
+
+
+def _waiting(choice: ModelChoice, given: Likelihood) -> list[str]:
+    """What cannot be estimated well enough yet."""
+    reasons = []
+    if "deviation" in choice.estimates and (freedom := max(0, given.options - given.rank)) < LEAST_FREEDOM:
+        reasons.append(
+            f"the size of the deviations would be estimated from {freedom} more options than unknowns, and "
+            f"needs {LEAST_FREEDOM}: measure more options, or state deviation="
+        )
+    if "extra_scatter" in choice.estimates:
+        apart = choice.deviation is not None
+        freedom = max(0, given.repeats if apart else given.measurements - given.rank)
+        if freedom < LEAST_FREEDOM:
+            what = "repeats of options" if apart else "more measurements than unknowns"
+            reasons.append(
+                f"the extra scatter would be estimated from {freedom} {what}, and needs {LEAST_FREEDOM}: "
+                "repeat measurements, or state extra_scatter="
+            )
+    return reasons
+
+
+def estimate_one(minus_log: Callable[[float], float], tried: Floats) -> float:
+    """The size with the largest likelihood: the best of those tried, refined between its neighbours, or 0."""
+    from scipy.optimize import minimize_scalar
+
+    found = [minus_log(size) for size in tried]
+    at = int(np.argmin(found))
+    logs = np.log(tried)
+    low, high = logs[max(0, at - 1)], logs[min(len(tried) - 1, at + 1)]
+    best, least = float(tried[at]), found[at]
+    if high > low:
+        refined = minimize_scalar(
+            lambda log: minus_log(math.exp(log)),
+            bounds=(low, high),
+            method="bounded",
+            options={"xatol": 1e-7},
+        )
+        if refined.fun < least:
+            best, least = math.exp(refined.x), float(refined.fun)
+    return best if least < minus_log(0.0) - 1e-7 else 0.0
+
+
+def estimate_both(likelihood: Likelihood) -> tuple[float, float]:
+    """Deviation and extra scatter together: from each alone, by simplices in logarithms."""
+    from scipy.optimize import minimize
+
+    alone = estimate_one(lambda size: likelihood(size, 0.0), likelihood.tried)
+    scatter = estimate_one(lambda size: likelihood(alone, size), likelihood.tried)
+    if scatter == 0.0:
+        return alone, 0.0
+    without = estimate_one(lambda size: likelihood(0.0, size), likelihood.tried)
+    least = float(likelihood.tried[0])
+    start = np.log([max(alone, least), max(scatter, least)])
+    found = minimize(
+        lambda logs: likelihood(*np.exp(logs)),
+        start,
+        method="Nelder-Mead",
+        bounds=[tuple(np.log(likelihood.tried[[0, -1]]))] * 2,
+        options={"xatol": 1e-6, "fatol": 1e-9, "initial_simplex": start + 0.2 * np.eye(3, 2, -1)},
+    )
+    edges = [(0.0, without), (alone, 0.0), (float(np.exp(found.x[0])), float(np.exp(found.x[1])))]
+    return min(edges, key=lambda sizes: likelihood(*sizes))

@@ -1,0 +1,94 @@
+"""The study with other measurements than those it has: some of them, or some more."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.study.inputs.error_bars import KNOWN
+from noisewise.study.log.measurements import KINDS, NOBODY, Codes, Columns
+from noisewise.study.log.state import State
+from noisewise.study.models.analysis import Analysis, doubt_now
+from noisewise.study.models.fit import Fit
+from noisewise.study.models.variance_components import Sizes
+
+
+class Foreseen(Analysis):
+    """The study with other measurements than those it has; sizes of deviations and scatter are given."""
+
+    def __init__(self, state: State, columns: Columns, sizes: Sizes) -> None:
+        super().__init__(state)
+        self.columns = columns
+        self._sizes = sizes
+
+    @property
+    def sizes(self) -> Sizes:
+        """As they are now: estimating them afresh would take as long as many fits."""
+        return self._sizes
+
+    @property
+    def block_doubt(self) -> str | None:
+        """As it is now: what was measured when is not known of measurements that were put together."""
+        return doubt_now(self.state)
+
+
+def with_more(columns: Columns, plus: Codes, value: Floats, sigma: Floats, block: str) -> Columns:
+    """Measurements with known error bars added, all in one block."""
+    blocks = columns.blocks if block in columns.blocks else [*columns.blocks, block]
+    count = plus.size
+    first = int(columns.number.max(initial=0)) + 1
+    added = {
+        "number": first + np.arange(count),
+        "plus": plus,
+        "minus": np.full(count, NOBODY),
+        "block": np.full(count, blocks.index(block)),
+        "value": value,
+        "kind": np.full(count, KINDS.index(KNOWN)),
+        "sigma": sigma,
+        "readings": np.ones(count),
+        "scatter": np.zeros(count),
+        "pool": np.zeros(count, dtype=np.int64),
+    }
+    joined = {name: np.concatenate([getattr(columns, name), more]) for name, more in added.items()}
+    return Columns(**joined, blocks=blocks, pools=columns.pools or [""])
+
+
+def condensed(analysis: Analysis) -> Columns:
+    """One measurement per probe that says what all of them say, with the certificate's error bars."""
+    sigmas = analysis.sigmas
+    certified = sigmas.estimated if sigmas.waiting else sigmas.certified
+    sums = analysis.pooled(analysis.columns, certified)
+    sign, level, count = analysis.specification.sign, sums.minus < 0, sums.plus.size
+    return Columns(
+        number=1 + np.arange(count),
+        plus=sums.plus,
+        minus=sums.minus,
+        block=sums.block,
+        value=sign * (sums.value + np.where(level, sums.centre, 0.0)),
+        kind=np.full(count, KINDS.index(KNOWN)),
+        sigma=sums.weight**-0.5,
+        readings=np.ones(count),
+        scatter=np.zeros(count),
+        pool=np.zeros(count, dtype=np.int64),
+        blocks=sums.blocks,
+        pools=[""],
+    )
+
+
+class Reference(NamedTuple):
+    """The block that coming measurements are thought to be in: the one that others are compared with."""
+
+    name: str
+    zero: float  # what is added to an option's value there
+
+
+def reference_of(analysis: Analysis) -> Reference:
+    """Nobody's block, if anything was measured there; else the one with the most precision."""
+    fit, sums = analysis.estimates, analysis.sums
+    at = reference_place(fit)
+    return Reference(sums.blocks[at], float(fit.offsets[at]))
+
+
+def reference_place(fit: Fit) -> int:
+    """Where this block stands among the fit's blocks."""
+    return 0 if fit.offset_precision[0] > 0.0 else int(np.argmax(fit.offset_precision))

@@ -1,0 +1,101 @@
+"""Noise levels as people say them: with shares, with costs, or like those so far."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import as_float, check_number, check_positive
+from noisewise.core.support.ranges import check_amount
+from noisewise.study.inputs.error_bars import NONE
+from noisewise.study.log.measurements import KINDS
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.planning.paths import Menu
+
+#: Levels that are told apart when the noise so far is taken for the noise to come.
+USUAL_LEVELS = 8
+
+Noise = float | Sequence[float] | Sequence[tuple[float, float]] | Mapping[float, float]
+Priced = Sequence[tuple[float, float]] | Mapping[float, float]
+
+
+def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, Menu]]:
+    """The levels with their shares; and without the quietest, if there are several."""
+    if noise is None:
+        return [("as it was so far", _usual(analysis))]
+    sigma, share = _read_noise(noise)
+    whole = Menu(sigma, share / share.sum(), np.ones(sigma.size))
+    if sigma.size == 1 or not compare:
+        return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
+    rest = np.arange(sigma.size) != np.argmin(sigma)
+    without = Menu(sigma[rest], share[rest] / share[rest].sum(), np.ones(sigma.size - 1))
+    return [("with all levels", whole), (f"without sigma = {sigma.min():g}", without)]
+
+
+def by_cost(menu: Priced) -> list[tuple[str, Menu]]:
+    """Every level alone, and the mix that takes the best level for every measurement."""
+    pairs = _pairs("menu", menu, "(sigma, cost)")
+    sigma = _sigmas([first for first, _ in pairs])
+    cost = np.array([check_positive("cost", second) for _, second in pairs])
+    alone = [
+        (f"sigma = {sigma[k]:g} alone", Menu(sigma[[k]], np.ones(1), cost[[k]])) for k in range(sigma.size)
+    ]
+    return alone if sigma.size == 1 else [*alone, ("a mix", Menu(sigma, None, cost))]
+
+
+def _read_noise(noise: Noise) -> tuple[Floats, Floats]:
+    if isinstance(noise, Mapping) or (
+        isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], Sequence)
+    ):
+        pairs = _pairs("noise", noise, "(sigma, share)")
+        return _sigmas([first for first, _ in pairs]), np.array(
+            [check_positive("share", second) for _, second in pairs]
+        )
+    single = noise if isinstance(noise, Sequence) else [noise]
+    if not len(single):
+        raise ValueError("`noise` must have at least one level; got none.")
+    return _sigmas(list(single)), np.ones(len(single))
+
+
+def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
+    rows = list(given.items()) if isinstance(given, Mapping) else list(given)
+    if not rows:
+        raise ValueError(f"`{name}` must have at least one level; got none.")
+    for row in rows:
+        if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 2:
+            raise ValueError(f"`{name}` must be pairs {form}; got {row!r}.")
+    return [(as_float(name, first), check_number(name, second)) for first, second in rows]
+
+
+def _sigmas(levels: Sequence[Any]) -> Floats:
+    sigma = np.array([check_amount("sigma", level) for level in levels])
+    if np.unique(sigma).size < sigma.size:
+        raise ValueError(f"every noise level must be named once; got {', '.join(f'{s:g}' for s in sigma)}.")
+    return sigma
+
+
+def _usual(analysis: Analysis) -> Menu:
+    """The noise so far. Extra scatter comes on top of error bars, but is in what had none already."""
+    barred = analysis.columns.kind != KINDS.index(NONE)
+    if not barred.size:
+        raise ValueError(
+            "`noise` must say how noisy measurements will be, such as noise=0.3 or "
+            "noise=[(0.3, 0.9), (0.03, 0.1)] with shares: nothing was measured yet."
+        )
+    stated, extra = analysis.stated.estimated, analysis.sizes.extra_scatter
+    with_bars, without = _levels(stated[barred], extra), _levels(stated[~barred], 0.0)
+    sigma, share = (np.concatenate(both) for both in zip(with_bars, without, strict=True))
+    scatters = np.arange(sigma.size) < with_bars[0].size
+    return Menu(sigma, share / share.sum(), np.ones(sigma.size), scatters)
+
+
+def _levels(sigma: Floats, extra: float) -> tuple[Floats, Floats]:
+    """A few levels of equally many measurements each, which have their precision with extra scatter."""
+    distinct, counts = np.unique(sigma, return_counts=True)
+    if distinct.size <= USUAL_LEVELS:
+        return distinct, counts.astype(np.float64)
+    parts = np.array_split(np.sort(sigma), USUAL_LEVELS)
+    squares = np.array([1.0 / np.mean(1.0 / (part**2 + extra**2)) - extra**2 for part in parts])
+    least = np.array([part[0] for part in parts])  # for rounding, where extra scatter is much larger
+    return np.sqrt(np.maximum(squares, least**2)), np.array([float(part.size) for part in parts])

@@ -1,0 +1,267 @@
+"""How many more measurements until the bound is small enough: the study, simulated forward many times."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import check_count, check_positive
+from noisewise.core.support.randomness import check_seed, generator
+from noisewise.core.support.words import about, as_html, counted, percent
+from noisewise.study.asking.suggestion import some_allowed
+from noisewise.study.log.measurements import NO_BLOCK
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.scatter import LEAST_FREEDOM
+from noisewise.study.planning.needs import least_more
+from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share
+from noisewise.study.planning.paths import Menu, Outcome, Path, Question, ask_ahead
+from noisewise.study.planning.worlds import draw_worlds
+
+#: Worlds that are drawn, and how few will do when each takes long: all of nine lie in a band of 80 %.
+MOST_PATHS, LEAST_PATHS = 60, 9
+#: Work for all forecasts of a plan, in milliseconds of a usual machine. Counted, not measured, so that the
+#: same study always gives the same plan.
+WORK = 4000.0
+#: The band that holds four of five studies: the ends leave out a tenth each.
+TAIL = 0.1
+WITHHELD = "The certificate is withheld now"
+COMING = "Coming measurements"
+
+
+@dataclass(frozen=True)
+class Level:
+    """One noise level: an instrument, a sample size."""
+
+    sigma: float
+    share: float  # of the measurements
+    cost: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How many measurements it takes in one way of going on; infinite counts mean: more than were tried."""
+
+    name: str
+    median: float
+    low: float  # one study in ten needs fewer
+    high: float  # one in ten needs more
+    cost: float  # median
+    cost_low: float
+    cost_high: float
+    levels: tuple[Level, ...]  # the shares are those that were used
+    paths: int
+
+    def words(self) -> str:
+        """The counts in words."""
+        if math.isinf(self.median):
+            return "more measurements than were simulated"
+        count = f"about {about(self.median)} more measurement{'' if self.median == 1 else 's'}"
+        return f"{count} (80 %: {_to(self.low, self.high)})"
+
+    def cost_words(self) -> str:
+        """The cost in words."""
+        if math.isinf(self.cost):
+            return "more than was simulated"
+        return f"about {about(self.cost)} (80 %: {_to(self.cost_low, self.cost_high)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How many more measurements until the bound is at most eps: median, and the band of 80 %."""
+
+    eps: float
+    confidence: float
+    bound: float  # now
+    forecasts: tuple[Forecast, ...]  # the first is the one asked for; of a menu the cheapest
+    by_cost: bool
+    notes: tuple[str, ...] = field(default=())
+    withheld: tuple[str, ...] = field(default=())  # why there is no certificate now, whatever the bound
+
+    @property
+    def median(self) -> float:
+        """Half of the simulated studies need at most so many."""
+        return self.forecasts[0].median
+
+    @property
+    def low(self) -> float:
+        """One in ten needs fewer."""
+        return self.forecasts[0].low
+
+    @property
+    def high(self) -> float:
+        """Nine of ten need at most so many."""
+        return self.forecasts[0].high
+
+    @property
+    def without_quiet(self) -> Forecast | None:
+        """The same without the quietest level, if there are several."""
+        if self.by_cost or len(self.forecasts) == 1:
+            return None
+        return self.forecasts[1]
+
+    @property
+    def sentence(self) -> str:
+        """The plan in one sentence."""
+        first = self.forecasts[0]
+        until = f"Until the bound is at most {self.eps:g}"
+        if first.high == 0.0 and self.withheld:
+            reasons = "; ".join(self.withheld)
+            return f"{until}: no more, were it not for the certificate, which is withheld: {reasons}."
+        if first.high == 0.0:
+            return f"{until}: nothing, it is there already."
+        if self.by_cost:
+            return f"{until}, cheapest is {first.name}: a cost of {first.cost_words()}, {first.words()}."
+        return f"{until}: {first.words()}."
+
+    def __str__(self) -> str:
+        lines = [self.sentence]
+        if self.high > 0.0:
+            for other in self.forecasts[1:]:
+                said = f"a cost of {other.cost_words()}, {other.words()}" if self.by_cost else other.words()
+                lines.append(f"{other.name[0].upper()}{other.name[1:]}: {said}.")
+            if self.by_cost and len(self.forecasts[0].levels) > 1:
+                used = ", ".join(
+                    f"{percent(level.share, 0)} at {level.sigma:g}" for level in self.forecasts[0].levels
+                )
+                lines.append(f"Of the measurements: {used}.")
+        notes = self.notes
+        if self.high == 0.0:  # then the sentence says it, or nothing is to come
+            notes = tuple(note for note in notes if not note.startswith((WITHHELD, COMING)))
+        return "\n".join([*lines, *notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html("Plan", str(self).splitlines())
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON values; what is infinite becomes None."""
+        plain = {**asdict(self), "sentence": self.sentence}
+        plain["forecasts"] = [_finite(asdict(forecast)) for forecast in self.forecasts]
+        return _finite(plain)
+
+
+def make_plan(
+    analysis: Analysis,
+    *,
+    noise: Noise | None,
+    menu: Priced | None,
+    eps: float | None,
+    span: float | None,
+    paths: int,
+    most: int,
+    seed: int,
+    compare: bool,
+    withheld: Sequence[str],
+    bound: float,
+) -> Plan:
+    """Check what is asked, and simulate every way of going on."""
+    eps = _read_eps(analysis, eps)
+    span = analysis.state.model.span if span is None else check_positive("span", span)
+    count, most = check_count("paths", paths, least=2), check_count("most", most)
+    some_allowed(analysis.state)
+    if noise is not None and menu is not None:
+        raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")
+    ways = by_cost(menu) if menu is not None else by_share(analysis, noise, compare)
+    least = least_more(analysis)
+    rng = generator(check_seed(seed), "plan", 0)
+    worlds = draw_worlds(analysis, count, rng, span)
+    made = [
+        _forecast(ask_ahead(analysis, levels, eps, most, least), name, levels, worlds, seed, WORK / len(ways))
+        for name, levels in ways
+    ]
+    if menu is not None:
+        made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
+    reasons = tuple(dict.fromkeys([*withheld, *analysis.sigmas.waiting]))
+    return Plan(
+        eps=eps,
+        confidence=analysis.specification.confidence,
+        bound=bound,
+        forecasts=tuple(made),
+        by_cost=menu is not None,
+        notes=tuple(_notes(analysis, reasons)),
+        withheld=reasons,
+    )
+
+
+def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
+    """What stands between the bound and the certificate."""
+    seen = "what was measured so far shows" if analysis.columns.value.size else "there is none"
+    notes = []
+    for reason in withheld:
+        hope = seen if reason in analysis.sigmas.waiting else "that it fits"
+        notes.append(f"{WITHHELD} ({reason}); the plan assumes {hope}.")
+    for pool in analysis.sigmas.pools:
+        if (missing := LEAST_FREEDOM - pool.freedom) > 0:
+            more = counted(missing, "degree of freedom")
+            notes.append(f"The scatter of {pool.name} lacks {more}, which no measurement with se= brings.")
+    if any(analysis.columns.blocks[code] != NO_BLOCK for code in np.unique(analysis.columns.block)):
+        notes.append(f"{COMING} are assumed to share one block; in new blocks it takes more of them.")
+    return notes
+
+
+def _forecast(question: Question, name: str, menu: Menu, worlds: Floats, seed: int, work: float) -> Forecast:
+    step, look = _work_of(question)
+    outcomes: list[Outcome] = []
+    spent = 0.0
+    for place, world in enumerate(worlds):
+        if place >= LEAST_PATHS and spent > work:
+            break
+        outcomes.append(Path(question, world, generator(seed, "plan", place + 1)).go())
+        spent += step * outcomes[-1].steps + look * outcomes[-1].looks
+    counts = np.sort([outcome.needed for outcome in outcomes])
+    costs = np.sort([outcome.cost for outcome in outcomes])
+    used = np.sum([outcome.used for outcome in outcomes], axis=0)
+    share = used / used.sum() if used.any() else np.full(used.size, 1.0 / used.size)
+    return Forecast(
+        name=name,
+        median=_middle(counts),
+        low=_end(counts, TAIL),
+        high=_end(counts, 1.0 - TAIL),
+        cost=_middle(costs),
+        cost_low=_end(costs, TAIL),
+        cost_high=_end(costs, 1.0 - TAIL),
+        levels=tuple(map(Level, menu.sigma.tolist(), share.tolist(), menu.cost.tolist())),
+        paths=len(outcomes),
+    )
+
+
+def _work_of(question: Question) -> tuple[float, float]:
+    """What a step of the rule and a look at the certificate take, in milliseconds of a usual machine."""
+    n, features = question.costs.size, question.state.features
+    if features is None:
+        return 0.25 + 4e-5 * n, 0.8 + 4e-4 * n
+    numbers = n * (features.shape[1] + 1)
+    return 0.6 + 2e-5 * numbers, 1.2 + 3e-5 * numbers
+
+
+def _end(ordered: Floats, share: float) -> float:
+    """An order statistic that a further study stays below with at least, or at most, this probability."""
+    place = share * (ordered.size + 1)
+    rank = math.floor(place) if share < 0.5 else math.ceil(place)
+    return float(ordered[min(ordered.size, max(1, rank)) - 1])
+
+
+def _middle(ordered: Floats) -> float:
+    return float(ordered[(ordered.size - 1) // 2])
+
+
+def _read_eps(analysis: Analysis, eps: float | None) -> float:
+    wanted = analysis.specification.eps if eps is None else check_positive("eps", eps)
+    if wanted is None:
+        raise ValueError("`eps` must be given: this study has none, and a plan needs to know what is enough.")
+    return wanted
+
+
+def _to(low: float, high: float) -> str:
+    return f"{about(low)} to {about(high)}" if math.isfinite(high) else f"{about(low)} or more"
+
+
+def _finite(plain: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in plain.items()
+    }

@@ -1,0 +1,171 @@
+"""Whether a store, an exported log or a certificate is what it says: every hash is computed afresh."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from noisewise.core.support.words import counted
+from noisewise.study.creation import load_study, verify_certificate
+from noisewise.study.log.export import FORMAT, chained_events, lines_of, read_log, rebuild_study
+from noisewise.study.stores.address import POSTGRES, open_store
+from noisewise.study.stores.chain import first_misfit
+from noisewise.study.stores.protocol import DamagedError, MemoryStorage, Storage
+from noisewise.study.stores.sqlite.identity import Watch
+
+STORE, EXPORT, CERTIFICATE = "store", "export", "certificate"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found about one study."""
+
+    what: str  # "store", "export" or "certificate"
+    study: str
+    n_events: int  # of which the chain was followed
+    head: str  # the last hash that fits
+    chained: str | None = None  # when an older log was given its chain
+    event: int | None = None  # the first one that does not fit
+    problem: str | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing speaks against it."""
+        return self.problem is None
+
+    def __str__(self) -> str:
+        if self.problem is not None:
+            return f"{self.study or self.what}: {self.problem}"
+        words = f"{self.study}: {counted(self.n_events, 'event')}, all as they were written"
+        words += f"; head {self.head}" if self.head else ""
+        if self.what == CERTIFICATE:
+            words = f"{self.study}: the log agrees with the certificate, at event {self.n_events}"
+        return words + (f" ({self.chained})" if self.chained else "") + "."
+
+
+def verify_log(thing: Any, store: Any = None, study: str | None = None) -> list[Verdict]:
+    """Compare a store, an exported log or a certificate with its chain of hashes.
+
+    Args:
+        thing: A store (path or address), an exported log (file or lines), or a certificate (file or JSON).
+        store: For a certificate: where its study is kept, a store or an exported log.
+        study: Which study; default: all of a store, and the one that a certificate names.
+
+    Returns:
+        One verdict per study; `Verdict.fits` says whether all is well, `Verdict.event` which event is not.
+    """
+    text = thing if isinstance(thing, str) and thing.lstrip().startswith("{") else None
+    if text is None and not isinstance(thing, str | PathLike):
+        return _verify_store(thing, study) if hasattr(thing, "names") else [_verify_export(thing)]
+    if text is None:
+        if str(thing).startswith(POSTGRES) or _is_database(Path(thing)):
+            return _verify_store(thing, study)
+        text = "\n".join(lines_of(thing))
+    if is_export(text):
+        return [_verify_export(text.splitlines())]
+    return [_verify_certificate(text, store, study)]
+
+
+def is_export(text: str) -> bool:
+    """Whether this is an exported log."""
+    return f'"format":"{FORMAT}"' in text[:1000].replace(" ", "")
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no file {str(path)!r}: give a store, an exported log, or a certificate."
+        )
+    watch = Watch(path)  # never opened and closed past it: see there
+    try:
+        return watch.header().is_sqlite
+    finally:
+        watch.close()
+
+
+def _verify_store(place: Any, study: str | None) -> list[Verdict]:
+    given = hasattr(place, "names")
+    try:
+        storage: Storage = place if given else open_store(place, read_only=True)
+    except DamagedError as damage:
+        return [Verdict(STORE, "", 0, "", problem=str(damage))]
+    try:
+        integrity = getattr(storage, "integrity", None)
+        problem = integrity() if integrity is not None else None
+        if problem is not None:
+            return [Verdict(STORE, study or "", 0, "", problem=problem)]
+        names = storage.names()
+        if study is not None and study not in names:
+            storage.specification(study)  # refuses, listing the names
+        return [_verify_study(storage, name) for name in names if study in (None, name)]
+    except DamagedError as damage:
+        return [Verdict(STORE, study or "", 0, "", event=damage.event, problem=str(damage))]
+    finally:
+        if not given:
+            storage.close()
+
+
+def _verify_study(storage: Storage, name: str) -> Verdict:
+    try:
+        events = chained_events(storage, name)
+    except DamagedError as damage:
+        before = max(0, (damage.event or 1) - 1)
+        return Verdict(STORE, name, before, "", event=damage.event, problem=str(damage))
+    told = getattr(storage, "chained", None)
+    head = events[-1].hash if events else ""
+    return Verdict(STORE, name, len(events), head, chained=told(name) if told is not None else None)
+
+
+def _verify_export(lines: Iterable[str]) -> Verdict:
+    try:
+        found = read_log(iter(lines))
+    except ValueError as problem:
+        return Verdict(EXPORT, "", 0, "", problem=str(problem))
+    if found.head is None:
+        none = "written by an older noisewise, without hashes: there is nothing to compare"
+        return Verdict(EXPORT, found.name, len(found.events), "", chained=none)
+    misfit, head = first_misfit(found.start, found.events)
+    try:
+        found.check()
+    except DamagedError as damage:
+        fitting = len(found.events) if misfit is None else misfit - 1
+        return Verdict(EXPORT, found.name, fitting, head, found.chained, misfit, str(damage))
+    return Verdict(EXPORT, found.name, len(found.events), head, chained=found.chained)
+
+
+def _verify_certificate(text: str, store: Any, study: str | None) -> Verdict:
+    try:
+        plain = json.loads(text)
+        plain = plain.get("certificate", plain)
+        name, length = str(plain["study"]), int(plain["n_events"])
+        head = str(plain.get("head", ""))
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, OverflowError):
+        raise ValueError(
+            "this must be a store, an exported log, or a certificate as JSON; it is none of them."
+        ) from None
+    if store is None:
+        raise ValueError("a certificate is compared with a log: say in which store or exported log it is.")
+    try:
+        storage = _opened(store)
+        names = storage.names()
+        # A study may have been renamed since.
+        chosen = study or (name if name in names or len(names) != 1 else names[0])
+        opened = load_study(storage, chosen)
+        verify_certificate(json.dumps(plain), opened)
+    except (DamagedError, ValueError) as problem:
+        event = problem.event if isinstance(problem, DamagedError) else None
+        return Verdict(CERTIFICATE, study or name, 0, "", event=event, problem=str(problem))
+    without = None if head else "the certificate, of an older noisewise, has no head"
+    return Verdict(CERTIFICATE, opened.name, length, head, chained=without or opened.chained)
+
+
+def _opened(store: Any) -> Storage:
+    if isinstance(store, str | PathLike) and not str(store).startswith(POSTGRES):
+        path = Path(store)
+        if path.is_file() and not _is_database(path):
+            memory = MemoryStorage()
+            rebuild_study(path, memory)
+            return memory
+    return open_store(store, read_only=True)

@@ -1,0 +1,1 @@
+"""A study as tables, charts and one page."""

@@ -1,0 +1,119 @@
+"""Tables of everything in a study."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from noisewise.core.support.checks import check_choice
+from noisewise.core.support.text import printable
+from noisewise.core.support.words import moment
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.claims import may_be_best, standings
+from noisewise.study.log.state import State
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.levels import display_errors
+from noisewise.study.stores.protocol import Event
+
+FRAMES = ("measurements", "options", "events")
+
+
+def make_frame(
+    what: str, state: State, analysis: Analysis, certificate: Certificate, events: list[Event]
+) -> pl.DataFrame:
+    """A polars frame of one side of the study."""
+    check_choice("what", what, FRAMES)
+    if what == "measurements":
+        return _measurements(state, analysis)
+    return _options(state, analysis, certificate) if what == "options" else _events(events)
+
+
+def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
+    numbers = range(1, len(state.told) + 1)
+    sigma = np.full(len(state.told), np.nan)
+    sigma[analysis.columns.number - 1] = analysis.sigmas.estimated
+    unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
+    bodies = list(state.told)
+    texts = {
+        name: [_text(body.get(name)) for body in bodies]
+        for name in ("option", "minus", "kind", "block", "instrument", "key", "job", "by")
+    }
+    values, shown, costs = (
+        pl.Series([_number(body.get(name)) for body in bodies], dtype=pl.Float64)
+        for name in ("value", "shown", "cost")
+    )
+    columns = {
+        "id": [f"m-{number}" for number in numbers],
+        "option": texts["option"],
+        "minus": texts["minus"],
+        "value": values,
+        "se": shown,
+        "sigma": pl.Series(sigma).fill_nan(None),
+        "kind": texts["kind"],
+        "block": texts["block"],
+        "instrument": texts["instrument"],
+        "key": texts["key"],
+        "job": texts["job"],
+        "by": texts["by"],
+        "cost": costs,
+        "note": [_notes(body) for body in bodies],
+        "voided": [state.voided.get(number) or unusable.get(number) for number in numbers],
+    }
+    given = [name for name, column in columns.items() if isinstance(column, list)]
+    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(given, pl.String))
+
+
+def _number(given: Any) -> float | None:
+    """A number of the log, which an event that is ignored need not have."""
+    return float(given) if type(given) in (int, float) and abs(given) < 1e308 else None
+
+
+def _notes(body: dict[str, Any]) -> str | None:
+    said = [*body.get("notes", ()), *([body["note"]] if "note" in body else [])]
+    return "; ".join(map(str, said)) or None
+
+
+def _text(given: Any) -> str | None:
+    return given if given is None or type(given) is str else printable(repr(given))
+
+
+def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
+    fit = analysis.estimates
+    columns = analysis.columns
+    measured = fit.group >= 0 if columns.value.size else np.zeros(analysis.n, dtype=bool)
+    errors = display_errors(fit, analysis.sums)
+    sides = np.concatenate([columns.plus, columns.minus[columns.minus >= 0]])  # a difference is of two
+    looks = np.bincount(sides, minlength=analysis.n)
+    estimate = np.where(
+        measured & analysis.comparable(certificate.option), analysis.estimated_values(), np.nan
+    )
+    said = standings(certificate, state.ids, state.excluded)
+    frame = pl.DataFrame(
+        {
+            "option": state.ids,
+            "estimate": estimate,
+            "se": np.where(measured & np.isfinite(errors) & (errors > 0.0), errors, np.nan),
+            "measurements": looks,
+            "may_be_best": [may_be_best(standing) for standing in said],
+            "recommended": [name == certificate.option for name in state.ids],
+            "excluded": [state.excluded.get(row) for row in range(analysis.n)],
+        },
+        schema_overrides={"excluded": pl.String, "may_be_best": pl.Boolean},
+    )
+    if state.costs is not None:
+        frame = frame.with_columns(pl.Series("cost", state.costs))
+    return frame.with_columns(pl.col("estimate", "se").fill_nan(None))
+
+
+def _events(events: list[Event]) -> pl.DataFrame:
+    import json
+
+    return pl.DataFrame(
+        {
+            "number": [event.number for event in events],
+            "at": [moment(event.at) for event in events],
+            "kind": [event.kind for event in events],
+            "body": [json.dumps(event.body) for event in events],
+        },
+        schema={"number": pl.Int64, "at": pl.Datetime("us", "UTC"), "kind": pl.String, "body": pl.String},
+    )

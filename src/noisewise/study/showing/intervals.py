@@ -1,0 +1,100 @@
+"""The certificate's own intervals, as a table and as a chart.
+
+The certificate compares every option with the recommended one. Around each estimate stands how far the
+difference to the recommended option can be off: an option whose bar reaches beyond the recommended estimate
+may still be better. While the certificate is withheld there are no such intervals: estimates are shown with
+their standard errors, and nothing is said about who may be the best.
+"""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from noisewise.core.support.words import rounded_up
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.claims import UNDECIDED
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.levels import display_errors
+
+
+def comparison(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
+    """Columns option, mean, low, high, candidate, of every option that can be compared."""
+    if certificate.option is None or not certificate.may_show_bounds:
+        raise ValueError(f"there are no intervals yet: {certificate.sentence}")
+    fit, state = analysis.certified, analysis.state
+    recommended = state.index[certificate.option]
+    widths = analysis.boundary.half_widths(recommended)
+    widths[recommended] = 0.0
+    means = analysis.shown_values(fit)
+    known = np.flatnonzero(state.allowed() & (fit.group == fit.group[recommended]) & np.isfinite(widths))
+    candidates = set(certificate.candidates)
+    names = [state.ids[k] for k in known]
+    return pl.DataFrame(
+        {
+            "option": names,
+            "mean": means[known],
+            "low": means[known] - widths[known],
+            "high": means[known] + widths[known],
+            "candidate": [name in candidates for name in names],
+        }
+    )
+
+
+def estimates(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
+    """The same columns where nothing is certified: estimates with one standard error to either side."""
+    if certificate.option is None:
+        raise ValueError(f"there are no estimates yet: {certificate.sentence}")
+    fit, state = analysis.estimates, analysis.state
+    errors = display_errors(fit, analysis.sums)
+    leader = state.index[certificate.option]
+    known = np.flatnonzero(state.allowed() & (fit.group == fit.group[leader]) & np.isfinite(errors))
+    means = analysis.estimated_values()[known]
+    return pl.DataFrame(
+        {
+            "option": [state.ids[k] for k in known],
+            "mean": means,
+            "low": means - errors[known],
+            "high": means + errors[known],
+            "candidate": [True] * known.size,
+        }
+    )
+
+
+def draw(analysis: Analysis, certificate: Certificate, most: int) -> Any:
+    """The table as a chart; it says what the certificate says, and no more."""
+    from noisewise.charts import intervals_per_option
+
+    goal: Any = certificate.goal
+    if not certificate.may_show_bounds:
+        return intervals_per_option(
+            estimates(analysis, certificate),
+            recommended=None,
+            goal=goal,
+            most=most,
+            title="Estimates: the certificate is withheld, nothing is certified",
+        )
+    table = comparison(analysis, certificate)
+    return intervals_per_option(
+        table,
+        recommended=certificate.option,
+        bound=certificate.bound if np.isfinite(certificate.bound) else None,
+        goal=goal,
+        most=most,
+        of_differences=True,
+        missing=certificate.n_options - len(table),
+        title=_title(certificate),
+    )
+
+
+def _title(certificate: Certificate) -> str:
+    """The certificate's verdict, with the bound rounded as in its sentence."""
+    name, side = certificate.option, "below" if certificate.goal == "max" else "above"
+    if not np.isfinite(certificate.bound):
+        return f"{name} leads, without a bound yet"
+    if certificate.n_options == 1:
+        return f"{name} is the only option"
+    if certificate.bound == 0.0:
+        return f"{name} is the best, {certificate.sure}"
+    decided = "Nothing is decided yet: " if certificate.verdict == UNDECIDED else ""
+    return f"{decided}{name} is at most {rounded_up(certificate.bound)} {side} the best"

@@ -1,0 +1,138 @@
+"""The charts of a study: ``study.plot.bound()`` and the others, for notebooks, files and the report."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import polars as pl
+
+from noisewise.core.support.words import counted, rounded_up
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.check import standard_residuals
+from noisewise.study.log.specification import Specification
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.planning.plan import Plan
+from noisewise.study.planning.worth import Worth
+from noisewise.study.showing.intervals import draw
+
+
+class Drawn(Protocol):
+    """What charts need of a study."""
+
+    specification: Specification
+
+    def analysis(self) -> Analysis:
+        """The fits."""
+
+    def certificate(self) -> Certificate:
+        """What is recommended."""
+
+    def worth(self, looks: int = ...) -> Worth:
+        """What each measurement contributed."""
+
+    @property
+    def plan(self) -> Callable[..., Plan]:
+        """What it takes."""
+
+
+class Plots:
+    """Charts of one study; `noisewise.charts.save_chart` writes any of them to a file."""
+
+    def __init__(self, study: Drawn) -> None:
+        self._study = study
+
+    def __repr__(self) -> str:
+        return "plot.intervals(), .bound(), .worth(), .residuals(), .plan()"
+
+    def intervals(self, most: int = 40) -> Any:
+        """How far each difference to the recommended option can be off, as the certificate sees it."""
+        return draw(self._study.analysis(), self._study.certificate(), most)
+
+    def bound(self) -> Any:
+        """How the bound fell, with quiet measurements marked."""
+        return draw_bound(self._study.worth(), self._study.specification.eps)
+
+    def worth(self, most: int = 25) -> Any:
+        """The measurements that taught most."""
+        return draw_worth(self._study.worth(looks=8), most)
+
+    def residuals(self) -> Any:
+        """How far each measurement lies from the fit, in its own standard errors."""
+        return draw_residuals(self._study.analysis())
+
+    def plan(self, plan: Plan | None = None, **options: Any) -> Any:
+        """What it takes until the bound is small enough; a plan, or what `Study.plan` takes."""
+        return draw_plan(self._study.plan(**options) if plan is None else plan)
+
+
+def draw_bound(worth: Worth, eps: float | None) -> Any:
+    """The bound after each measurement."""
+    from noisewise.charts import bound_over_measurements
+
+    if worth.withheld:
+        raise ValueError(f"there is no bound: the certificate is withheld ({'; '.join(worth.withheld)}).")
+    course = course_of(worth)
+    if course.is_empty():
+        raise ValueError("there is no bound yet: too little was measured.")
+    last = float(course["bound"][-1])
+    known = f"at most {rounded_up(last)} from the best" if last > 0.0 else "the bound is 0"
+    after = counted(course["measurement"][-1], "measurement")
+    return bound_over_measurements(course, eps=eps, title=f"After {after}: {known}")
+
+
+def course_of(worth: Worth) -> pl.DataFrame:
+    """The measurements after which there was a bound: their number, the bound, whether they were quiet."""
+    numbered = worth.ledger.with_row_index("measurement", offset=1)
+    known = numbered.filter(pl.col("bound_after").is_not_null())
+    return known.select("measurement", pl.col("bound_after").alias("bound"), "quiet")
+
+
+def draw_worth(worth: Worth, most: int) -> Any:
+    """The measurements that taught most."""
+    from noisewise.charts import worth_per_measurement
+
+    if worth.ledger.is_empty():
+        raise ValueError("nothing was measured yet.")
+    name = pl.concat_str("id", "option", pl.col("minus"), separator=" ", ignore_nulls=True)
+    return worth_per_measurement(worth.ledger.select(name.alias("measurement"), "share", "quiet"), most=most)
+
+
+def draw_residuals(analysis: Analysis) -> Any:
+    """Residuals of the estimates' fit."""
+    from noisewise.charts import residuals_over_measurements
+
+    columns = analysis.columns
+    if not columns.value.size:
+        raise ValueError("nothing was measured yet.")
+    residuals = standard_residuals(
+        analysis, columns, analysis.sigmas.estimated, analysis.sums, analysis.estimates
+    )
+    frame = pl.DataFrame(
+        {
+            "measurement": range(1, columns.value.size + 1),
+            "option": [analysis.state.ids[k] for k in columns.plus],
+            "residual": analysis.specification.sign * residuals,
+        }
+    )
+    return residuals_over_measurements(frame)
+
+
+def draw_plan(plan: Plan) -> Any:
+    """The forecasts that have an end above 0."""
+    from noisewise.charts import forecast_bands
+
+    parts = ("cost", "cost_low", "cost_high") if plan.by_cost else ("median", "low", "high")
+    rows = []
+    for forecast in plan.forecasts:
+        median, low, high = (float(getattr(forecast, part)) for part in parts)
+        if math.isfinite(high) and high > 0.0:
+            least = 0.5 if not plan.by_cost else high / 1000.0
+            rows.append(
+                {"name": forecast.name, "median": max(least, median), "low": max(least, low), "high": high}
+            )
+    if not rows:
+        raise ValueError(f"there is nothing to draw. {plan.sentence}")
+    title = f"What it takes until the bound is at most {plan.eps:g}"
+    return forecast_bands(
+        pl.DataFrame(rows), what="Cost" if plan.by_cost else "More measurements", title=title
+    )

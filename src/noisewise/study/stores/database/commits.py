@@ -1,0 +1,65 @@
+"""Committing a change, and finding out what became of it when the answer is lost."""
+
+import time
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from noisewise.study.stores.database.dialect import Database
+from noisewise.study.stores.database.refusals import outcome_unknown
+from noisewise.study.stores.database.statements import LOCK, ONE
+from noisewise.study.stores.protocol import Event, OutcomeUnknownError
+
+#: Seconds for which a store whose answer was lost is asked what became of a change, and between two tries.
+ASKING, PAUSE = 10.0, 0.2
+
+
+def commit(database: Database, transaction: Any, study: int, first: Event) -> None:
+    """Commit an append; if the answer is lost, look for its id in the log.
+
+    Args:
+        database: Where.
+        transaction: What is to be committed.
+        study: The study's number.
+        first: The first event, with the id of the append.
+    """
+    database.check()
+    try:
+        send(transaction)
+    except (DBAPIError, ConnectionError) as error:
+        if isinstance(error, DBAPIError) and database.surely_undone(error):
+            raise
+        if not _is_there(database, study, first, error):
+            raise _not_there(database, error) from error
+
+
+def send(transaction: Any) -> None:
+    """The one moment after which nobody but the store knows."""
+    transaction.commit()
+
+
+def _is_there(database: Database, study: int, first: Event, error: Exception) -> bool:
+    """Ask the store, for a while; behind the lock that the lost transaction may still hold."""
+    give_up = time.monotonic() + ASKING
+    while True:
+        try:
+            with database.writer().begin() as connection:
+                if database.locks_rows:
+                    connection.execute(LOCK, {"study": study})
+                row = connection.execute(ONE, {"study": study, "number": first.number}).first()
+                return row is not None and bool(first.append) and row.append == first.append
+        except (DBAPIError, OSError):
+            if time.monotonic() > give_up:
+                raise _unknown(database, error) from error
+            time.sleep(PAUSE)
+
+
+def _not_there(database: Database, error: Exception) -> Exception:
+    if not isinstance(error, DBAPIError):
+        return error
+    # SQLite: what a failed write left in the write-ahead log may count again after a crash.
+    return database.explain(error) if database.locks_rows else _unknown(database, error)
+
+
+def _unknown(database: Database, error: Exception) -> OutcomeUnknownError:
+    return outcome_unknown(str(database.explain(error)) if isinstance(error, DBAPIError) else str(error))
