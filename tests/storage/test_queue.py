@@ -9,7 +9,7 @@ import uuid
 import pytest
 
 import noisewise as nw
-from noisewise.study import study as study_module
+from noisewise.study import entries, journal
 from noisewise.study.log.state import State
 from noisewise.study.stores import turns
 
@@ -107,7 +107,7 @@ def test_whoever_waits_in_vain_goes_ahead(open_storage, monkeypatch):
     """A process that was stopped with the turn in its hands must not stop the others."""
     storage = open_storage()
     study = nw.create_study(storage, name=f"stopped {uuid.uuid4().hex}", options=["A", "B"], eps=0.5)
-    monkeypatch.setattr(study_module, "PATIENCE", 0.2)
+    monkeypatch.setattr(journal, "PATIENCE", 0.2)
     held, done = threading.Event(), threading.Event()
 
     def hold():
@@ -129,7 +129,7 @@ def test_whoever_waits_in_vain_goes_ahead(open_storage, monkeypatch):
 def test_an_import_reads_its_table_once(tmp_path, monkeypatch):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
     rival = nw.load_study(tmp_path / "s.db")
-    reads, real = [], study_module.check_batch
+    reads, real = [], entries.check_batch
 
     def slow_read(state, parsed, **more):
         reads.append(1)
@@ -137,7 +137,7 @@ def test_an_import_reads_its_table_once(tmp_path, monkeypatch):
             rival.tell(option="B", value=0.0, se=0.1, key="theirs")
         return real(state, parsed, **more)
 
-    monkeypatch.setattr(study_module, "check_batch", slow_read)
+    monkeypatch.setattr(entries, "check_batch", slow_read)
     table = {"option": ["A"] * 5, "value": [1.0] * 5, "se": [0.1] * 5, "key": [f"k{i}" for i in range(5)]}
     taken = study.tell_many(table)
     assert len(reads) == 1
@@ -149,14 +149,14 @@ def test_an_import_reads_its_table_once(tmp_path, monkeypatch):
 def test_an_import_is_read_again_if_the_news_concern_it(tmp_path, monkeypatch, same):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
     rival = nw.load_study(tmp_path / "s.db")
-    real, told = study_module.check_batch, []
+    real, told = entries.check_batch, []
 
     def outrun(state, parsed, **more):
         if not told:
             told.append(rival.tell(option="A", value=1.0 if same else 2.0, se=0.1, key="k3"))
         return real(state, parsed, **more)
 
-    monkeypatch.setattr(study_module, "check_batch", outrun)
+    monkeypatch.setattr(entries, "check_batch", outrun)
     table = {"option": ["A"] * 5, "value": [1.0] * 5, "se": [0.1] * 5, "key": [f"k{i}" for i in range(5)]}
     if same:
         assert len(study.tell_many(table)) == 4
@@ -175,7 +175,7 @@ def test_asking_computes_neither_check_nor_certificate(tmp_path, monkeypatch):
         raise AssertionError("asking needs no advice")
 
     for name in ("check_fit", "certify"):
-        monkeypatch.setattr(study_module, name, never)
+        monkeypatch.setattr(f"noisewise.study.study.{name}", never)
     (job,) = study.ask()
     assert job.option == "B"
 
@@ -187,7 +187,7 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
     study = nw.create_study(storage, name=f"beside {uuid.uuid4().hex}", options=options, eps=0.5, span=4.0)
     rival = nw.load_study(storage, name=study.name)
     study.tell_many({"option": options, "value": [0.0] * 6, "se": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]})
-    prepare, rivals = study_module.Asking, []
+    prepare, rivals = entries.Asking, []
 
     def prepared(*arguments):
         made = prepare(*arguments)
@@ -197,7 +197,7 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
             rival.tell(option="o0", value=0.0, se=0.5)
         return made
 
-    monkeypatch.setattr(study_module, "Asking", prepared)
+    monkeypatch.setattr(entries, "Asking", prepared)
     mine = study.ask()
     assert (rivals[0].option, mine[0].option) == ("o5", "o4")
     assert [job.id for job in study.pending] == ["ask-1", "ask-2"]
@@ -208,7 +208,7 @@ def test_whatever_else_happens_meanwhile_makes_a_suggestion_anew(tmp_path, monke
     rival = nw.load_study(tmp_path / "s.db")
     study.tell_many({"option": ["A", "B", "C"], "value": [0.0] * 3, "se": [0.5, 0.5, 2.0]})
     assert study.ask(dry_run=True)[0].option == "C"
-    prepare, done = study_module.Asking, []
+    prepare, done = entries.Asking, []
 
     def prepared(*arguments):
         made = prepare(*arguments)
@@ -217,7 +217,7 @@ def test_whatever_else_happens_meanwhile_makes_a_suggestion_anew(tmp_path, monke
             rival.exclude("C", reason="broken")
         return made
 
-    monkeypatch.setattr(study_module, "Asking", prepared)
+    monkeypatch.setattr(entries, "Asking", prepared)
     assert study.ask()[0].option != "C"
     assert len(done) == 2
 

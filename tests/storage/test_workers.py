@@ -58,7 +58,7 @@ def test_what_one_tells_the_other_knows(tmp_path):
 def test_a_change_that_others_always_outrun_is_given_up_with_a_sentence(tmp_path, monkeypatch):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
     rival = nw.load_study(tmp_path / "s.db")
-    monkeypatch.setattr("noisewise.study.study.PATIENCE", 0.0)
+    monkeypatch.setattr("noisewise.study.journal.PATIENCE", 0.0)
     real = study._storage.append
 
     def outrun(*arguments):

@@ -374,7 +374,8 @@ def test_words_of_other_scripts_and_emoji_are_texts():
 
 def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
     """The fast way from columns to JSON text is the slow way from bodies, byte by byte."""
-    from noisewise.study.intake.batch import Parsed, check_batch
+    from noisewise.study.intake.batch import check_batch
+    from noisewise.study.intake.parsed_table import Parsed
     from noisewise.study.intake.events import events_of
     from noisewise.study.intake.sheets import read_sheet
     from noisewise.study.stores.protocol import to_json
@@ -402,7 +403,7 @@ def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
 
 def test_parsing_happens_once_and_only_news_are_checked_again(tmp_path, monkeypatch):
     """Somebody else tells between the check and the append, three times."""
-    from noisewise.study import study as module
+    from noisewise.study import entries as module
 
     checks = []
     check = module.check_batch

@@ -1,19 +1,13 @@
 """A table of measurements on its way into a study: parsed once, checked against the newest state, told whole.
 
-Parsing takes most of the time and does not depend on the study. If somebody else was faster, only the check
-against the state is made again. Contents of plain tables stay in columns until each event is written.
+Parsing takes most of the time and does not depend on the study (`parsed_table.py`). If somebody else was
+faster, only the check against the state is made again.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
-import numpy as np
-
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.ranges import AMOUNT, VALUE
 from noisewise.study.inputs.catalogue import some_of
-from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.intake.copies import find_copies
 from noisewise.study.intake.entry import (
     Measurement,
@@ -24,128 +18,18 @@ from noisewise.study.intake.entry import (
     find_job,
     find_probe,
     measurement_of,
-    parse_told,
     still_void,
     told_before,
 )
-from noisewise.study.intake.sheets import Sheet
-from noisewise.study.log.flaws import CHUNK
+from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.log.state import TOLD, State
 from noisewise.study.stores.protocol import Event, to_json
 
-#: Columns of the tables that are read in bulk, besides value and se.
-_PLAIN = frozenset(("option", "value", "se", "block", "instrument", "key", "by", "note"))
-_TEXTS = ("block", "instrument", "key", "by", "note")
-#: As many rows are named in one message.
+#: Rows that one message names at most.
 NAMED = 5
-Watch = Callable[[str, int, int], None]
 
 
-#: A text as JSON, by the part of the library that `json.dumps` leads to.
-_quoted = json.encoder.encode_basestring_ascii
-
-
-class Parsed:
-    """The contents of a table's rows, as events will hold them, without what they are about."""
-
-    def __init__(self, sheet: Sheet, noise_floor: float | None, keep_empty: bool, watch: Watch) -> None:
-        self.sheet = sheet
-        n = sheet.n_rows
-        self.rows: Sequence[int] = range(n)
-        if not keep_empty:
-            self.rows = [row for row in self.rows if not sheet.is_empty(row)]
-        self.n_empty = n - len(self.rows)
-        self._bodies: list[dict[str, Any]] | None = None
-        self._value = self._sigma = np.empty(0)
-        if not self._parse_in_bulk(noise_floor):
-            self._bodies = []
-            for done, row in enumerate(self.rows):
-                self._bodies.append(self._parse(row, noise_floor))
-                if done % 10_000 == 0:
-                    watch("reading", done, len(self.rows))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def in_bulk(self) -> bool:
-        """Whether all rows were plain, and checked together."""
-        return self._bodies is None
-
-    def column(self, name: str) -> Sequence[Any] | None:
-        """The cells of a column for the rows that are told."""
-        cells = self.sheet.columns.get(name)
-        if cells is None or len(self.rows) == self.sheet.n_rows:
-            return cells
-        return [cells[row] for row in self.rows]
-
-    def texts(self, options: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int, str]]:
-        """The bodies of plain rows as JSON text, the same as of `content` with an option, and faster."""
-        texts = [(f',"{name}":', self.column(name) or []) for name in _TEXTS if name in self.sheet.columns]
-        known: dict[str, str] = {option: to_json(option) for option in set(options)}
-        for first in range(0, len(places), CHUNK):
-            some = places[first : first + CHUNK]
-            values, sigmas = self._value[some].tolist(), self._sigma[some].tolist()
-            for place, value, sigma in zip(some, values, sigmas, strict=True):
-                more = "".join(
-                    [begun + _quoted(cells[place]) for begun, cells in texts if cells[place] is not None]
-                )
-                yield (
-                    place,
-                    (
-                        f'{{"option":{known[options[place]]},"value":{value!r},"kind":"{KNOWN}",'
-                        f'"sigma":{sigma!r},"shown":{sigma!r}{more}}}'
-                    ),
-                )
-
-    def content(self, place: int, begun: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What a row says by itself, behind what an event begins with."""
-        content = {} if begun is None else begun
-        if self._bodies is not None:
-            return content | self._bodies[place]
-        row, columns = self.rows[place], self.sheet.columns
-        sigma = float(self._sigma[place])
-        content["value"], content["kind"] = float(self._value[place]), KNOWN
-        content["sigma"] = content["shown"] = sigma
-        for name in _TEXTS:
-            if name in columns and columns[name][row] is not None:
-                content[name] = columns[name][row]
-        return content
-
-    def values(self, places: list[int]) -> Floats:
-        """The values of some rows."""
-        if self._bodies is not None:
-            return np.array([self._bodies[place]["value"] for place in places], dtype=float)
-        return np.asarray(self._value[places])
-
-    def _parse(self, row: int, noise_floor: float | None) -> dict[str, Any]:
-        given = self.sheet.given(row)
-        about = given.get("option") or given.get("plus") or given.get("job")
-        where = f"row {row + 1}" + ("" if about is None else f" ({about})") + ": "
-        return parse_told(given, noise_floor=noise_floor, where=where)
-
-    def _parse_in_bulk(self, noise_floor: float | None) -> bool:
-        """Plain values with plain standard errors; whatever is out of the ordinary is read row by row."""
-        if not set(self.sheet.columns) <= _PLAIN or not {"value", "se"} <= set(self.sheet.columns):
-            return False
-        value, se = self.column("value") or [], self.column("se") or []
-        if not (set(map(type, value)) | set(map(type, se)) <= {float, int}):
-            return False
-        try:
-            self._value, self._sigma = np.asarray(value, dtype=float), np.asarray(se, dtype=float)
-        except OverflowError:
-            return False
-        floor = AMOUNT.least if noise_floor is None else noise_floor
-        usual = (np.abs(self._value) <= VALUE.most) & (self._sigma >= floor) & (self._sigma <= AMOUNT.most)
-        if not usual.all():
-            return False
-        self.sheet = Sheet(
-            {n: c for n, c in self.sheet.columns.items() if n not in ("value", "se")}, self.sheet.n_rows
-        )
-        return True
-
-
-class Told(NamedTuple):
+class RowFates(NamedTuple):
     """What becomes of the rows of a table in the present state."""
 
     fresh: Sequence[int]  # places that are told
@@ -160,7 +44,7 @@ class Told(NamedTuple):
 class Batch(Sequence[tuple[str, dict[str, Any]]]):
     """The events of a table, each made when it is needed."""
 
-    def __init__(self, parsed: Parsed, told: Told, first: int, watch: Watch) -> None:
+    def __init__(self, parsed: Parsed, told: RowFates, first: int, watch: Watch) -> None:
         self.parsed, self.told, self.first, self.watch = parsed, told, first, watch
 
     def __len__(self) -> int:
@@ -253,7 +137,7 @@ def check_batch(
     """Check rows against the study: who they are about, and what was told before; all are told, or none."""
     watch("checking", 0, len(parsed))
     options, minus, jobs, notes = _probes(state, parsed, now)
-    told = Told([], options, minus, jobs, notes, 0, [])
+    told = RowFates([], options, minus, jobs, notes, 0, [])
     fresh, known, voided = _without_known(state, parsed, told, match)
     told = told._replace(fresh=fresh, known=known, voided=voided)
     _note_copies(state, parsed, told, repeat)
@@ -297,7 +181,7 @@ def _probes(
 
 
 def _without_known(
-    state: State, parsed: Parsed, told: Told, match: bool
+    state: State, parsed: Parsed, told: RowFates, match: bool
 ) -> tuple[Sequence[int], int, list[str]]:
     """The places of rows that were not told before; contradictions are refused together."""
     keys = parsed.column("key")
@@ -360,14 +244,14 @@ def _refuse_other_answer(state: State, body: dict[str, Any], job: str, where: st
         raise ValueError(f"{where}{job} already told with {differ}. Use amend on m-{number} to correct it.")
 
 
-def _body(parsed: Parsed, told: Told, place: int) -> dict[str, Any]:
+def _body(parsed: Parsed, told: RowFates, place: int) -> dict[str, Any]:
     minus = None if told.minus is None else told.minus[place]
     body = body_of(parsed.content(place), told.options[place], minus, told.jobs.get(place), ())
     body.pop("notes", None)
     return body
 
 
-def _note_copies(state: State, parsed: Parsed, told: Told, repeat: bool) -> None:
+def _note_copies(state: State, parsed: Parsed, told: RowFates, repeat: bool) -> None:
     """Refuse a table that was told before, as a whole; name the rows that may have been."""
     keys = parsed.column("key")
     loose = [p for p in told.fresh if (keys is None or keys[p] is None) and p not in told.jobs]
@@ -387,7 +271,7 @@ def _note_copies(state: State, parsed: Parsed, told: Told, repeat: bool) -> None
         told.notes.setdefault(place, []).append(note)
 
 
-def _answer(state: State, told: Told, now: float) -> None:
+def _answer(state: State, told: RowFates, now: float) -> None:
     """Rows that name only their option answer the oldest suggestions of it that are under way."""
     waiting: dict[str, list[str]] = {}
     taken = set(told.jobs.values())

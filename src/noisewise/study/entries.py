@@ -1,0 +1,309 @@
+"""Everything that changes a study: asking, telling, correcting, and its options, policy and model."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, Unpack, cast
+
+from noisewise.core.support.garbage import without_collector
+from noisewise.core.support.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
+from noisewise.core.support.text import check_text
+from noisewise.study.asking.chooser import Chooser, pinned_policy
+from noisewise.study.asking.suggestion import Asking
+from noisewise.study.intake.batch import Batch, Taken, check_batch
+from noisewise.study.intake.changes import (
+    added_options,
+    amended,
+    require_reason,
+    switched_model,
+)
+from noisewise.study.intake.entry import (
+    Measurement,
+    Told,
+    check_arguments,
+    find_job,
+    find_measurement,
+    find_option,
+    measurement_of,
+    read_told,
+    still_void,
+    told_before,
+)
+from noisewise.study.intake.events import Happened
+from noisewise.study.intake.parsed_table import Parsed
+from noisewise.study.intake.sheets import read_sheet
+from noisewise.study.journal import Journal
+from noisewise.study.log.state import OPEN, Job, job_of, replay
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.stores.protocol import Event
+
+
+class Entries(Journal):
+    """The changes that a study can be asked for; each is decided on the newest state, and appended."""
+
+    def ask(
+        self,
+        n: int = 1,
+        sigma: float | None = None,
+        *,
+        dry_run: bool = False,
+        lease: float | None = None,
+        by: str | None = None,
+    ) -> list[Job]:
+        """What to measure next: n suggestions, each reserved until it expires.
+
+        Args:
+            n: How many.
+            sigma: The standard error the coming measurements will have, if it is known beforehand.
+            dry_run: Only look; nothing is reserved or written.
+            lease: Seconds for which they are reserved; default: the study's own, one week.
+            by: Who will measure.
+        """
+        check_count_within("n", n, ASKED)
+        sigma = None if sigma is None else check_amount("sigma", sigma)
+        lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
+        by = None if by is None else check_text("by", by)
+
+        bodies: list[dict[str, Any]] = []
+        asking: Asking | None = None
+
+        def ready(news: list[Event]) -> Asking:
+            nonlocal asking
+            if asking is None or not asking.still_holds(news):
+                asking = Asking(self._now(), self._clock())
+            return asking
+
+        def suggested(news: list[Event]) -> Happened:
+            nonlocal asking
+            if not (bodies and all(event.kind == "tell" for event in news)):
+                bodies[:] = ready(news).suggest(n=n, sigma=sigma, now=self._clock(), lease=lease, by=by)
+                asking = None
+            return [("ask", body) for body in bodies]
+
+        if dry_run:
+            self._catch_up()
+            suggested([])
+            return [job_of(body) for body in bodies]
+        call = ("ask", n, sigma, lease, by)
+        return self._record(
+            suggested,
+            call,
+            lambda: [self._state.jobs[body["id"]] for body in bodies],
+            before=lambda: ready(self._catch_up()),
+            meanwhile=ready,
+        )
+
+    def tell(self, job: Job | str | None = None, value: Any = None, **told: Unpack[Told]) -> Measurement:
+        """Take the result of a measurement, asked for or not.
+
+        Args:
+            job: The suggestion that was measured, or its id; or say ``option=``, or ``plus=`` and
+                ``minus=`` for a measured difference.
+            value: What came out: a number, "12.34(5)", or an object of the package uncertainties.
+            told: Exactly one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
+                ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
+                ``trials=``; none if you know none. Also ``block=``, ``instrument=``, ``key=`` (telling a key
+                again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
+        """
+        given = _given(job, value, told)
+        number, body = 0, {}
+
+        def read(news: list[Event]) -> Happened:
+            nonlocal number, body
+            body = read_told(self._state, given, now=self._clock())
+            before = told_before(self._state, body)
+            if before is not None and before.voided is not None:
+                raise still_void(before)
+            if before is not None:
+                number, body = before.number, self._state.told[before.number - 1]
+                return []
+            number = len(self._state.told) + 1
+            return [("tell", body)]
+
+        return self._record(read, ("tell", given), lambda: measurement_of(number, body))
+
+    def tell_many(
+        self,
+        measurements: Any,
+        *,
+        match: bool = False,
+        repeat: bool = False,
+        watch: Callable[[str, int, int], None] | None = None,
+    ) -> Taken:
+        """Take a table of results (a file or a frame); if one row is bad, none is taken.
+
+        Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
+        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons. In a table
+        with a column of error bars, a row that has none says ``none``.
+
+        Args:
+            measurements: The table.
+            match: Take a row that names only its option for the answer to the oldest suggestion of that
+                option that is under way; leave rows without any result for later.
+            repeat: Take a table without keys although all its rows equal measurements that were told before.
+            watch: Is called with what is being done, how many rows are done, and how many there are.
+        """
+        seen = watch or (lambda doing, done, of: None)
+        with without_collector():
+            sheet = read_sheet(measurements)
+            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen)
+        batch: Batch | None = None
+
+        def read(news: list[Event]) -> Happened:
+            nonlocal batch
+            # Parsed once; only what came in meanwhile can make another check necessary.
+            now = self._clock()
+            if batch is None or not batch.untouched_by(news):
+                batch = check_batch(self._state, parsed, now=now, match=match, repeat=repeat, watch=seen)
+            batch.first = len(self._state.told) + 1
+            return batch
+
+        call = ("tell_many", sheet, match, repeat)
+        with without_collector():
+            return self._record(
+                read, call, lambda: Taken(cast(Batch, batch)), before=lambda: self._decided(read, [])
+            )
+
+    def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
+        """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""
+        self._close("fail", job, require_reason(reason))
+
+    def release(self, job: Job | str | Sequence[Job | str], reason: str | None = None) -> None:
+        """Give a suggestion, or several, back unmeasured: all of them, or none."""
+        self._close("release", job, None if reason is None else require_reason(reason))
+
+    def void(self, measurement: Measurement | str | int, reason: str) -> None:
+        """Let a measurement count no more; it stays in the log."""
+
+        def voided(news: list[Event]) -> Happened:
+            number = find_measurement(self._state, measurement)
+            if number in self._state.voided:
+                raise ValueError(f"m-{number} was voided before: {self._state.voided[number]}.")
+            return [("void", {"number": number, "reason": require_reason(reason)})]
+
+        self._record(voided, ("void", measurement, reason), lambda: None)
+
+    def mend(self, event: int, reason: str) -> None:
+        """Settle that an event of the log that cannot be used, and is ignored, stays so; say why.
+
+        Such events come from older versions or from edited logs; `notes` names them. A measurement among them
+        may be amended instead, with its right content.
+        """
+
+        def mended(news: list[Event]) -> Happened:
+            open_ones = [one.event for one in self._state.ignored.values() if one.mended is None]
+            if event not in open_ones:
+                listed = ", ".join(map(str, open_ones)) or "none"
+                raise ValueError(f"`event` must be one that is ignored ({listed}); got {event!r}.")
+            return [("mend", {"event": event, "reason": require_reason(reason)})]
+
+        self._record(mended, ("mend", event, reason), lambda: None)
+
+    def amend(
+        self, measurement: Measurement | str | int, reason: str, value: Any = None, **told: Any
+    ) -> Measurement:
+        """Correct a measurement: what is said anew replaces what was told; the old stays in the log."""
+        given = _given(None, value, told)
+        number, content = 0, {}
+
+        def corrected(news: list[Event]) -> Happened:
+            nonlocal number, content
+            number = find_measurement(self._state, measurement)
+            content = amended(self._state, number, given, now=self._clock())
+            return [("amend", {"number": number, "reason": require_reason(reason), "content": content})]
+
+        call = ("amend", measurement, reason, given)
+        return self._record(corrected, call, lambda: measurement_of(number, content))
+
+    def exclude(self, option: str, reason: str) -> None:
+        """Take an option out: it is neither asked for nor recommended. Its measurements stay."""
+
+        def excluded(news: list[Event]) -> Happened:
+            name, before = find_option(self._state, option), self._state.excluded
+            if self._state.index[name] in before:
+                raise ValueError(f"{name} is excluded already: {before[self._state.index[name]]}.")
+            return [("exclude", {"option": name, "reason": require_reason(reason)})]
+
+        self._record(excluded, ("exclude", option, reason), lambda: None)
+
+    def include(self, option: str) -> None:
+        """Take an excluded option back in."""
+
+        def included(news: list[Event]) -> Happened:
+            name = find_option(self._state, option)
+            if self._state.index[name] not in self._state.excluded:
+                raise ValueError(f"{name} is not excluded.")
+            return [("include", {"option": name})]
+
+        self._record(included, ("include", option), lambda: None)
+
+    def add_options(self, options: Any, *, id: str | None = None) -> list[str]:
+        """Add options to the catalogue, with the same columns as the first ones; returns their names."""
+        body: dict[str, Any] = {}
+
+        def added(news: list[Event]) -> Happened:
+            nonlocal body
+            body = added_options(self._state, options, id)
+            return [("add", body)]
+
+        return self._record(added, ("add", options, id), lambda: list(body["ids"]))
+
+    def set_policy(self, name: str | None = None, **options: Any) -> None:
+        """Let another policy ask, or the same one in the version that is installed now."""
+
+        def chosen(news: list[Event]) -> Happened:
+            asked = name or self._state.policy.name
+            choice = pinned_policy(
+                asked, options, delta=self.specification.delta, seed=self.specification.seed
+            )
+            return [("policy", {"policy": asdict(choice)})]
+
+        self._record(chosen, ("policy", name, options), lambda: None)
+
+    def switch(
+        self,
+        model: str | None = None,
+        *,
+        deviation: float | str | None = None,
+        extra_scatter: float | str | None = None,
+        span: float | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Use another model from now on; the log stays, and the change is an event of it.
+
+        Args:
+            model: ``"independent"``, ``"linear"`` or ``"linear+deviation"``; default: as it is.
+            deviation: The size of deviations, in the unit of your values, or ``"estimate"``.
+            extra_scatter: What every error bar lacks, in the same unit, or ``"estimate"``; 0: nothing.
+            span: By how much options differ at most, if the study was made without it.
+            reason: Why, for those who read the log later.
+        """
+
+        def changed(news: list[Event]) -> Happened:
+            body = switched_model(
+                self._state, model=model, span=span, deviation=deviation, extra_scatter=extra_scatter,
+                reason=reason,
+            )  # fmt: skip
+            imagined = replay(self.specification, self._storage.read(self.name))
+            imagined.apply(Event(imagined.n_events + 1, self._clock(), "switch", body))
+            # A first choice, thrown away: a policy that this model cannot serve refuses now and not later.
+            Chooser(Analysis(imagined), imagined.policy).choose(imagined.allowed(), 1.0, 1)
+            return [("switch", body)]
+
+        self._record(changed, ("switch", model, deviation, extra_scatter, span, reason), lambda: None)
+
+    def _close(self, kind: str, job: Job | str | Sequence[Job | str], reason: str | None) -> None:
+        jobs = [job] if isinstance(job, Job | str) else list(job)
+
+        def closed(news: list[Event]) -> Happened:
+            found = [find_job(self._state, one) for one in jobs]
+            for one in found:
+                if one.status != OPEN:
+                    raise ValueError(f"{one.id} is not under way: it was {one.status}.")
+            return [(kind, {"job": id, "reason": reason}) for id in dict.fromkeys(one.id for one in found)]
+
+        self._record(closed, (kind, job, reason), lambda: None)
+
+
+def _given(job: Any, value: Any, told: Any) -> dict[str, Any]:
+    check_arguments(told)
+    return {"job": job, "value": value, **told}

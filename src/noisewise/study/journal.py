@@ -1,0 +1,212 @@
+"""The journal of a study: its log as this process knows it, and how a change gets into it."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar, cast
+
+from noisewise.core.support.garbage import without_collector
+from noisewise.study.intake.events import Happened, events_of
+from noisewise.study.log.flaws import rehearse
+from noisewise.study.log.specification import Specification
+from noisewise.study.log.state import State
+from noisewise.study.log.unanswered import Unanswered, is_there, new_append
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.stores.chain import follow, start_of
+from noisewise.study.stores.protocol import Event, LogMovedOnError, Storage, StoreChangedError, to_json
+
+#: Seconds during which others may be faster before a change is given up.
+PATIENCE = 30.0
+Decide = Callable[[list[Event]], Happened]
+Answer = TypeVar("Answer")
+
+
+class Journal:
+    """A log in a store, the state that follows from it, and the decisions that are appended.
+
+    Every change is an event; nothing is ever deleted, and the same log always gives the same state.
+    """
+
+    def __init__(self, storage: Storage, name: str, clock: Callable[[], float] = time.time) -> None:
+        self._storage, self._clock = storage, clock
+        plain = storage.specification(name)
+        # The name is the store's business: a study may be renamed.
+        self.specification = Specification.from_plain({**plain, "name": name})
+        self._state = State(self.specification)
+        self._start = self._head = start_of(to_json(plain)).hex()
+        self._crowded = (
+            False  # whether others wrote between the last changes: then it is better to look first
+        )
+        self._unanswered: list[Unanswered] = []
+        self._analysis: Analysis | None = None
+        self._catch_up()
+
+    @property
+    def name(self) -> str:
+        """The study's name in its store."""
+        return self.specification.name
+
+    @property
+    def head(self) -> str:
+        """The last hash of the log's chain, in hexadecimal: it stands for everything that happened."""
+        self._catch_up()
+        return self._head
+
+    @property
+    def chained(self) -> str | None:
+        """When an older log was given its chain of hashes; None if it had one from the beginning."""
+        told = getattr(self._storage, "chained", None)
+        return None if told is None else told(self.name)
+
+    def events(self, until: int | None = None) -> list[Event]:
+        """The log, or its beginning."""
+        events = follow(self._start, self._storage.read(self.name), verified=self._chains)
+        return events if until is None else events[:until]
+
+    def analysis(self) -> Analysis:
+        """The fits behind everything that is said, at this moment."""
+        self._catch_up()
+        return self._now()
+
+    def _now(self) -> Analysis:
+        if self._analysis is None:
+            self._analysis = Analysis(self._state)
+        return self._analysis
+
+    def _record(
+        self,
+        decide: Decide,
+        call: tuple[Any, ...],
+        answer: Callable[[], Answer],
+        *,
+        before: Callable[[], object] | None = None,
+        meanwhile: Callable[[list[Event]], object] | None = None,
+    ) -> Answer:
+        """Decide on the newest state and append; if others were faster, decide again.
+
+        Args:
+            decide: Makes the events; it is told what happened since it last returned.
+            call: What was called, with its arguments: the same call after one whose outcome remained unknown
+                is taken for its repetition.
+            answer: What to return when the events are written.
+            before: What takes so long that the others should not wait for it: it is done before this queues
+                for its turn, and decided on in view of the news.
+            meanwhile: What can be done with the news since ``before`` while this is the next in line.
+        """
+        # Forgotten only when something else is called, or when it is known what became of it.
+        self._unanswered = [one for one in self._unanswered if one.same(call)]
+        if self._unanswered and (found := self._answered(self._catch_up_to_unanswered())) is not None:
+            return cast(Answer, found.answer())
+        give_up = time.monotonic() + PATIENCE
+        news: list[Event] = []
+
+        def catch_up() -> None:
+            news.extend(self._catch_up())
+            cast(Callable[[list[Event]], object], meanwhile)(news)
+
+        if before is not None:
+            before()
+        looks = self._crowded or before is not None or meanwhile is not None
+        with self._turn(None if meanwhile is None else catch_up):
+            if looks:
+                news.extend(self._catch_up())
+            self._crowded = bool(news)
+            while happened := self._decided(decide, news):
+                events = events_of(happened, self._state.n_events + 1, self._clock())
+                rehearse(self._state, events)
+                events[0] = events[0]._replace(append=new_append())
+                try:
+                    self._append(events)
+                    break
+                except LogMovedOnError:
+                    self._crowded = True
+                    news = self._news(give_up)
+                    if is_there(events[0], news):
+                        break  # by a store that tried twice
+                    if (found := self._answered(news)) is not None:
+                        return cast(Answer, found.answer())  # an earlier try, only just written
+                except BaseException:
+                    # Whatever it was, it may have been written: the next call will see.
+                    self._unanswered.append(Unanswered(call, answer, events[0]))
+                    raise
+        self._unanswered = []
+        return answer()
+
+    @property
+    def _chains(self) -> bool:
+        """Whether the store keeps the hashes, and compares what it reads with them."""
+        return hasattr(self._storage, "chained")
+
+    def head_at(self, number: int) -> str:
+        """The hash of an event, which stands for the log up to it; 0: of the specification alone."""
+        return self._start if number == 0 else self.events(until=number)[-1].hash
+
+    def _append(self, events: list[Event]) -> None:
+        kept = self._storage.append(self.name, self._state.n_events, events)
+        self._apply(follow(self._head, events if kept is None else kept, verified=kept is not None))
+
+    def _turn(self, meanwhile: Callable[[], None] | None) -> AbstractContextManager[Any]:
+        """The turn to change this study, where the store keeps a queue."""
+        turn = getattr(self._storage, "turn", None)
+        # Half of the patience: whoever waited in vain goes ahead without it.
+        return nullcontext() if turn is None else turn(self.name, PATIENCE / 2.0, meanwhile)
+
+    def _catch_up_to_unanswered(self) -> list[Event]:
+        """The part of the log that may hold what got no answer."""
+        self._catch_up()
+        first = min(one.first.number for one in self._unanswered)
+        return self._storage.read(self.name, first - 1) if first <= self._state.n_events else []
+
+    def _answered(self, log: list[Event]) -> Unanswered | None:
+        """The change without an answer that is in this part of the log."""
+        for one in self._unanswered:
+            if is_there(one.first, log):
+                self._unanswered = []
+                return one
+        return None
+
+    def _news(self, give_up: float) -> list[Event]:
+        """What others appended when this study wanted to."""
+        if news := self._catch_up():
+            if time.monotonic() > give_up:
+                raise TimeoutError(
+                    f"others wrote to study {self.name!r} faster than this could be decided, for "
+                    f"{PATIENCE:g} s. Nothing was written; run again."
+                )
+            return news
+        length = len(self._storage.read(self.name))
+        if length == self._state.n_events and time.monotonic() <= give_up:
+            return []  # the two looks were of different moments
+        raise StoreChangedError(
+            f"the log of {self.name!r} was rolled back: it has {length} events, and had "
+            f"{self._state.n_events}. Nothing was written; find out which copy is right, and open the study "
+            "again."
+        )
+
+    def _decided(self, decide: Decide, news: list[Event]) -> Happened:
+        """What is decided; something is refused only in view of everything that is in the log."""
+        try:
+            return decide(news)
+        except (ValueError, KeyError, TypeError):
+            more = self._catch_up()
+            if not more:
+                raise
+            return self._decided(decide, [*news, *more])
+
+    def _catch_up(self) -> list[Event]:
+        """Apply what the log has beyond this state."""
+        with without_collector():
+            events = self._storage.read(self.name, self._state.n_events)
+            events = follow(self._head, events, verified=self._chains)
+            self._apply(events)
+        return events
+
+    def _apply(self, events: Sequence[Event]) -> None:
+        if events:
+            self._state.apply_all(events)
+            self._head = events[-1].hash
+            self._forget()
+
+    def _forget(self) -> None:
+        """Drop what was computed from the log before it went on."""
+        self._analysis = None
