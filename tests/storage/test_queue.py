@@ -16,10 +16,12 @@ from noisewise.study.stores import turns
 
 def test_turns_are_given_one_at_a_time_and_by_turns():
     queue, order, inside = turns.Turns(), [], []
+    start = threading.Barrier(4)
 
     def work(who):
+        start.wait(30.0)
         for _ in range(30):
-            with queue.take("x", 5.0) as came:
+            with queue.take("x", 60.0) as came:
                 assert came
                 inside.append(who)
                 assert inside == [who]

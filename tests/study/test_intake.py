@@ -375,8 +375,8 @@ def test_words_of_other_scripts_and_emoji_are_texts():
 def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
     """The fast way from columns to JSON text is the slow way from bodies, byte by byte."""
     from noisewise.study.intake.batch import check_batch
-    from noisewise.study.intake.parsed_table import Parsed
     from noisewise.study.intake.events import events_of
+    from noisewise.study.intake.parsed_table import Parsed
     from noisewise.study.intake.sheets import read_sheet
     from noisewise.study.stores.protocol import to_json
 

@@ -13,9 +13,8 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import is_half, printable
 from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.inputs.whitened_features import Whitening, whiten
-from noisewise.study.log.contents import Contents
 from noisewise.study.log.flaws import CHUNK, MATTERING, find_flaw, flawed
-from noisewise.study.log.measurements import NOBODY, Measurements
+from noisewise.study.log.measurements import NOBODY, Contents, Measurements
 from noisewise.study.log.model_choice import ModelChoice
 from noisewise.study.log.specification import PolicyChoice, Specification
 from noisewise.study.stores.protocol import Event

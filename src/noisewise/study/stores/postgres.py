@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from noisewise.study.stores.database.engines import OwnEngine
+from noisewise.study.stores.database.dialect import OwnEngine
 from noisewise.study.stores.database.migrations import check_version, id_of, make_tables, migrate, version_of
 from noisewise.study.stores.database.sql import SqlStorage
 from noisewise.study.stores.secrets import HARMLESS, HIDDEN, without

@@ -1,5 +1,7 @@
-"""What is different between SQLite and PostgreSQL."""
+"""What is different between SQLite and PostgreSQL, and engines that a forked child does not share."""
 
+import os
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -42,3 +44,28 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close all connections."""
+
+
+class OwnEngine:
+    """An engine that a forked child does not share with its parent."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._owner = [os.getpid()]
+        weakref.finalize(self, _close, engine, self._owner)
+
+    def get(self) -> Engine:
+        """The engine; in a child, without the parent's connections."""
+        if self._owner[0] != os.getpid():
+            self._engine.dispose(close=False)
+            self._owner[0] = os.getpid()
+        return self._engine
+
+    def close(self) -> None:
+        """Close the connections that are ours."""
+        _close(self._engine, self._owner)
+
+
+def _close(engine: Engine, owner: list[int]) -> None:
+    # Saying goodbye on a connection of the parent would end it for the parent, too.
+    engine.dispose(close=owner[0] == os.getpid())

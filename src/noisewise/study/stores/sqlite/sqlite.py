@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from noisewise.core.support.files import sync, written_whole
-from noisewise.study.stores.database.engines import OwnEngine
+from noisewise.study.stores.database.dialect import OwnEngine
 from noisewise.study.stores.database.migrations import (
     CURRENT,
     check_version,
