@@ -148,7 +148,7 @@ class Journal:
     def _turn(self, meanwhile: Callable[[], None] | None) -> AbstractContextManager[Any]:
         """The turn to change this study, where the store keeps a queue."""
         turn = getattr(self._storage, "turn", None)
-        # Half of the patience: whoever waited in vain goes ahead without it.
+        # Half of the patience: a process that waited in vain goes ahead without it.
         return nullcontext() if turn is None else turn(self.name, PATIENCE / 2.0, meanwhile)
 
     def _catch_up_to_unanswered(self) -> list[Event]:

@@ -127,7 +127,7 @@ class Study(Entries):
             paths: Futures that are simulated, at most; fewer when each takes long.
             most: Measurements after which a future is given up.
             seed: Of the simulation.
-            compare: Whether to say what happens without the quietest level, too.
+            compare: Whether to say also what happens without the quietest level.
         """
         self._catch_up()
         certificate = self._judge()[1]
@@ -140,8 +140,8 @@ class Study(Entries):
         """What each measurement contributed: precision, what it taught, the bound before and after.
 
         Args:
-            looks: With more measurements, the bound is computed only after so many of them: those that taught
-                most, and some evenly between.
+            looks: How many times the bound is computed: if there are more measurements, after those that
+                taught most, and some evenly between.
         """
         self._catch_up()
         looks = check_count("looks", looks, least=8)

@@ -75,7 +75,7 @@ def check_names_are_unique_and_ordered(open_storage: OpenStorage) -> None:
 
 
 def check_unknown_names_are_refused(open_storage: OpenStorage) -> None:
-    """Nothing is read from, written to or renamed under a name that nobody created."""
+    """Nothing is read from, written to or renamed under a name that was not created."""
     storage, name = open_storage(), _name()
     attempts: list[Callable[[], object]] = [
         lambda: storage.specification(name),
@@ -179,7 +179,7 @@ def check_writers_at_once_lose_nothing(open_storage: OpenStorage) -> None:
 
 
 def check_the_chain_is_the_same_from_any_handle(open_storage: OpenStorage) -> None:
-    """Ids of appends and hashes: whoever reads the log comes to the same head, after a rename, too."""
+    """Ids of appends and hashes: every reader of the log comes to the same head, also after a rename."""
     name, new = _name(), _name()
     study = create_study(open_storage(), name=name, options=["A", "B"], eps=0.5)
     for value in (1.0, 2.0):

@@ -88,7 +88,7 @@ def register_kernels() -> None:
             "forceinline": entry.inline,
             # As in NumPy: without a branch at every division to raise ZeroDivisionError.
             "error_model": "numpy",
-            # Nobody calls a kernel from C.
+            # Kernels are not called from C.
             "no_cfunc_wrapper": True,
         }
         hot = entry.function.__module__ in _hot

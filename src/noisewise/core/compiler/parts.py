@@ -1,9 +1,9 @@
 """How Numba compiles a kernel: as a part of the loop that uses it, and not as a function of its own.
 
-For each function Numba runs all of LLVM's passes over it and over everything it calls, and makes machine
-code of that, in case somebody calls it from Python. Kernels call kernels, so this happens again at every
-level, and nobody ever calls them: it took a third of the time. A part is no more than prepared for the loop
-that takes it in, which is optimised whole.
+For each function Numba runs all of LLVM's passes over it and over everything it calls, and makes machine code
+of that, in case somebody calls it from Python. Kernels call kernels, so this happens again at every level,
+and kernels are never called from Python: it took a third of the time. A part is no more than prepared for the
+loop that takes it in, which is optimised whole.
 
 `pipeline_class` is Numba's documented way to change how it compiles; what a library of code does when it is
 finished is not documented. So this is loaded with the versions it was tried with only: with any other one

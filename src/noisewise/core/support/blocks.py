@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 #: Rows handled at a time.
 ROWS_PER_BLOCK = 32768
-#: Below so many rows threads cost more than they bring.
+#: With fewer rows, threads cost more than they bring.
 MANY = 250_000
 
 

@@ -16,7 +16,7 @@ def written_whole(target: Path) -> Iterator[Path]:
     os.close(handle)
     try:
         yield Path(name)
-        # mkstemp makes files for the owner alone; a result is for whom the folder is.
+        # mkstemp makes files for the owner alone; a result is for everybody the folder is for.
         os.chmod(name, 0o666 & ~_umask())
         # First the content, then the name: after a power cut there is the old file or the new one, whole.
         sync(Path(name))

@@ -17,7 +17,7 @@ from noisewise.core.support.text import check_text, check_texts, printable
 from noisewise.study.inputs.numbers import are_numbers, is_number, read_column
 from noisewise.study.inputs.tables import as_texts, is_plain_list, read_table
 
-#: At most so many names in one message.
+#: Names that one message lists at most.
 LISTED = 5
 
 

@@ -14,7 +14,7 @@ from noisewise.study.stores.protocol import to_json
 
 
 def require_reason(reason: Any) -> str:
-    """A reason in words: whoever reads the log later will want to know."""
+    """A reason in words: readers of the log will want to know it later."""
     if reason is None or not str(reason).strip():
         raise ValueError("`reason` must say why, in a few words; got nothing.")
     return check_text("reason", reason, most=NOTE_LENGTH)

@@ -51,7 +51,7 @@ class Sheet(NamedTuple):
         return given
 
     def is_empty(self, row: int) -> bool:
-        """Whether nobody filled in a result."""
+        """Whether a row has no result."""
         return all(self.columns[name][row] is None for name in RESULTS if name in self.columns)
 
 

@@ -2,7 +2,7 @@
 
 The first line holds the specification and how many events follow; then one line per event, with its hash;
 the last line holds the head of their chain. Any prefix of a log is a state the study was in, so a copy taken
-while others write is whole, too. Nothing is replayed for an export: it works for any log.
+while others write is whole as well. Nothing is replayed for an export: it works for any log.
 """
 
 import json
@@ -24,7 +24,7 @@ VERSION = 2
 
 
 def chained_events(storage: Storage, name: str) -> list[Event]:
-    """The whole log with its hashes, whoever computes them."""
+    """The whole log with its hashes, computed here if the store keeps none."""
     start = start_of(to_json(storage.specification(name))).hex()
     return follow(start, storage.read(name), verified=hasattr(storage, "chained"))
 

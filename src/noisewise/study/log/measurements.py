@@ -137,7 +137,7 @@ class Measurements:
 
 
 def pool_of(body: dict[str, Any]) -> str:
-    """With whom a measurement shares its scatter: its instrument, else its block, else everybody."""
+    """What a measurement shares its scatter with: its instrument, else its block, else all measurements."""
     kind = body["kind"]
     if kind == NONE:
         return WITHOUT_ERROR_BARS

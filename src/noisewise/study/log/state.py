@@ -132,7 +132,7 @@ class State:
             self.n_events = events[min(first + CHUNK, len(events)) - 1].number
 
     def unusable(self) -> list[Ignored]:
-        """Events that are ignored, that matter, and that nobody has dealt with: no certificate before."""
+        """Ignored events that matter and are not mended: until then there is no certificate."""
         return [
             one
             for one in self.ignored.values()

@@ -15,7 +15,7 @@ def restore_store(
     the store, with what SQLite left beside it. Refused while others have the store open.
 
     Args:
-        backup: A file that `noisewise.backup_store` made, or a copy of a store that nobody was using.
+        backup: A file that `noisewise.backup_store` made, or a copy of a store that was not in use.
         store: The file to replace; it need not be there.
         timeout: Seconds to wait for others to close the store.
 

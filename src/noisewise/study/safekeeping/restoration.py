@@ -29,7 +29,7 @@ def replace_store(source: Path, target: Path, timeout: float) -> Path | None:
     with written_whole(target) as draft:
         draft.unlink()
         _copy(source, draft)
-        # A store of its own from now on: whoever still has the old one open will notice.
+        # A store of its own from now on: processes that still have the old one open will notice.
         _rename_inside(draft)
         held = _hold(target, timeout) if target.exists() and _belongs_together(target) else None
         try:
@@ -82,7 +82,7 @@ def _hold(target: Path, timeout: float) -> sqlite3.Connection | None:
     """A connection that has the store for itself; None if it is too damaged to be held."""
     connection = sqlite3.connect(target, timeout=timeout, isolation_level=None)
     try:
-        # Leaving the write-ahead log needs the whole file: it fails while anybody else has it open. It also
+        # Leaving the write-ahead log needs the whole file: it fails while others have it open. It also
         # brings everything from the log into the file, and removes the log.
         (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
         if mode != "delete":

@@ -73,7 +73,7 @@ def find_study(
 def migrate_store(place: str | PathLike[str], *, timeout: float = PATIENCE) -> tuple[int, int]:
     """Bring a store that an older noisewise wrote to the present tables, all or nothing.
 
-    A file is copied first, to a backup beside it; nobody else should be using the store meanwhile.
+    A file is copied first, to a backup beside it; no other process should be using the store meanwhile.
 
     Returns:
         The versions of the tables before and now.

@@ -71,7 +71,7 @@ class PostgresDatabase:
         self._engine.close()
 
     def check(self) -> None:
-        """Whoever reads a log compares the store's id; there is nothing to see besides."""
+        """Nothing: every read of a log compares the store's id."""
 
     def stamp(self, connection: Connection) -> None:
         """Not needed."""

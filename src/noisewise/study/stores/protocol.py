@@ -73,10 +73,10 @@ class Storage(Protocol):
 
 
 METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
-#: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which nobody else decides
-#: on what to append to this study (it yields whether the turn came in time, append must not rely on it, and
-#: it may call ``meanwhile`` while it is next in line), and ``chained(name)``, when an older log was given its
-#: chain of hashes, in words, or None.
+#: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which no other process
+#: decides what to append to this study (it yields whether the turn came in time, append must not rely on it,
+#: and it may call ``meanwhile`` while it is next in line), and ``chained(name)``, when an older log was
+#: given its chain of hashes, in words, or None.
 ABILITIES = ("turn", "chained")
 
 

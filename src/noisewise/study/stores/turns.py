@@ -1,11 +1,11 @@
-"""A queue for the turn to decide on a study and to append: nobody is outrun again and again.
+"""A queue for the turn to decide on a study and to append: no writer is outrun again and again.
 
-It is a courtesy, not a lock: appending checks the end of the log in any case. So whoever waited in vain goes
-ahead without the turn, and a store where nothing can be locked works as before.
+It is a courtesy, not a lock: appending checks the end of the log in any case. So a writer that waited in vain
+goes ahead without the turn, and a store where nothing can be locked works as before.
 
-A turnstile of two locks: one waits for the *gate*, whoever is through the gate waits for the *turn*, and the
-gate opens again once that has come. One who has just given the turn back is therefore behind at least one
-that waited. Between processes, both are byte-range locks on a file beside the store, which end with the
+A turnstile of two locks: a writer waits for the *gate*, then, through the gate, for the *turn*, and the gate
+opens again once the turn has come. A writer that has just given the turn back is therefore behind at least
+one that waited. Between processes, both are byte-range locks on a file beside the store, which end with the
 process, however it ends.
 """
 
@@ -46,7 +46,7 @@ class Turns:
 
     @contextmanager
     def take(self, name: Hashable, patience: float) -> Iterator[bool]:
-        """Wait for the turn; yields whether it came in time. Who has it already goes on."""
+        """Wait for the turn; yields whether it came in time. A thread that has it already goes on."""
         if self.holds(name):
             yield True
             return
@@ -71,7 +71,7 @@ class FileTurns:
     """Turns among processes: two bytes of a file per study.
 
     Locks of this kind belong to the process, and end when any descriptor of the file is closed: there is one
-    per process and file, whoever uses it.
+    per process and file, for all of its threads.
     """
 
     def __init__(self, path: Path) -> None:
@@ -89,7 +89,7 @@ class FileTurns:
     def take(
         self, study: int, patience: float, meanwhile: Callable[[], object] | None = None
     ) -> Iterator[bool]:
-        """Wait for the turn; yields whether it came in time. Whoever is next does something ``meanwhile``."""
+        """Wait for the turn; yields whether it came in time. Once this writer is next, call ``meanwhile``."""
         give_up = time.monotonic() + patience
         with self._threads.take(study, patience) as first:
             if not first or study in self._inside or not self._open():
@@ -105,7 +105,7 @@ class FileTurns:
                     self._unlock(2 * study + 1)
 
     def close(self) -> None:
-        """Let go of the file, and remove it if nobody else is using it."""
+        """Let go of the file, and remove it if no other process is using it."""
         if self._file is None:
             return
         try:

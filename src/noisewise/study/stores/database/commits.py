@@ -34,7 +34,7 @@ def commit(database: Database, transaction: Any, study: int, first: Event) -> No
 
 
 def send(transaction: Any) -> None:
-    """The one moment after which nobody but the store knows."""
+    """The one moment after which only the store knows what became of the events."""
     transaction.commit()
 
 

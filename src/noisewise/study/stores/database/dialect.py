@@ -17,7 +17,7 @@ class Database(Protocol):
     locks_rows: bool  # whether writers lock a study's head, or hold the whole store anyway
 
     def reader(self) -> Engine:
-        """For transactions that only read; they wait for nobody."""
+        """For transactions that only read; they never wait."""
 
     def writer(self) -> Engine:
         """For transactions that write; refuses if the store was opened for reading."""
@@ -31,7 +31,7 @@ class Database(Protocol):
     def turn(
         self, study: int, patience: float, meanwhile: Callable[[], object] | None
     ) -> AbstractContextManager[bool]:
-        """A context in which nobody else decides; yields whether the turn came in time."""
+        """A context in which no other process decides; yields whether the turn came in time."""
 
     def explain(self, error: DBAPIError) -> Exception:
         """What went wrong before a commit, in a sentence."""
@@ -67,5 +67,5 @@ class OwnEngine:
 
 
 def _close(engine: Engine, owner: list[int]) -> None:
-    # Saying goodbye on a connection of the parent would end it for the parent, too.
+    # Saying goodbye on a connection of the parent would also end it for the parent.
     engine.dispose(close=owner[0] == os.getpid())

@@ -110,7 +110,7 @@ def check_version(found: int | None, label: str) -> None:
     if found < CURRENT:
         raise ValueError(
             f"{label} was written by an older noisewise (schema {found}; this one reads {CURRENT}): run "
-            "`noisewise migrate`, when nobody else is using it. Nothing was changed."
+            "`noisewise migrate`, when no other process is using it. Nothing was changed."
         )
 
 

@@ -37,7 +37,7 @@ def damaged(label: str, how: str, event: int | None = None) -> DamagedError:
 
 
 def outcome_unknown(reason: str) -> OutcomeUnknownError:
-    """A commit without an answer, and nobody to ask."""
+    """A commit without an answer, in a store that cannot be asked what became of it."""
     reason = reason.split(" Nothing was written")[0].rstrip(".")
     return OutcomeUnknownError(
         f"it is not known whether this was written: the answer to the commit was lost ({reason}). Make the "

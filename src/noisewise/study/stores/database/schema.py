@@ -1,7 +1,7 @@
 """The tables of a store in a database, and the seals that say whether their rows are whole.
 
 Four tables: the store itself, one row with the version of the tables and a random id; the studies; the
-events, whose primary key (study, number) lets nobody take a place twice; and the head of every log, so that
+events, whose primary key (study, number) lets no place be taken twice; and the head of every log, so that
 events missing at its end are noticed. Events are sealed by their chain; the row of a study by its seal; the
 list of studies by a hash of all seals.
 """
@@ -92,7 +92,7 @@ def roll_of(store: str, seals: Iterable[bytes]) -> bytes:
 
 
 def check_seal(row: Any) -> None:
-    """Refuse a study's row that was changed by anybody else."""
+    """Refuse a study's row that was changed past noisewise."""
     if bytes(row.seal or b"") != seal_of(row.id, row.name, row.start or b"", row.chained):
         raise DamagedError(f"the entry of study {row.name!r} was changed")
 

@@ -169,7 +169,7 @@ class SqlStorage:
     def turn(
         self, name: str, patience: float, meanwhile: Callable[[], object] | None = None
     ) -> AbstractContextManager[bool]:
-        """A context in which nobody else decides on what to append to this study."""
+        """A context in which no other process decides what to append to this study."""
         return self._database.turn(self._number(name), patience, meanwhile)
 
     def integrity(self) -> str | None:

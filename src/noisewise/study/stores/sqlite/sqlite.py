@@ -236,7 +236,7 @@ def copy_file(connection: Connection, path: Path) -> None:
 
 
 def _make(path: Path) -> None:
-    """A new file with empty tables, in place whole or not at all, whoever else is making it."""
+    """A new file with empty tables, in place whole or not at all, even if other processes are making it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"`store` must be in a folder that exists; got {str(path)!r}.")
     draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:12]}.draft")
@@ -269,7 +269,7 @@ def _make(path: Path) -> None:
 
 
 def writing_engine(path: Path) -> Engine:
-    """For a draft that nobody else knows of."""
+    """For a draft that no other process knows of."""
     return _engine(lambda: _connect(path, "rwc", 5.0), "BEGIN IMMEDIATE")
 
 
@@ -305,7 +305,7 @@ def _connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
     except sqlite3.OperationalError:
         connection.close()
-        # Readers of a write-ahead log make files beside it; where that is forbidden nobody can be writing.
+        # Readers of a write-ahead log make files beside it; where that is forbidden nothing is being written.
         if os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists():
             raise
         return _connect(path, "ro", timeout, "&immutable=1")
