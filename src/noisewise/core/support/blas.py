@@ -1,7 +1,7 @@
 """The BLAS and LAPACK routines that NumPy does not offer, from SciPy, loaded at their first use.
 
-Importing ``scipy.linalg`` takes longer than importing all of noisewise, so a process that only reads a file or
-prints a help page does not load it.
+Importing ``scipy.linalg`` takes longer than importing all of noisewise, so a process that only reads a file
+or prints a help page does not load it.
 """
 
 import functools
