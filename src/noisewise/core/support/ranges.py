@@ -4,10 +4,9 @@ With standard errors from 1e-50 to 1e50 and values up to 1e50 a weight is at mos
 most 1e200, and a million of them stay below the largest number there is, 1.8e308.
 """
 
-import math
 from typing import Any, NamedTuple
 
-from noisewise.core.support.checks import as_float, check_count
+from noisewise.core.support.checks import as_float, check_count, check_positive
 
 
 class Range(NamedTuple):
@@ -49,10 +48,7 @@ def check_within(name: str, value: Any, accepted: Range) -> float:
 
 def check_amount(name: str, value: Any) -> float:
     """Return a positive amount in the unit of the values."""
-    number = as_float(name, value)
-    if not (math.isfinite(number) and number > 0.0):
-        raise ValueError(f"`{name}` must be a finite number above 0; got {value!r}.")
-    return check_within(name, number, AMOUNT)
+    return check_within(name, check_positive(name, value), AMOUNT)
 
 
 def check_count_within(name: str, value: Any, accepted: Range, least: int | None = None) -> int:

@@ -5,8 +5,9 @@ faster, only the check against the state is made again.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
+from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.intake.copies import find_copies
 from noisewise.study.intake.entry import (
@@ -41,7 +42,7 @@ class RowFates(NamedTuple):
     voided: list[str]  # measurements that rows were told as, and that do not count
 
 
-class Batch(Sequence[tuple[str, dict[str, Any]]]):
+class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
     """The events of a table, each made when it is needed."""
 
     def __init__(self, parsed: Parsed, told: RowFates, first: int, watch: Watch) -> None:
@@ -50,15 +51,9 @@ class Batch(Sequence[tuple[str, dict[str, Any]]]):
     def __len__(self) -> int:
         return len(self.told.fresh)
 
-    @overload
-    def __getitem__(self, at: int) -> tuple[str, dict[str, Any]]: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[tuple[str, dict[str, Any]]]: ...
-
-    def __getitem__(self, at: int | slice) -> Any:
-        if isinstance(at, slice):
-            return [("tell", self.body(place)) for place in range(*at.indices(len(self)))]
-        return "tell", self.body(at)
+    def make(self, place: int) -> tuple[str, dict[str, Any]]:
+        """What happens at a place: its row is told."""
+        return "tell", self.body(place)
 
     def texts(self) -> Iterator[str]:
         """The bodies as JSON text."""
@@ -92,7 +87,7 @@ class Batch(Sequence[tuple[str, dict[str, Any]]]):
         return body_of(content, told.options[place], minus, told.jobs.get(place), notes)
 
 
-class Taken(Sequence[Measurement]):
+class Taken(MadeOnDemand[Measurement]):
     """The measurements that a table brought, each made when looked at, and what became of the others."""
 
     def __init__(self, batch: Batch) -> None:
@@ -105,15 +100,8 @@ class Taken(Sequence[Measurement]):
     def __len__(self) -> int:
         return len(self._batch)
 
-    @overload
-    def __getitem__(self, at: int) -> Measurement: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Measurement]: ...
-
-    def __getitem__(self, at: int | slice) -> Any:
-        if isinstance(at, slice):
-            return [self[place] for place in range(*at.indices(len(self)))]
-        place = range(len(self))[at]
+    def make(self, place: int) -> Measurement:
+        """The measurement that a place became."""
         return measurement_of(self._batch.first + place, self._batch.body(place))
 
     def __eq__(self, other: object) -> bool:

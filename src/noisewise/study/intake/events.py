@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, cast, overload
+from typing import Any, cast
 
+from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.study.intake.batch import Batch
 from noisewise.study.stores.protocol import Event, to_json
 
@@ -23,7 +24,7 @@ def events_of(happened: Happened, first: int, now: float) -> list[Event]:
     return [Event(first + place, now, kind, body) for place, (kind, body) in enumerate(plain)]
 
 
-class BatchEvents(Sequence[Event]):
+class BatchEvents(MadeOnDemand[Event]):
     """The events of a table. Their bodies are what JSON would give back: texts, numbers, lists."""
 
     def __init__(self, batch: Batch, first: int, now: float) -> None:
@@ -35,21 +36,11 @@ class BatchEvents(Sequence[Event]):
     def __len__(self) -> int:
         return len(self._batch)
 
-    @overload
-    def __getitem__(self, at: int) -> Event: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Event]: ...
-
-    def __getitem__(self, at: int | slice) -> Any:
-        if isinstance(at, slice):
-            return [self._event(place) for place in range(*at.indices(len(self)))]
-        return self._event(range(len(self))[at])
-
     def __iter__(self) -> Iterator[Event]:
         for place in range(len(self)):
             if place % STEP == 0:
                 self._batch.watch("writing", place, len(self))
-            yield self._event(place)
+            yield self.make(place)
 
     @property
     def texts(self) -> Iterator[str]:
@@ -77,7 +68,8 @@ class BatchEvents(Sequence[Event]):
             raise IndexError("only the first event can be replaced.")
         self._lead = event
 
-    def _event(self, place: int) -> Event:
+    def make(self, place: int) -> Event:
+        """The event at a place of the table."""
         if place == 0 and self._lead is not None:
             return self._lead
         return Event(self._first + place, self._now, "tell", self._batch.body(place))

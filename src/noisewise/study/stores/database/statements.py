@@ -5,10 +5,11 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Any, cast, overload
+from typing import Any, cast
 
 from sqlalchemy import Connection, Dialect, bindparam, insert, select, true, update
 
+from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.study.stores.chain import link
 from noisewise.study.stores.database.schema import EVENTS, HEADS, STORE, STUDIES
 from noisewise.study.stores.protocol import DamagedError, Event, to_json
@@ -108,7 +109,7 @@ class Waiting:
         return chain(chain.from_iterable(pages), self._last)
 
 
-class Hashed(Sequence[Event]):
+class Hashed(MadeOnDemand[Event]):
     """Events with their hashes, put together when looked at: a large table is never in memory as events."""
 
     def __init__(self, events: Sequence[Event]) -> None:
@@ -117,24 +118,10 @@ class Hashed(Sequence[Event]):
     def __len__(self) -> int:
         return len(self._events)
 
-    @overload
-    def __getitem__(self, at: int) -> Event: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Event]: ...
-
-    def __getitem__(self, at: int | slice) -> Any:
-        if isinstance(at, slice):
-            places = range(*at.indices(len(self)))
-            return [
-                event._replace(hash=self._hash(place))
-                for place, event in zip(places, self._events[at], strict=True)
-            ]
-        place = range(len(self))[at]
-        return self._events[place]._replace(hash=self._hash(place))
+    def make(self, place: int) -> Event:
+        """The event at a place, with its hash."""
+        return self._events[place]._replace(hash=self.hashes[32 * place : 32 * place + 32].hex())
 
     def digests(self) -> Iterator[bytes]:
         """The hashes as bytes, 32 each."""
         return (bytes(self.hashes[at : at + 32]) for at in range(0, len(self.hashes), 32))
-
-    def _hash(self, place: int) -> str:
-        return self.hashes[32 * place : 32 * place + 32].hex()
