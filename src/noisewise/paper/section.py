@@ -102,7 +102,12 @@ class Account:
         **how: Any,
     ) -> None:
         """Add a figure of lines over the horizon."""
-        words = {"x_title": "Horizon T", "y_title": y_title, "title": title, "subtitle": subtitle}
+        words: dict[str, Any] = {
+            "x_title": "Horizon T",
+            "y_title": y_title,
+            "title": title,
+            "subtitle": subtitle,
+        }
         chart = lines_with_bands(_frame(lines), x="horizon", **words, **how)
         self.draw(name, caption, chart)
 

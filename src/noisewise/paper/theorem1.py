@@ -15,26 +15,10 @@ from noisewise.paper.measurements.theorem1 import (
     own_error_bars,
     wrong_on_soare,
 )
-from noisewise.paper.random_problems import (
-    DELTA,
-    HORIZON,
-    LOG_UNIFORM,
-    PROBLEMS,
-    at_one_horizon,
-    check_misses,
-    curve,
-    over_horizons,
-)
 from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
 from noisewise.paper.statistics import share
+from noisewise.paper.trials import DELTA, HORIZON, PROBLEMS, SIGMAS, Trials, check_misses, curve
 
-SIGMAS: dict[str, dict[str, Any]] = {
-    "flat": {},
-    "fast-decaying": {},
-    "front-loaded": {},
-    "log-uniform": LOG_UNIFORM,
-    "rare-quiet": {},
-}
 ADVICE: dict[str, dict[str, Any]] = {
     "best mean": {},
     "last pulled": {"explore": "candidates", "recommendation": "last"},
@@ -49,12 +33,12 @@ SOARE_RULES: dict[str, tuple[str, dict[str, Any]]] = {
 
 def pieces(effort: Effort) -> dict[str, Piece]:
     """Random problems, the curve over horizons, Soare's instance, and error bars of all kinds."""
+    trials = Trials("vaee", against_the_bound, effort)
     made: dict[str, Piece] = {}
     for advice, options in ADVICE.items():
-        random = at_one_horizon(against_the_bound, effort, SIGMAS, (60, 700), "vaee", options=options)
+        random = trials.at_one_horizon(SIGMAS, (60, 700), options=options)
         made |= {f"random/{advice}/{name}": piece for name, piece in random.items()}
-    problem = ("sphere", {"n_actions": 40, "dim": 5})
-    made |= over_horizons(against_the_bound, effort, problem, (20, 100), "vaee", options={})
+    made |= trials.over_horizons(("sphere", {"n_actions": 40, "dim": 5}), (20, 100), options={})
     for label, (rule, options) in SOARE_RULES.items():
         made[f"soare/{label}"] = Piece(
             wrong_on_soare,

@@ -1,42 +1,28 @@
 """Theorem 2: the lemma on tracked designs, VAGD's regret, and the constants and terms that were lost."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from noisewise.charts.lines import lines_with_bands
 from noisewise.paper.measurements.theorem2 import ridge_bias, stopping_by_looking, tracked_design
-from noisewise.paper.random_problems import (
-    DELTA,
-    HORIZON,
-    LOG_UNIFORM,
-    PROBLEMS,
-    at_one_horizon,
-    check_misses,
-    curve,
-    over_horizons,
-)
 from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
 from noisewise.paper.statistics import most_misses, share
+from noisewise.paper.trials import DELTA, HORIZON, PROBLEMS, Trials, check_misses, curve
 from noisewise.theory import core_set_size
 
-SIGMAS: dict[str, dict[str, Any]] = {
-    "flat": {},
-    "fast-decaying": {},
-    "log-uniform": LOG_UNIFORM,
-    "rare-quiet": {},
-}
+SCHEDULES = ("flat", "fast-decaying", "log-uniform", "rare-quiet")
 BIASES = (1.0, 3.0, 10.0)
 LOOKS = [10, 100, 1000, 10_000]
 
 
 def pieces(effort: Effort) -> dict[str, Piece]:
     """Random problems, the curve, the ridge, and looking too often."""
-    random = at_one_horizon(tracked_design, effort, SIGMAS, (60, 500), "vagd")
+    trials = Trials("vagd", tracked_design, effort)
+    random = trials.at_one_horizon(SCHEDULES, (60, 500))
     made = {f"random/{name}": piece for name, piece in random.items()}
-    made |= over_horizons(tracked_design, effort, ("hypercube", {"dim": 5}), (60, 400), "vagd")
+    made |= trials.over_horizons(("hypercube", {"dim": 5}), (60, 400))
     for bias in BIASES:
         made[f"ridge/{bias:g}"] = Piece(ridge_bias, {"bias": bias, "runs": 20_000, "seed": effort.seed})
     made["looking"] = Piece(
@@ -65,7 +51,7 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
 
 def _describe_lemma(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     rows, least, over, runs, largest = [], np.inf, 0, 0, True
-    for schedule in SIGMAS:
+    for schedule in SCHEDULES:
         for label, (_, problem_options) in PROBLEMS.items():
             found, dim = outcomes[f"random/{schedule}/{label}"], problem_options["dim"]
             gathered, regret = np.array(found["gathered"]), np.array(found["regret"])
