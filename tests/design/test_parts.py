@@ -17,7 +17,7 @@ from noisewise.design.optimal.start import begin
 from noisewise.design.shared import growth
 from noisewise.design.shared.algebra import weighted_moment
 from noisewise.design.shared.frame import exact_product, whitener
-from noisewise.design.shared.rows import Rows
+from noisewise.design.shared.rows import ActionRows
 
 
 def model_value(coordinates, weights):
@@ -103,7 +103,7 @@ def test_balancing_never_raises_the_largest_g():
 
 
 def test_a_contradiction_is_never_returned():
-    rows = Rows(twins.instance("gaussian", 300, 4))
+    rows = ActionRows(twins.instance("gaussian", 300, 4))
     working = begin(rows, np.random.default_rng(0))
     broken = replace(working, weights=working.weights * 1.001)
     with pytest.raises(ArithmeticError, match="instead of the rank 4"):

@@ -13,9 +13,8 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app, main
-from noisewise.paper import cells as computing
 from noisewise.paper import check_paper, elimination, external, reproduction
-from noisewise.paper.cells import compute
+from noisewise.paper import pieces as computing
 from noisewise.paper.external import PUBLISHED, SOARE
 from noisewise.paper.measurements.external import (
     characteristic_time,
@@ -24,16 +23,24 @@ from noisewise.paper.measurements.external import (
     stopping_times_on_published_draws,
 )
 from noisewise.paper.measurements.heavy_tails import floored_widths
-from noisewise.paper.measurements.runs import given_precision, largest_width, make_schedule, make_world, run
+from noisewise.paper.measurements.runs import (
+    given_precision,
+    largest_width,
+    make_schedule,
+    make_world,
+    run,
+    world_of,
+)
 from noisewise.paper.measurements.table1 import recommended
 from noisewise.paper.measurements.table2 import widths
 from noisewise.paper.measurements.theorem2 import tracked_design
-from noisewise.paper.parts import Cell, Plan, Section, Told
+from noisewise.paper.pieces import compute
 from noisewise.paper.report import page, text_of
+from noisewise.paper.section import Account, Effort, Piece, Section
 from noisewise.paper.sections import SECTIONS
 from noisewise.paper.statistics import interval, most_misses, share, slope_of_means, slope_of_runs
 from noisewise.paper.table2 import ROWS, _why
-from noisewise.paper.table2 import tell as tell_table2
+from noisewise.paper.table2 import describe as describe_table2
 from noisewise.world.twister import Twister
 
 CALLS: list[float] = []
@@ -49,24 +56,24 @@ def small(passes=True):
     """A section with two cells, a table, a figure and a check."""
     from noisewise.charts.lines import lines_with_bands
 
-    def cells(plan):
-        return {f"{k}": Cell(doubled, {"number": k + plan.seed}) for k in range(plan.pick(2, 4))}
+    def pieces(effort):
+        return {f"{k}": Piece(doubled, {"number": k + effort.seed}) for k in range(effort.pick(2, 4))}
 
-    def tell(plan, outcomes):
-        told = Told()
-        told.say("Words with `code` & more.")
+    def describe(effort, outcomes):
+        account = Account()
+        account.say("Words with `code` & more.")
         rows = [{"k": int(k), "twice": found["twice"]} for k, found in outcomes.items()]
-        told.show("small", "A table.", pl.DataFrame(rows))
+        account.show("small", "A table.", pl.DataFrame(rows))
         line = [
             {"policy": "a", "x": r["k"] + 1, "mean": r["twice"] + 1, "low": r["twice"] + 1, "high": 9.0}
             for r in rows
         ]
         chart = lines_with_bands(pl.DataFrame(line), x="x", x_title="x", y_title="y", title="Small")
-        told.draw("small-figure", "A figure.", chart)
-        told.check("twice is twice", passes, "as it should")
-        return told
+        account.draw("small-figure", "A figure.", chart)
+        account.check("twice is twice", passes, "as it should")
+        return account
 
-    return Section("small", "A small section", cells, tell, ("small-figure",))
+    return Section("small", "A small section", pieces, describe, ("small-figure",))
 
 
 @pytest.fixture
@@ -114,16 +121,16 @@ def test_what_was_stopped_is_resumed(only_small, tmp_path, monkeypatch):
 
     interrupted.__qualname__ = doubled.__qualname__
     interrupted.__name__ = doubled.__name__
-    cells = {k: Cell(interrupted, {"number": k}) for k in range(2)}
+    cells = {k: Piece(interrupted, {"number": k}) for k in range(2)}
     with pytest.raises(KeyboardInterrupt):
         compute(cells, tmp_path, 1)
     assert CALLS == [0]
-    assert compute({k: Cell(doubled, {"number": k}) for k in range(2)}, tmp_path, 1)[1] == {"twice": 2}
+    assert compute({k: Piece(doubled, {"number": k}) for k in range(2)}, tmp_path, 1)[1] == {"twice": 2}
     assert CALLS == [0, 1]
 
 
 def test_what_is_wanted_twice_is_computed_once(only_small, tmp_path):
-    cells = {name: Cell(doubled, {"number": 7}) for name in "abc"}
+    cells = {name: Piece(doubled, {"number": 7}) for name in "abc"}
     assert compute(cells, tmp_path, 2) == {name: {"twice": 14} for name in "abc"}
     assert CALLS == [7]
 
@@ -182,8 +189,8 @@ def test_a_section_must_draw_the_figures_it_names(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 def test_cells_can_be_kept_and_figures_have_names_of_their_own(section):
-    for plan in (Plan(False), Plan(True)):
-        cells = section.cells(plan)
+    for effort in (Effort(False), Effort(True)):
+        cells = section.pieces(effort)
         assert cells
         for cell in cells.values():
             assert json.loads(json.dumps(cell.arguments)) == cell.arguments
@@ -196,19 +203,19 @@ def test_theorem_3_is_told_and_fails_if_somebody_beats_the_limit():
     from noisewise.paper.theorem3 import THEOREM_3
     from noisewise.theory.lower import family_regret
 
-    cells = THEOREM_3.cells(Plan(False))
+    cells = THEOREM_3.pieces(Effort(False))
     for factor, passed in ((1.02, True), (0.9, False)):
         outcomes = {
             key: {
-                "mean": factor * family_regret(cell.arguments["scale"]),
+                "mean": factor * family_regret(cell.arguments["world"]["problem_options"]["scale"]),
                 "error": 0.003,
                 "runs": 100,
             }
             for key, cell in cells.items()
         }
-        told = THEOREM_3.tell(Plan(False), outcomes)
-        assert [check.passed for check in told.checks] == [passed, True]
-    html = page(Plan(False), [(THEOREM_3, told)], "0")
+        account = THEOREM_3.describe(Effort(False), outcomes)
+        assert [check.passed for check in account.checks] == [passed, True]
+    html = page(Effort(False), [(THEOREM_3, account)], "0")
     assert "physical limit" in html
     assert html.count("<figure") == 2
     assert "1 of 2 checks do not hold; they come first." in html
@@ -242,7 +249,12 @@ def test_exponents_of_vaee_are_the_papers():
 
 
 def test_regrets_by_four_ways_to_recommend():
-    found = recommended("round_robin", {}, "flat", "sphere", {"n_actions": 5, "dim": 2}, 200, 20, 0)
+    found = recommended(
+        "round_robin",
+        {},
+        world_of("sphere", {"n_actions": 5, "dim": 2}, "flat"),
+        {"horizon": 200, "replications": 20, "seed": 0},
+    )
     # Round robin plays everything alike: what is drawn from it is as bad as the average action.
     assert found["drawn from those played"]["mean"] > 5 * found["own"]["mean"]
     assert found["drawn from those played"]["error"] < 0.2
@@ -250,7 +262,10 @@ def test_regrets_by_four_ways_to_recommend():
 
 
 def test_the_lemma_on_tracked_designs_is_measured():
-    found = tracked_design("log-uniform", {"low": 1e-3, "high": 1.0}, "hypercube", {"dim": 3}, 200, 6, 0)
+    found = tracked_design(
+        world_of("hypercube", {"dim": 3}, "log-uniform", {"low": 1e-3, "high": 1.0}),
+        {"horizon": 200, "replications": 6, "seed": 0},
+    )
     assert min(found["gathered"]) >= 1 - 1e-9
     assert all(bound > regret for bound, regret in zip(found["bound"], found["regret"], strict=True))
 
@@ -283,8 +298,8 @@ def test_what_is_told_about_the_first_external_table(factor, failed):
         most = row.most or PUBLISHED["LinGame"]
         for delta, rounds in zip(external.DELTAS, most, strict=True):
             outcomes[f"{row.label}/{delta:g}"] = stopped_after(factor * rounds)
-    told = external.tell(Plan(full=False), outcomes)
-    assert [check.passed for check in told.checks].count(False) == failed
+    account = external.describe(Effort(full=False), outcomes)
+    assert [check.passed for check in account.checks].count(False) == failed
 
 
 @pytest.mark.parametrize(
@@ -300,22 +315,24 @@ def test_what_is_told_about_the_first_external_table(factor, failed):
     ],
 )
 def test_what_is_told_about_the_second_external_table(label, mean, full, passed):
-    told = Told()
+    account = Account()
     found = stopped_after(mean) | {"error": 0.03 * mean}
-    elimination.tell(Plan(full), told, {f"elimination/{label}": found})
-    (check,) = told.checks
+    elimination.describe(Effort(full), account, {f"elimination/{label}": found})
+    (check,) = account.checks
     assert check.passed is passed
     assert ("better: " in check.detail) == (label == "FWS" and mean < 30_000)
-    table = next(block for block in told.blocks if getattr(block, "name", "") == "external-elimination")
+    table = next(block for block in account.blocks if getattr(block, "name", "") == "external-elimination")
     assert table.frame["mean"][0] == mean / 1000
     assert len(table.frame) == 1 + len(elimination.PUBLISHED)
 
 
 def test_fresh_draws_are_told_and_not_checked():
-    told = Told()
-    elimination.tell(Plan(full=True), told, {"elimination/LinGapE, fresh draws": stopped_after(35_300.0)})
-    assert not told.checks
-    assert any("+2.4 of their standard errors" in getattr(b, "text", "") for b in told.blocks)
+    account = Account()
+    elimination.describe(
+        Effort(full=True), account, {"elimination/LinGapE, fresh draws": stopped_after(35_300.0)}
+    )
+    assert not account.checks
+    assert any("+2.4 of their standard errors" in getattr(b, "text", "") for b in account.blocks)
 
 
 def test_a_run_on_published_draws_has_their_noise_and_their_order():
@@ -345,11 +362,11 @@ def test_a_run_on_published_draws_has_their_noise_and_their_order():
 
 def test_a_quick_external_table_has_few_rules_to_compile():
     def rules(full):
-        return {cell.arguments["rule"] for cell in external.cells(Plan(full)).values()}
+        return {cell.arguments["rule"] for cell in external.pieces(Effort(full)).values()}
 
     assert rules(full=False) == {"round_robin", "frank_wolfe_sampling"}
     assert rules(full=True) > rules(full=False) | {"lingame", "rage", "vage"}
-    assert all(cell.arguments["replications"] >= 100 for cell in external.cells(Plan(full=True)).values())
+    assert all(cell.arguments["replications"] >= 100 for cell in external.pieces(Effort(full=True)).values())
 
 
 def test_floors_by_hand():
@@ -372,8 +389,8 @@ def test_where_table_2_differs_it_says_why():
                 outcomes[f"regret/{one.label}/{schedule}/{scale:g}"] = {"simple": runs, "cumulative": runs}
             for dim in (5, 10):
                 outcomes[f"width/{one.label}/{dim}/{schedule}"] = {"widths": [[1, 1, 1, 1, 1, 0.9]] * 3}
-    told = tell_table2(Plan(False), outcomes)
-    assert not told.checks[0].passed  # widths that do not fall fail the check
+    account = describe_table2(Effort(False), outcomes)
+    assert not account.checks[0].passed  # widths that do not fall fail the check
 
 
 def test_the_statistics():

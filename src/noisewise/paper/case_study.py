@@ -1,4 +1,4 @@
-"""Section 4.1: who learns the second coordinate, and who stops."""
+"""Section 4.1: which rules go on learning the second coordinate, and which stop."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from noisewise.charts.drawing.tables import least_of, most_of
 from noisewise.charts.lines import lines_with_bands
 from noisewise.core.support.blocks import Floats
 from noisewise.paper.measurements.case_study import information
-from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
+from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
 
 HORIZONS = (1_000, 10_000, 100_000)
 OUTSIDE = (1.0, 10.0, 100.0)
@@ -19,7 +19,7 @@ CANDIDATES = {"explore": "candidates", "recommendation": "last"}
 LOG_T = "√(2·log T)"
 
 
-class Row(NamedTuple):
+class Learner(NamedTuple):
     """A rule as it takes part; a radius of None stands for √(2·log T)."""
 
     label: str
@@ -30,18 +30,20 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("VAEE printed, its radius", "vaee", CANDIDATES | {"radius": "paper", "sigma_min": "schedule"}, True),
-    Row("VAEE printed, self-normalised", "vaee", CANDIDATES | {"radius": "self-normalised"}),
-    Row("VAEE printed, mixture", "vaee", CANDIDATES | {"radius": "mixture"}),
-    Row(f"VAEE printed, {LOG_T}", "vaee", CANDIDATES, fixed=True),
-    Row("Weighted OFUL, mixture", "weighted_oful", {"noise": "sub-gaussian"}),
-    Row(f"Weighted OFUL, {LOG_T}", "weighted_oful", {"noise": "sub-gaussian"}, fixed=True),
-    Row("VAEE, explore all", "vaee", {}, True),
-    Row("widest", "widest", {}, True),
+    Learner(
+        "VAEE printed, its radius", "vaee", CANDIDATES | {"radius": "paper", "sigma_min": "schedule"}, True
+    ),
+    Learner("VAEE printed, self-normalised", "vaee", CANDIDATES | {"radius": "self-normalised"}),
+    Learner("VAEE printed, mixture", "vaee", CANDIDATES | {"radius": "mixture"}),
+    Learner(f"VAEE printed, {LOG_T}", "vaee", CANDIDATES, fixed=True),
+    Learner("Weighted OFUL, mixture", "weighted_oful", {"noise": "sub-gaussian"}),
+    Learner(f"Weighted OFUL, {LOG_T}", "weighted_oful", {"noise": "sub-gaussian"}, fixed=True),
+    Learner("VAEE, explore all", "vaee", {}, True),
+    Learner("widest", "widest", {}, True),
 )
 
 
-def cells(plan: Plan) -> dict[str, Cell]:
+def pieces(effort: Effort) -> dict[str, Piece]:
     """Every rule at every horizon, outside sigma, and with both lengths of the window."""
     made = {}
     for horizon in HORIZONS:
@@ -49,7 +51,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
             for printed in (False, True):
                 for row in ROWS:
                     radius = {"radius": math.sqrt(2.0 * math.log(horizon))} if row.fixed else {}
-                    made[_key(row, horizon, outside, printed)] = Cell(
+                    made[_key(row, horizon, outside, printed)] = Piece(
                         information,
                         {
                             "rule": row.rule,
@@ -57,21 +59,21 @@ def cells(plan: Plan) -> dict[str, Cell]:
                             "horizon": horizon,
                             "outside": outside,
                             "as_printed": printed,
-                            "replications": plan.pick(4, 24),
-                            "seed": plan.seed,
+                            "replications": effort.pick(4, 24),
+                            "seed": effort.seed,
                         },
                     )
     return made
 
 
-def _key(row: Row, horizon: int, outside: float, printed: bool) -> str:
+def _key(row: Learner, horizon: int, outside: float, printed: bool) -> str:
     return f"{row.label}/{horizon}/{outside:g}/{'printed' if printed else 'corrected'}"
 
 
-def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
+def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     """The information on the second coordinate, and what it means for the recommendation."""
-    told = Told()
-    told.say(
+    account = Account()
+    account.say(
         """Three actions, e₁, e₂ and x = (1-ε, ε), the truth e₁, ε = T^(-1/4), and a quiet window in which
         the variance is T^(-1/4). The first coordinate is soon known; what decides is V₂₂, the
         information on the second. The chance to recommend x instead of e₁ is then about Φ(-√V₂₂). Such
@@ -79,31 +81,31 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
         inside and outside the window (note 14)."""
     )
     frame = _frame(outcomes)
-    told.show(
+    account.show(
         "case-study",
         """Median information on the second coordinate. The window has the corrected length c·T^(-α)·log
         T/ε² or the printed one with ε⁴, which exceeds half of all rounds and is cut there (note 19). β
         is the radius at the end.""",
         frame,
     )
-    _draw(told, frame)
-    _check(told, frame)
-    told.say(
+    _draw(account, frame)
+    _check(account, frame)
+    account.say(
         """What the section claims, and what is seen. Weighted OFUL prefers x to e₁ only while V₂₂ is below
         about β²: it stops learning the second coordinate there, whatever the window and the outside
         variance. Its Case 1 would have it gather log T/ε² units from e₂, which would give it VAEE's
-        rate; in truth it leaves e₂ after about β² (note 20). But VAEE as printed stops, too: e₂ is
-        eliminated after a few β² units, because its own gap, 1, is large, although it alone teaches
+        rate; in truth it leaves e₂ after about β² (note 20). But VAEE as printed stops as well: e₂
+        is eliminated after a few β² units, because its own gap, 1, is large, although it alone teaches
         what still matters (note 4). The printed rate exp(-Θ(log T/ε²)) needs a radius so large that
         nothing is eliminated, such as the theorem's own; or `explore="all"`, which keeps measuring what
         it no longer considers. With these V₂₂ grows in proportion to the total precision."""
     )
-    told.say(
+    account.say(
         """Which window? With the printed length L = c·T^(-α)·log T/ε⁴ the product L·ε²·T^α is c·log T/ε²,
         not the printed c·log T: the stated rates need ε² (note 19). Both are above; what separates the
         rules does not depend on it."""
     )
-    return told
+    return account
 
 
 def _frame(outcomes: Mapping[str, Outcome]) -> pl.DataFrame:
@@ -140,43 +142,33 @@ def _log10_tail(squares: Floats) -> Floats:
     return np.asarray(log_ndtr(-np.sqrt(squares)) / math.log(10.0))
 
 
-def _draw(told: Told, frame: pl.DataFrame) -> None:
+def _draw(account: Account, frame: pl.DataFrame) -> None:
     corrected = frame.filter(pl.col("window") == "corrected")
     mild = corrected.filter(pl.col("outside variance") == OUTSIDE[0] ** 2)
-    told.draw(
+    account.draw_curves(
         "case-study-information",
         "Information on the second coordinate, corrected window, outside variance 1. Grey: S and 2·log T.",
-        lines_with_bands(
-            _series(mild, "T"),
-            x="T",
-            x_title="Horizon T",
-            y_title="Information on the second coordinate",
-            title="Who keeps learning the second coordinate",
-            subtitle="Median over replications. Rules that eliminate, and Weighted OFUL, stop soon.",
-            reference=[
-                (HORIZONS, [_total(mild, t) for t in HORIZONS], "total precision S"),
-                (HORIZONS, [2.0 * math.log(t) for t in HORIZONS], "β² = 2·log T"),
-            ],
-        ),
+        _series(mild, "T", "horizon"),
+        "Information on the second coordinate",
+        "Which rules keep learning the second coordinate",
+        "Median over replications. Rules that eliminate, and Weighted OFUL, stop soon.",
+        reference=[
+            (HORIZONS, [_total(mild, t) for t in HORIZONS], "total precision S"),
+            (HORIZONS, [2.0 * math.log(t) for t in HORIZONS], "β² = 2·log T"),
+        ],
     )
-    told.draw(
-        "case-study-error",
-        "The decimal digits of certainty, -log₁₀ Φ(-√V₂₂).",
-        lines_with_bands(
-            _series(mild.with_columns(pl.col("log₁₀ Φ(-√V₂₂)").abs().alias("V₂₂")), "T"),
-            x="T",
-            x_title="Horizon T",
-            y_title="Digits of certainty",
-            title="How sure the recommendation of e₁ over x is",
-            subtitle="10 digits: wrong once in 10¹⁰ runs. With the first coordinate known, Φ(-√V₂₂).",
-        ),
-    )
+    digits = mild.with_columns(pl.col("log₁₀ Φ(-√V₂₂)").abs().alias("V₂₂"))
+    caption = "The decimal digits of certainty, -log₁₀ Φ(-√V₂₂)."
+    title = "How sure the recommendation of e₁ over x is"
+    subtitle = "10 digits: wrong once in 10¹⁰ runs. With the first coordinate known, Φ(-√V₂₂)."
+    lines = _series(digits, "T", "horizon")
+    account.draw_curves("case-study-error", caption, lines, "Digits of certainty", title, subtitle)
     longest = corrected.filter(pl.col("T") == HORIZONS[-1])
-    told.draw(
+    account.draw(
         "case-study-outside",
         f"The same at T = {HORIZONS[-1]:,} over the variance outside the window.",
         lines_with_bands(
-            _series(longest, "outside variance"),
+            _series(longest, "outside variance", "outside variance"),
             x="outside variance",
             x_title="Variance outside the window",
             y_title="Information on the second coordinate",
@@ -186,10 +178,10 @@ def _draw(told: Told, frame: pl.DataFrame) -> None:
     )
 
 
-def _series(frame: pl.DataFrame, x: str) -> pl.DataFrame:
+def _series(frame: pl.DataFrame, column: str, x: str) -> pl.DataFrame:
     return frame.select(
         pl.col("rule").alias("policy"),
-        pl.col(x).cast(pl.Float64),
+        pl.col(column).cast(pl.Float64).alias(x),
         *(pl.col("V₂₂").alias(name) for name in ("mean", "low", "high")),
     )
 
@@ -198,12 +190,12 @@ def _total(frame: pl.DataFrame, horizon: int) -> float:
     return float(frame.filter(pl.col("T") == horizon)["S"][0])
 
 
-def _check(told: Told, frame: pl.DataFrame) -> None:
+def _check(account: Account, frame: pl.DataFrame) -> None:
     keepers = [row.label for row in ROWS if row.keeps_exploring]
     lazy = frame.filter(~pl.col("rule").is_in(keepers))
     keen = frame.filter(pl.col("rule").is_in(keepers))
     proportion = least_of(keen["V₂₂"] / keen["S"])
-    told.check(
+    account.check(
         "rules that keep every probe learn the second coordinate in proportion to S",
         proportion >= 0.25,
         f"V₂₂ is at least {proportion:.2f} of S in all {len(keen)} cells; 0.25 asked",
@@ -213,7 +205,7 @@ def _check(told: Told, frame: pl.DataFrame) -> None:
     for name, most in (("Weighted OFUL", 2.0), ("VAEE printed", 8.0)):
         own = units.filter(lazy["rule"].str.starts_with(name))
         largest = most_of(own)
-        told.check(
+        account.check(
             f"{name} stops learning it (all but the theorem's radius)",
             largest <= most,
             f"V₂₂ less one quiet pull never exceeds {largest:.2f}·β² at any T, window or outside variance; "
@@ -221,10 +213,5 @@ def _check(told: Told, frame: pl.DataFrame) -> None:
         )
 
 
-CASE_STUDY = Section(
-    name="case-study",
-    title="Section 4.1: the case study",
-    cells=cells,
-    tell=tell,
-    figures=("case-study-information", "case-study-error", "case-study-outside"),
-)
+FIGURES = ("case-study-information", "case-study-error", "case-study-outside")
+CASE_STUDY = Section("case-study", "Section 4.1: the case study", pieces, describe, FIGURES)

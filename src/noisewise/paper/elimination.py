@@ -6,23 +6,24 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.charts.claims import measured_and_claimed
 from noisewise.paper.measurements.external import (
     characteristic_time,
     stopping_times,
     stopping_times_on_published_draws,
 )
-from noisewise.paper.parts import Cell, Outcome, Plan, Told
+from noisewise.paper.section import Account, Effort, Outcome, Piece
 from noisewise.paper.statistics import interval
 
+#: Of the figures of both published tables.
+CAPTION = "Our stopping times with 95 % intervals; ticks: the published mean of the same rule."
 DELTA, RUNS = 0.01, 100
 PROBLEM = "tirinzoni-degenne"
 #: Runs of the published experiments end by force at a million rounds.
 LONGEST = 400_000
-#: Their runs have the seeds from this one on; ours on their draws are given so much noise each.
+#: Their runs have the seeds from this one on; each of our runs on their draws is given DRAWS numbers.
 FIRST_SEED, DRAWS = 124, 120_000
 #: Tirinzoni and Degenne, NeurIPS 2022, Table 1, thousands of samples: the mean without elimination, its
-#: standard deviation over 100 runs, the mean with elimination when stopping, and when sampling, too.
+#: standard deviation over 100 runs, the mean with elimination when stopping, and when stopping and sampling.
 PUBLISHED: dict[str, tuple[float, float, float | None, float | None]] = {
     "LinGapE": (33.19, 8.7, 33.11, 29.89),
     "LinGame": (45.34, 14.2, 43.67, 32.49),
@@ -40,7 +41,7 @@ BETTER = {
 }
 
 
-class Row(NamedTuple):
+class EliminationRow(NamedTuple):
     """One of our rows; the rules' labels are those of the published rows."""
 
     label: str
@@ -53,40 +54,42 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("LinGapE", "lingape", {"radius": "logarithmic"}, "glr-log", their_draws=True),
-    Row("LinGapE, fresh draws", "lingape", {"radius": "logarithmic"}, "glr-log", full=4 * RUNS),
-    Row("LinGame", "lingame", {"learners": "single", "optimistic": False}, "glr-log"),
-    Row("FWS", "frank_wolfe_sampling", {}, "glr-log", quick=8),
+    EliminationRow("LinGapE", "lingape", {"radius": "logarithmic"}, "glr-log", their_draws=True),
+    EliminationRow("LinGapE, fresh draws", "lingape", {"radius": "logarithmic"}, "glr-log", full=4 * RUNS),
+    EliminationRow("LinGame", "lingame", {"learners": "single", "optimistic": False}, "glr-log"),
+    EliminationRow("FWS", "frank_wolfe_sampling", {}, "glr-log", quick=8),
     # Its own stopping rule; half of delta is for the phases. Theirs judges by all measurements.
-    Row("RAGE", "rage", {"delta": 2 * DELTA, "judge_by": "all"}, "gap"),
-    Row("RAGE, by phases", "rage", {"delta": 2 * DELTA}, "gap"),
-    Row("VAGE", "vage", {"norm_bound": 4.0}, "glr-log"),
+    EliminationRow("RAGE", "rage", {"delta": 2 * DELTA, "judge_by": "all"}, "gap"),
+    EliminationRow("RAGE, by phases", "rage", {"delta": 2 * DELTA}, "gap"),
+    EliminationRow("VAGE", "vage", {"norm_bound": 4.0}, "glr-log"),
 )
 
 
-def cells(plan: Plan) -> dict[str, Cell]:
+def pieces(effort: Effort) -> dict[str, Piece]:
     """Every rule of the table that we have, on the published instance."""
-    return {f"elimination/{row.label}": _cell(plan, row) for row in ROWS if plan.pick(row.quick, row.full)}
+    return {
+        f"elimination/{row.label}": _piece(effort, row) for row in ROWS if effort.pick(row.quick, row.full)
+    }
 
 
-def _cell(plan: Plan, row: Row) -> Cell:
+def _piece(effort: Effort, row: EliminationRow) -> Piece:
     options = {
         "problem": PROBLEM,
         "rule": row.rule,
         "options": {"delta": DELTA} | row.options,
         "stop": row.stop,
-        "replications": plan.pick(row.quick, row.full),
+        "replications": effort.pick(row.quick, row.full),
     }
     if row.their_draws:
         replayed = {"longest": DRAWS, "first_seed": FIRST_SEED}
-        return Cell(stopping_times_on_published_draws, options | replayed)
-    return Cell(stopping_times, options | {"problem_options": {}, "longest": LONGEST, "seed": plan.seed})
+        return Piece(stopping_times_on_published_draws, options | replayed)
+    return Piece(stopping_times, options | {"problem_options": {}, "longest": LONGEST, "seed": effort.seed})
 
 
-def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def describe(effort: Effort, account: Account, outcomes: Mapping[str, Outcome]) -> None:
     """The published table, ours beside it."""
     time = characteristic_time(PROBLEM, {})
-    told.say(
+    account.say(
         f"""Second, Table 1 of Tirinzoni and Degenne, NeurIPS 2022: 50 actions in 20 features, δ = 0.01, 100
         runs, stop when the likelihood ratio passes log((1 + t)/δ), but RAGE by its own rule, when one action
         is left. The instance is random, and ours is the very one of their experiments, drawn from the same
@@ -105,25 +108,25 @@ def tell(plan: Plan, told: Told, outcomes: Mapping[str, Outcome]) -> None:
             name = f"{row.label}, ours" + (", their draws" if row.their_draws else "")
             rows.append(_numbers(name, found["runs"], *numbers, None, None))
     rows += [_numbers(f"{name}, published", RUNS, *numbers) for name, numbers in PUBLISHED.items()]
-    told.show(
+    account.show(
         "external-elimination",
         "Thousands of rounds until the rule stops: mean, standard deviation over runs, and the mean with "
         "elimination.",
         pl.DataFrame(rows, infer_schema_length=None),
     )
-    _draw(told, outcomes)
+    _draw(account, outcomes)
     if "elimination/LinGapE, fresh draws" in outcomes:
         ours = outcomes["elimination/LinGapE, fresh draws"]["mean"] / 1000
         mean, spread = PUBLISHED["LinGapE"][:2]
         off = (ours - mean) / (spread / math.sqrt(RUNS))
-        told.say(
+        account.say(
             f"""LinGapE was run on the very noise of their hundred runs, from the seeds that they state: what
             differs is how ties are broken, and rounding. On fresh draws it is {off:+.1f} of their standard
             errors away from the published mean, which is chance: the draws are all that changed."""
         )
     for row in ROWS:
         if row.label in PUBLISHED and f"elimination/{row.label}" in outcomes:
-            _check(told, plan, row.label, outcomes[f"elimination/{row.label}"])
+            _check(account, effort, row.label, outcomes[f"elimination/{row.label}"])
 
 
 def _numbers(
@@ -139,7 +142,7 @@ def _numbers(
     }
 
 
-def _draw(told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def _draw(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     rows = []
     for row in ROWS:
         found = outcomes.get(f"elimination/{row.label}")
@@ -148,29 +151,22 @@ def _draw(told: Told, outcomes: Mapping[str, Outcome]) -> None:
             measured = interval(found["mean"] / 1000, found["error"] / 1000)
             claimed = {"claimed": published[0] if published else None}
             rows.append({"label": row.label} | measured._asdict() | claimed)
-    told.draw(
-        "external-elimination",
-        "Our stopping times with 95 % intervals; ticks: the published mean of the same rule.",
-        measured_and_claimed(
-            pl.DataFrame(rows, infer_schema_length=None),
-            title="Stopping times among fifty actions in twenty features",
-            x_title="Thousands of rounds until the rule stops",
-            claimed="published",
-        ),
-    )
+    title = "Stopping times among fifty actions in twenty features"
+    x_title = "Thousands of rounds until the rule stops"
+    account.draw_claims("external-elimination", CAPTION, rows, title, x_title, claimed="published")
 
 
-def _check(told: Told, plan: Plan, label: str, found: Outcome) -> None:
+def _check(account: Account, effort: Effort, label: str, found: Outcome) -> None:
     mean, spread = PUBLISHED[label][:2]
     ours, error, theirs = found["mean"] / 1000, found["error"] / 1000, spread / math.sqrt(RUNS)
-    if plan.full:
+    if effort.full:
         doubt, promise = theirs, "within two of their standard errors of the published mean"
     else:
         # Few runs: our own error is the larger one.
         doubt, promise = math.hypot(theirs, error), "within two standard errors of the difference"
     off = (ours - mean) / doubt
     why = f"; better: {BETTER[label]}" if off < -2.0 and label in BETTER else ""
-    told.check(
+    account.check(
         f"{label} is {promise}" + (", or better" if label in BETTER else ""),
         off <= 2.0 if label in BETTER else abs(off) <= 2.0,
         f"{ours:,.1f} ± {error:,.1f} thousand against {mean:,.1f} ± {theirs:,.1f} ({off:+.1f} of them){why}",

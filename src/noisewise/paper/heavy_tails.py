@@ -1,4 +1,4 @@
-"""The extension to heavy tails: what its floors cost, and who copes with outliers."""
+"""The extension to heavy tails: what its floors cost, and which rules cope with outliers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.charts.claims import measured_and_claimed
-from noisewise.charts.lines import lines_with_bands
 from noisewise.paper.measurements.heavy_tails import floored_widths, under_a_law
-from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
+from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
 from noisewise.paper.statistics import interval, slope
 from noisewise.theory import robust_radius
 
@@ -27,10 +25,10 @@ ROWS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-def cells(plan: Plan) -> dict[str, Cell]:
+def pieces(effort: Effort) -> dict[str, Piece]:
     """Widths with every number of floors; regrets of every rule under every law."""
     made = {
-        f"floors/{label}": Cell(
+        f"floors/{label}": Piece(
             floored_widths,
             {"schedule": "fast-decaying", "dim": DIM, "horizons": HORIZONS, "floors": floors},
         )
@@ -38,7 +36,7 @@ def cells(plan: Plan) -> dict[str, Cell]:
     }
     for label, rule, options in ROWS:
         for law in ("gaussian", *HEAVY):
-            made[f"law/{label}/{law}"] = Cell(
+            made[f"law/{label}/{law}"] = Piece(
                 under_a_law,
                 {
                     "rule": rule,
@@ -47,18 +45,18 @@ def cells(plan: Plan) -> dict[str, Cell]:
                     "dim": 4,
                     "n_actions": 30,
                     "horizon": 300,
-                    "replications": plan.pick(100, 600),
-                    "seed": plan.seed,
+                    "replications": effort.pick(100, 600),
+                    "seed": effort.seed,
                 },
             )
     return made
 
 
-def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
+def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     """Floors, the radius, and regrets under heavy tails."""
-    told = Told()
+    account = Account()
     radius = robust_radius(1000, 8, sigma_min=0.1)
-    told.say(
+    account.say(
         f"""Algorithm 3 replaces least squares by an adaptive pseudo-Huber estimate and takes its confidence
         lemma from elsewhere. That source needs floored scales, in V, in τ and in the loss; the paper
         prints the lemma without them. The second floor, √(RA‖a‖)/(m₁d)^(1/4), keeps a residual below
@@ -77,33 +75,24 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
             {"policy": label, "horizon": t, "mean": float(w), "low": float(w), "high": float(w)}
             for t, w in zip(HORIZONS, widths, strict=True)
         ]
-    told.show(
+    account.show(
         "heavy-tails-floors",
         "Exponents of the largest width, fast-decaying noise, d = 5.",
         pl.DataFrame(rows),
     )
-    told.draw(
-        "heavy-tails-floors",
-        "The largest width when the widest of five orthogonal actions is always measured, σ_t = 1/t.",
-        lines_with_bands(
-            pl.DataFrame(lines),
-            x="horizon",
-            x_title="Horizon T",
-            y_title="Largest width",
-            title="The floors cost the fast rate",
-            subtitle="Fast-decaying noise; the second floor leaves 1/T.",
-        ),
-    )
-    told.check(
+    caption = "The largest width when the widest of five orthogonal actions is always measured, σ_t = 1/t."
+    title, subtitle = "The floors cost the fast rate", "Fast-decaying noise; the second floor leaves 1/T."
+    account.draw_curves("heavy-tails-floors", caption, lines, "Largest width", title, subtitle)
+    account.check(
         "without the second floor the width falls like T^(-3/2), with it no faster than 1/T",
         abs(rows[1]["exponent"] + 1.5) <= 0.06 and rows[2]["exponent"] >= -1.06,
         f"exponents {rows[0]['exponent']:.3f}, {rows[1]['exponent']:.3f} and {rows[2]['exponent']:.3f}",
     )
-    _tell_laws(told, outcomes)
-    return told
+    _describe_laws(account, outcomes)
+    return account
 
 
-def _tell_laws(told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_laws(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     rows: list[dict[str, Any]] = []
     for label, _rule, _options in ROWS:
         for law in ("gaussian", *HEAVY):
@@ -119,7 +108,7 @@ def _tell_laws(told: Told, outcomes: Mapping[str, Outcome]) -> None:
                 }
             )
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    told.show(
+    account.show(
         "heavy-tails-regret",
         """Simple regret after 300 rounds under noise of the same variance but heavier tails: 30 random
         actions in 4 dimensions, sigmas log-uniform between 0.1 and 2.""",
@@ -128,22 +117,12 @@ def _tell_laws(told: Told, outcomes: Mapping[str, Outcome]) -> None:
     measured = frame.with_columns(
         low=pl.max_horizontal("low", pl.col("mean") / 10.0), claimed=pl.col("95 % quantile")
     )
-    told.draw(
-        "heavy-tails-regret",
-        "The same as a chart; ticks: the 95 % quantile over runs.",
-        measured_and_claimed(
-            measured,
-            title="Regret under heavy tails",
-            x_title="Mean simple regret",
-            claimed="95 % quantile over runs",
-        ),
+    caption = "The same as a chart; ticks: the 95 % quantile over runs."
+    title, x_title = "Regret under heavy tails", "Mean simple regret"
+    account.draw_claims(
+        "heavy-tails-regret", caption, measured, title, x_title, claimed="95 % quantile over runs"
     )
 
 
-HEAVY_TAILS = Section(
-    name="heavy-tails",
-    title="Heavy tails: Algorithm 3",
-    cells=cells,
-    tell=tell,
-    figures=("heavy-tails-floors", "heavy-tails-regret"),
-)
+FIGURES = ("heavy-tails-floors", "heavy-tails-regret")
+HEAVY_TAILS = Section("heavy-tails", "Heavy tails: Algorithm 3", pieces, describe, FIGURES)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from noisewise.paper.parts import Check, Figure, Plan, Prose, Section, Shown, Told
+from noisewise.paper.section import Account, Effort, Figure, Finding, Prose, Section, Shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,37 +65,37 @@ measurements: what holds, what holds only with care, and what does not.</p>
 """
 
 
-def page(plan: Plan, told: Sequence[tuple[Section, Told]], version: str) -> str:
+def page(effort: Effort, accounts: Sequence[tuple[Section, Account]], version: str) -> str:
     """The whole report."""
-    every = [(section, check) for section, one in told for check in one.checks]
+    every = [(section, check) for section, one in accounts for check in one.checks]
     failed = sum(not check.passed for _, check in every)
     verdict = (
         f"All {len(every)} checks hold."
         if not failed
         else f"{failed} of {len(every)} checks do not hold; they come first."
     )
-    size = "full" if plan.full else "quick"
+    size = "full" if effort.full else "quick"
     return _PAGE.format(
-        about=f"noisewise {escape(version)}, the {size} run, seed {plan.seed}.",
+        about=f"noisewise {escape(version)}, the {size} run, seed {effort.seed}.",
         contents="\n".join(
-            f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section, _ in told
+            f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section, _ in accounts
         ),
         verdict=verdict,
         checks=_checks(
             [check for _, check in sorted(every, key=lambda pair: pair[1].passed)],
             [section for section, _ in sorted(every, key=lambda pair: pair[1].passed)],
         ),
-        sections="\n".join(_section(section, one) for section, one in told),
+        sections="\n".join(_section(section, one) for section, one in accounts),
     )
 
 
-def _section(section: Section, told: Told) -> str:
-    blocks = "\n".join(_block(block) for block in told.blocks)
-    checks = f"<h3>Checked</h3>\n{_checks(told.checks)}" if told.checks else ""
+def _section(section: Section, account: Account) -> str:
+    blocks = "\n".join(_block(block) for block in account.blocks)
+    checks = f"<h3>Checked</h3>\n{_checks(account.checks)}" if account.checks else ""
     return f'<section id="{section.name}">\n<h2>{escape(section.title)}</h2>\n{blocks}\n{checks}\n</section>'
 
 
-def _checks(checks: Sequence[Check], sections: Sequence[Section] = ()) -> str:
+def _checks(checks: Sequence[Finding], sections: Sequence[Section] = ()) -> str:
     """What must hold; in the summary with links to the sections."""
     links = [f'<a href="#{section.name}">{section.name}</a>: ' for section in sections] or [""] * len(checks)
     items = [

@@ -1,4 +1,4 @@
-"""The whole run: compute what is missing, tell every section, write page, figures and numbers."""
+"""The whole run: compute what is missing, describe every section, write page, figures and numbers."""
 
 import json
 import os
@@ -10,16 +10,16 @@ from noisewise.core.support.checks import check_choice, check_count
 from noisewise.core.support.files import written_whole
 from noisewise.core.support.randomness import check_seed
 from noisewise.core.support.version import __version__
-from noisewise.paper.cells import compute
-from noisewise.paper.parts import Cell, Check, Figure, Plan, Section, Shown, Told
+from noisewise.paper.pieces import compute
 from noisewise.paper.report import page, rows_of, svg
+from noisewise.paper.section import Account, Effort, Figure, Finding, Piece, Section, Shown
 from noisewise.paper.sections import SECTIONS
 
 
 class Outcomes(NamedTuple):
     """What a run found, and where it was written."""
 
-    checks: list[tuple[str, Check]]  # with the name of the section
+    checks: list[tuple[str, Finding]]  # with the name of the section
     report: Path
 
     @property
@@ -48,21 +48,21 @@ def check_paper(
         progress: Called with (finished, all) pieces of work.
     """
     sections = _chosen(names)
-    plan = Plan(full, check_seed(seed))
+    effort = Effort(full, check_seed(seed))
     n_jobs = (os.cpu_count() or 1) if jobs is None else check_count("jobs", jobs)
     folder = Path(out)
-    wanted: dict[tuple[str, str], Cell] = {
-        (section.name, key): cell for section in sections for key, cell in section.cells(plan).items()
+    wanted: dict[tuple[str, str], Piece] = {
+        (section.name, key): piece for section in sections for key, piece in section.pieces(effort).items()
     }
-    flat = {f"{section}/{key}": cell for (section, key), cell in wanted.items()}
+    flat = {f"{section}/{key}": piece for (section, key), piece in wanted.items()}
     outcomes = compute(flat, folder, n_jobs, progress)
-    told = []
+    accounts = []
     for section in sections:
         own = {key: outcomes[f"{name}/{key}"] for name, key in wanted if name == section.name}
-        told.append((section, section.tell(plan, own)))
-    _write(plan, told, folder)
+        accounts.append((section, section.describe(effort, own)))
+    _write(effort, accounts, folder)
     return Outcomes(
-        [(section.name, check) for section, one in told for check in one.checks], folder / "report.html"
+        [(section.name, check) for section, one in accounts for check in one.checks], folder / "report.html"
     )
 
 
@@ -73,11 +73,11 @@ def _chosen(names: Sequence[str]) -> list[Section]:
     return list(SECTIONS) if "all" in names or not names else [known[name] for name in dict.fromkeys(names)]
 
 
-def _write(plan: Plan, told: Sequence[tuple[Section, Told]], folder: Path) -> None:
+def _write(effort: Effort, accounts: Sequence[tuple[Section, Account]], folder: Path) -> None:
     """Everything that people read or read in."""
     for name in ("figures", "numbers"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    for section, one in told:
+    for section, one in accounts:
         drawn = tuple(block.name for block in one.blocks if isinstance(block, Figure))
         if drawn != section.figures:
             raise RuntimeError(f"Section {section.name!r} must draw {section.figures}; it drew {drawn}.")
@@ -89,17 +89,17 @@ def _write(plan: Plan, told: Sequence[tuple[Section, Told]], folder: Path) -> No
                 with written_whole(folder / "numbers" / f"{block.name}.parquet") as draft:
                     block.frame.write_parquet(draft, statistics=False)
     with written_whole(folder / "paper.json") as draft:
-        draft.write_text(json.dumps(_numbers(plan, told), indent=2, allow_nan=False) + "\n")
+        draft.write_text(json.dumps(_numbers(effort, accounts), indent=2, allow_nan=False) + "\n")
     with written_whole(folder / "report.html") as draft:
-        draft.write_text(page(plan, told, __version__), encoding="utf-8")
+        draft.write_text(page(effort, accounts, __version__), encoding="utf-8")
 
 
-def _numbers(plan: Plan, told: Sequence[tuple[Section, Told]]) -> dict[str, Any]:
+def _numbers(effort: Effort, accounts: Sequence[tuple[Section, Account]]) -> dict[str, Any]:
     return {
         "schema": "noisewise.paper/1",
         "version": __version__,
-        "size": "full" if plan.full else "quick",
-        "seed": plan.seed,
+        "size": "full" if effort.full else "quick",
+        "seed": effort.seed,
         "sections": [
             {
                 "name": section.name,
@@ -107,6 +107,6 @@ def _numbers(plan: Plan, told: Sequence[tuple[Section, Told]]) -> dict[str, Any]
                 "tables": {b.name: rows_of(b.frame) for b in one.blocks if isinstance(b, Shown)},
                 "figures": list(section.figures),
             }
-            for section, one in told
+            for section, one in accounts
         ],
     }

@@ -11,8 +11,8 @@ from noisewise.core.support.blocks import Floats
 NORMAL = 1.959963984540054
 
 
-class Measured(NamedTuple):
-    """A number and the ends of its 95 % interval."""
+class Interval(NamedTuple):
+    """A measured number and the ends of its 95 % interval."""
 
     mean: float
     low: float
@@ -23,9 +23,9 @@ class Measured(NamedTuple):
         return max(abs(self.low - claimed), abs(self.high - claimed)) <= tolerance
 
 
-def interval(mean: float, error: float) -> Measured:
+def interval(mean: float, error: float) -> Interval:
     """A normal interval."""
-    return Measured(mean, mean - NORMAL * error, mean + NORMAL * error)
+    return Interval(mean, mean - NORMAL * error, mean + NORMAL * error)
 
 
 def slope(x: Floats, y: Floats) -> float:
@@ -33,13 +33,13 @@ def slope(x: Floats, y: Floats) -> float:
     return float(_slope_weights(x) @ np.log(y))
 
 
-def slope_of_means(x: Floats, means: Floats, errors: Floats) -> Measured:
+def slope_of_means(x: Floats, means: Floats, errors: Floats) -> Interval:
     """The exponent of means that are uncertain independently of each other (delta method)."""
     weights = _slope_weights(x)
     return interval(slope(x, means), float(np.sqrt(np.square(weights * errors / means).sum())))
 
 
-def slope_of_runs(x: Floats, runs: Floats) -> Measured:
+def slope_of_runs(x: Floats, runs: Floats) -> Interval:
     """The exponent of ``(R, C)`` runs that each have one, with the interval of their mean."""
     weights = _slope_weights(x)
     exponents = np.log(runs) @ weights
@@ -61,10 +61,10 @@ def most_misses(runs: int, probability: float, cells: int = 1) -> int:
     return int(binom.isf(1e-6 / cells, runs, probability))
 
 
-def share(count: int, runs: int) -> Measured:
+def share(count: int, runs: int) -> Interval:
     """A share of runs with Wilson's interval."""
     mean = count / runs
     z = NORMAL**2
     centre = (mean + z / (2 * runs)) / (1 + z / runs)
     half = NORMAL / (1 + z / runs) * math.sqrt(mean * (1 - mean) / runs + z / (4 * runs**2))
-    return Measured(mean, min(mean, max(0.0, centre - half)), max(mean, min(1.0, centre + half)))
+    return Interval(mean, min(mean, max(0.0, centre - half)), max(mean, min(1.0, centre + half)))

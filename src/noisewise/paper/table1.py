@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.charts.claims import measured_and_claimed
-from noisewise.paper.measurements.runs import SCHEDULES, make_schedule
+from noisewise.paper.measurements.runs import SCHEDULES, make_schedule, world_of
 from noisewise.paper.measurements.table1 import recommended
-from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
+from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
 from noisewise.paper.statistics import interval
 from noisewise.policies.registry import rule_named
 from noisewise.theory import (
@@ -23,8 +22,8 @@ from noisewise.theory import (
 
 #: Three dimensions: the test-based sets of VOFUL cannot be had in many more.
 DIM, N_ACTIONS = 3, 20
-#: Random actions, and the lower-bound family: from its worst scale for those who use every quiet round up
-#: to where gaps are large enough to hurt those who do not.
+#: Random actions, and the lower-bound family: from its worst scale for rules that use every quiet round up
+#: to scales where gaps are large enough to hurt rules that do not.
 PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "random actions": ("sphere", {"n_actions": N_ACTIONS, "dim": DIM}),
     "hard, u = 0.75": ("hypercube", {"dim": DIM, "scale": 0.7518}),
@@ -34,7 +33,7 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
 WAYS = ("own", "drawn from those played", "most played", "last")
 
 
-class Row(NamedTuple):
+class System(NamedTuple):
     """A system as it takes part."""
 
     label: str
@@ -42,71 +41,67 @@ class Row(NamedTuple):
     options: dict[str, Any]
 
 
-ROWS = (
-    Row("Weighted OFUL", "weighted_oful", {}),
-    Row("Weighted OFUL, sub-Gaussian", "weighted_oful", {"noise": "sub-gaussian"}),
-    Row("Weighted OFUL+", "weighted_oful_plus", {}),
-    Row("VOFUL", "voful", {}),
-    Row("VOFUL2", "voful2", {}),
-    Row("SAVE", "save", {}),
-    Row("LinNATS", "linnats", {}),
-    Row("VarCB", "varcb", {}),
-    Row("VAEE", "vaee", {}),
-    Row("VAGD", "vagd", {}),
+SYSTEMS = (
+    System("Weighted OFUL", "weighted_oful", {}),
+    System("Weighted OFUL, sub-Gaussian", "weighted_oful", {"noise": "sub-gaussian"}),
+    System("Weighted OFUL+", "weighted_oful_plus", {}),
+    System("VOFUL", "voful", {}),
+    System("VOFUL2", "voful2", {}),
+    System("SAVE", "save", {}),
+    System("LinNATS", "linnats", {}),
+    System("VarCB", "varcb", {}),
+    System("VAEE", "vaee", {}),
+    System("VAGD", "vagd", {}),
 )
 
 
-def horizon(plan: Plan) -> int:
+def horizon(effort: Effort) -> int:
     """Rounds."""
-    return int(plan.pick(1000, 3000))
+    return int(effort.pick(1000, 3000))
 
 
-def cells(plan: Plan) -> dict[str, Cell]:
+def pieces(effort: Effort) -> dict[str, Piece]:
     """Every system, on the four schedules."""
     return {
-        f"{row.label}/{schedule}/{label}": Cell(
+        f"{system.label}/{schedule}/{label}": Piece(
             recommended,
             {
-                "rule": row.rule,
-                "options": row.options,
-                "schedule": schedule,
-                "problem": problem,
-                "problem_options": problem_options,
-                "horizon": horizon(plan),
-                "replications": plan.pick(24, 400),
-                "seed": plan.seed,
+                "rule": system.rule,
+                "options": system.options,
+                "world": world_of(problem, problem_options, schedule),
+                "runs": effort.runs(horizon(effort), 24, 400),
             },
         )
-        for row in ROWS
+        for system in SYSTEMS
         for schedule in SCHEDULES
         for label, (problem, problem_options) in PROBLEMS.items()
     }
 
 
-def bounds(row: Row, schedule: str, rounds: int) -> dict[str, float | None]:
+def bounds(system: System, schedule: str, rounds: int) -> dict[str, float | None]:
     """The system's bound on simple regret, with and without what the table leaves out."""
     sigma = make_schedule(schedule, DIM)(rounds, None)
-    if row.rule == "vaee":
+    if system.rule == "vaee":
         return {"bound": float(vaee_bound(sigma, DIM)), "table": DIM / float((sigma**-2.0).sum()) ** 0.5}
-    if row.rule == "vagd":
+    if system.rule == "vagd":
         table = vagd_bound(sigma, DIM, N_ACTIONS, as_printed=True)
         return {"bound": float(vagd_bound(sigma, DIM, N_ACTIONS)), "table": float(table)}
     loudest = float(sigma.max())
     return {
         name: float(
             total_variance_bound(
-                row.rule, sigma, DIM, n_actions=N_ACTIONS, noise_bound=loudest, lower_order=whole
+                system.rule, sigma, DIM, n_actions=N_ACTIONS, noise_bound=loudest, lower_order=whole
             )
         )
         for name, whole in (("bound", True), ("table", False))
     }
 
 
-def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
+def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     """Regrets beside bounds, schedule by schedule."""
-    told = Told()
-    rounds = horizon(plan)
-    told.say(
+    account = Account()
+    rounds = horizon(effort)
+    account.say(
         f"""All systems on the same problems in {DIM} dimensions, {N_ACTIONS} random actions and the
         lower-bound family at three scales, T = {rounds:,}, with noise ±σ (bounded, as most of them
         assume), each under four ways to recommend read off the same runs: what the rule itself
@@ -115,7 +110,7 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
         throughout at such horizons. SAVE, VOFUL and VOFUL2 are never told sigma, which is a handicap;
         VarCB is told it before it chooses, a privilege."""
     )
-    told.say(
+    account.say(
         """The bounds: for the other systems the orders of Table 1 without constants and logarithms, with
         the lower-order terms that the table leaves out; for VAEE and VAGD our bounds with all
         constants. Row 1 omits R·√(d/T), which leads once Λ is below T/d (note 22). The two lower bounds
@@ -123,15 +118,15 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
         (note 22)."""
     )
     frame = pl.DataFrame(
-        [_row(row, schedule, rounds, outcomes) for schedule in SCHEDULES for row in ROWS],
+        [_row(system, schedule, rounds, outcomes) for schedule in SCHEDULES for system in SYSTEMS],
         infer_schema_length=None,
     )
-    told.show(
+    account.show(
         "table1",
         "Mean simple regret, the worst over the problems, under four ways to recommend, and the bounds.",
         frame.drop("error"),
     )
-    _tell_schedules(told, rounds)
+    _describe_schedules(account, rounds)
     for schedule in SCHEDULES:
         shown = frame.filter(pl.col("schedule") == schedule)
         measured = shown.select(
@@ -140,39 +135,39 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
             low=pl.max_horizontal(pl.col("mean") - 1.96 * pl.col("error"), pl.col("mean") / 10.0),
             high=pl.col("mean") + 1.96 * pl.col("error"),
         )
-        told.draw(
+        account.draw_claims(
             f"table1-{schedule}",
             f"""The worst over the problems of what each rule itself recommends, {schedule} noise. The
             bounds of the others are orders without constants, those of VAEE and VAGD have them.""",
-            measured_and_claimed(
-                measured,
-                title=f"Simple regret beside its bound, {schedule} noise",
-                x_title="Simple regret",
-                claimed="bound",
-                log=True,
-            ),
+            measured,
+            title=f"Simple regret beside its bound, {schedule} noise",
+            x_title="Simple regret",
+            claimed="bound",
+            log=True,
         )
-    _check(told, frame)
-    return told
+    _check(account, frame)
+    return account
 
 
-def _worst(row: Row, schedule: str, outcomes: Mapping[str, Outcome], way: str) -> Outcome:
+def _worst(system: System, schedule: str, outcomes: Mapping[str, Outcome], way: str) -> Outcome:
     """The largest mean over the problems, with its error."""
-    found: list[Outcome] = [outcomes[f"{row.label}/{schedule}/{label}"][way] for label in PROBLEMS]
+    found: list[Outcome] = [outcomes[f"{system.label}/{schedule}/{label}"][way] for label in PROBLEMS]
     return max(found, key=lambda one: float(one["mean"]))
 
 
-def _row(row: Row, schedule: str, rounds: int, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
-    limits = bounds(row, schedule, rounds)
-    first = outcomes[f"{row.label}/{schedule}/{next(iter(PROBLEMS))}"]
-    formula = TOTAL_VARIANCE_ROWS[row.rule].formula if row.rule in TOTAL_VARIANCE_ROWS else "with constants"
+def _row(system: System, schedule: str, rounds: int, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    limits = bounds(system, schedule, rounds)
+    first = outcomes[f"{system.label}/{schedule}/{next(iter(PROBLEMS))}"]
+    formula = (
+        TOTAL_VARIANCE_ROWS[system.rule].formula if system.rule in TOTAL_VARIANCE_ROWS else "with constants"
+    )
     return {
         "schedule": schedule,
-        "system": row.label,
-        "note": "our reconstruction" if rule_named(row.rule).reconstruction else "",
+        "system": system.label,
+        "note": "our reconstruction" if rule_named(system.rule).reconstruction else "",
         "random actions": first["own"]["mean"],
-        "error": _worst(row, schedule, outcomes, "own")["error"],
-        **{way: _worst(row, schedule, outcomes, way)["mean"] for way in WAYS},
+        "error": _worst(system, schedule, outcomes, "own")["error"],
+        **{way: _worst(system, schedule, outcomes, way)["mean"] for way in WAYS},
         "bound": limits["bound"],
         "as in the table": limits["table"],
         "cumulative bound": formula,
@@ -180,7 +175,7 @@ def _row(row: Row, schedule: str, rounds: int, outcomes: Mapping[str, Outcome]) 
     }
 
 
-def _tell_schedules(told: Told, rounds: int) -> None:
+def _describe_schedules(account: Account, rounds: int) -> None:
     rows = []
     for schedule in SCHEDULES:
         sigma = make_schedule(schedule, DIM)(rounds, None)
@@ -197,7 +192,7 @@ def _tell_schedules(told: Told, rounds: int) -> None:
                 "He and Gu's / T": float(cumulative_lower_bound("he-gu", sigma, DIM)),
             }
         )
-    told.show(
+    account.show(
         "table1-schedules",
         """The schedules: the average variance, which governs the other bounds, the harmonic mean, which
         governs VAEE's, and what lies between them. He and Gu's needs Λ of at least 1 + 384·d², and is 0
@@ -206,24 +201,19 @@ def _tell_schedules(told: Told, rounds: int) -> None:
     )
 
 
-def _check(told: Told, frame: pl.DataFrame) -> None:
+def _check(account: Account, frame: pl.DataFrame) -> None:
     for system in ("VAEE", "VAGD"):
         own = frame.filter(pl.col("system") == system)
         worst = max(
             interval(mean, error).high / bound
             for mean, error, bound in own.select("own", "error", "bound").iter_rows()
         )
-        told.check(
+        account.check(
             f"{system}: the mean regret is below its bound on all schedules",
             worst <= 1.0,
             f"at most {worst:.3f} of it",
         )
 
 
-TABLE_1 = Section(
-    name="table1",
-    title="Table 1: all systems side by side",
-    cells=cells,
-    tell=tell,
-    figures=tuple(f"table1-{schedule}" for schedule in SCHEDULES),
-)
+FIGURES = tuple(f"table1-{schedule}" for schedule in SCHEDULES)
+TABLE_1 = Section("table1", "Table 1: all systems side by side", pieces, describe, FIGURES)

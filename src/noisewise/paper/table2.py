@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.charts.claims import measured_and_claimed
-from noisewise.charts.lines import lines_with_bands
 from noisewise.core.support.blocks import Floats
 from noisewise.paper.measurements.runs import SCHEDULES, make_schedule
 from noisewise.paper.measurements.table2 import regrets, widths
-from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
-from noisewise.paper.statistics import Measured, slope, slope_of_means, slope_of_runs
+from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
+from noisewise.paper.statistics import Interval, slope, slope_of_means, slope_of_runs
 
 HORIZONS = [300, 754, 1893, 4755, 11943, 30000]
 #: dim and number of actions for the widths.
@@ -29,7 +27,7 @@ PRINTED = {
 }
 
 
-class Row(NamedTuple):
+class Contender(NamedTuple):
     """A rule as it takes part, and which of the paper's two columns it belongs to."""
 
     label: str
@@ -46,10 +44,10 @@ LARGE = 1e9
 #: Where a radius or a floor hides gaps, the worst ones are larger, and grow with the horizon.
 WIDE = (0.5, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, LARGE)
 ROWS = (
-    Row("VAEE, explore all", "vaee", {}, "gaussian", 0, (0.5, 0.7518, 1.0, 1.5, LARGE)),
-    Row("VAEE, candidates, last", "vaee", LAST, "gaussian", 0, (2.0, 4.0, 8.0, 16.0, 32.0, LARGE)),
-    Row("VAEE, paper's radius", "vaee_as_printed", {"sigma_min": "schedule"}, "gaussian", 0, WIDE),
-    Row(
+    Contender("VAEE, explore all", "vaee", {}, "gaussian", 0, (0.5, 0.7518, 1.0, 1.5, LARGE)),
+    Contender("VAEE, candidates, last", "vaee", LAST, "gaussian", 0, (2.0, 4.0, 8.0, 16.0, 32.0, LARGE)),
+    Contender("VAEE, paper's radius", "vaee_as_printed", {"sigma_min": "schedule"}, "gaussian", 0, WIDE),
+    Contender(
         "Weighted OFUL, no floor",
         "weighted_oful",
         {"noise": "sub-gaussian"},
@@ -57,20 +55,20 @@ ROWS = (
         1,
         (0.5, 0.7518, 1.0, 1.5, 4.0, 8.0, LARGE),
     ),
-    Row("Weighted OFUL, printed", "weighted_oful", {}, "rademacher", 1, WIDE),
-    Row("Weighted OFUL+, printed", "weighted_oful_plus", {}, "rademacher", 1, WIDE),
+    Contender("Weighted OFUL, printed", "weighted_oful", {}, "rademacher", 1, WIDE),
+    Contender("Weighted OFUL+, printed", "weighted_oful_plus", {}, "rademacher", 1, WIDE),
 )
 WIDTH_ROWS = (ROWS[0], ROWS[3])
 
 
-def cells(plan: Plan) -> dict[str, Cell]:
+def pieces(effort: Effort) -> dict[str, Piece]:
     """Widths per rule, set and schedule; regrets per rule, schedule and scale."""
     made = {}
-    common: dict[str, Any] = {"horizons": HORIZONS, "seed": plan.seed}
+    common: dict[str, Any] = {"horizons": HORIZONS, "seed": effort.seed}
     for row in WIDTH_ROWS:
         for dim, n_actions in SETS:
             for schedule in SCHEDULES:
-                made[f"width/{row.label}/{dim}/{schedule}"] = Cell(
+                made[f"width/{row.label}/{dim}/{schedule}"] = Piece(
                     widths,
                     common
                     | {
@@ -79,13 +77,13 @@ def cells(plan: Plan) -> dict[str, Cell]:
                         "schedule": schedule,
                         "dim": dim,
                         "n_actions": n_actions,
-                        "replications": plan.pick(8, 24),
+                        "replications": effort.pick(8, 24),
                     },
                 )
     for row in ROWS:
         for schedule in SCHEDULES:
             for scale in row.scales:
-                made[f"regret/{row.label}/{schedule}/{scale:g}"] = Cell(
+                made[f"regret/{row.label}/{schedule}/{scale:g}"] = Piece(
                     regrets,
                     common
                     | {
@@ -95,13 +93,13 @@ def cells(plan: Plan) -> dict[str, Cell]:
                         "schedule": schedule,
                         "dim": FAMILY_DIM,
                         "scale": scale,
-                        "replications": plan.pick(8, 160),
+                        "replications": effort.pick(8, 160),
                     },
                 )
     return made
 
 
-class Worst(NamedTuple):
+class WorstCase(NamedTuple):
     """The worst case over the family at every horizon."""
 
     means: Floats
@@ -109,13 +107,13 @@ class Worst(NamedTuple):
     scales: Floats
 
 
-def worst_case(outcomes: Mapping[str, Outcome], row: Row, schedule: str, what: str) -> Worst:
+def worst_case(outcomes: Mapping[str, Outcome], row: Contender, schedule: str, what: str) -> WorstCase:
     """The largest mean regret over the scales, horizon by horizon, with its standard error."""
     found = [outcomes[f"regret/{row.label}/{schedule}/{scale:g}"][what] for scale in row.scales]
     means = np.array([[one["mean"] for one in runs] for runs in found])
     errors = np.array([[one["error"] for one in runs] for runs in found])
     place = means.argmax(axis=0), np.arange(means.shape[1])
-    return Worst(means[place], errors[place], np.array(row.scales)[place[0]])
+    return WorstCase(means[place], errors[place], np.array(row.scales)[place[0]])
 
 
 def limit(schedule: str, dim: int) -> Floats:
@@ -133,10 +131,10 @@ def summed_limit(schedule: str, dim: int) -> Floats:
     return np.array(sums)
 
 
-def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
+def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     """Exponents of widths, of worst simple regrets and of cumulative regrets, beside the paper's."""
-    told = Told()
-    told.say(
+    account = Account()
+    account.say(
         f"""Table 2 gives exponents in T. On one fixed problem with gaps regret falls exponentially and no
         exponent can be read off (note 13), so three things are measured at {len(HORIZONS)} horizons
         from {HORIZONS[0]} to {HORIZONS[-1]:,}: (a) the largest width over all actions; (b) the worst
@@ -146,12 +144,12 @@ def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
         cumulative regret: of its sum over the rounds) over the same horizons, which is what the theory
         itself says there."""
     )
-    _tell_widths(told, outcomes)
-    _tell_regrets(told, outcomes)
-    return told
+    _describe_widths(account, outcomes)
+    _describe_regrets(account, outcomes)
+    return account
 
 
-def _tell_widths(told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_widths(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     rows, lines, worst = [], [], 0.0
     for row in WIDTH_ROWS:
         for dim, _ in SETS:
@@ -175,30 +173,22 @@ def _tell_widths(told: Told, outcomes: Mapping[str, Outcome]) -> None:
                 if dim == SETS[0][0]:
                     lines += _lines(f"{row.label.split(',')[0]}, {schedule}", runs)
     frame = pl.DataFrame(rows)
-    told.show(
+    account.show(
         "table2-widths",
         "(a) Exponents of the largest width over all actions, with 95 % intervals over random sets.",
         frame.rename({"label": "rule and schedule", "mean": "exponent", "claimed": "paper (simple regret)"}),
     )
-    told.draw(
-        "table2-widths",
-        f"(a) The largest width over all actions in {SETS[0][0]} dimensions.",
-        lines_with_bands(
-            pl.DataFrame(lines),
-            x="horizon",
-            x_title="Horizon T",
-            y_title="Largest width at the end",
-            title="VAEE's largest width falls like 1/√S; Weighted OFUL's stops falling",
-            subtitle="Mean over sets of 60 random actions; the band holds all of them.",
-        ),
-    )
-    told.check(
+    caption = f"(a) The largest width over all actions in {SETS[0][0]} dimensions."
+    title = "VAEE's largest width falls like 1/√S; Weighted OFUL's stops falling"
+    subtitle = "Mean over sets of 60 random actions; the band holds all of them."
+    account.draw_curves("table2-widths", caption, lines, "Largest width at the end", title, subtitle)
+    account.check(
         "(a) exponents of VAEE's largest width are the paper's",
         worst <= TOLERANCE,
         f"on all four schedules in {' and '.join(str(dim) for dim, _ in SETS)} dimensions the 95 % "
         f"intervals lie within {worst:.3f} of the paper's exponents; allowed {TOLERANCE}",
     )
-    told.say(
+    account.say(
         """The widths of VAEE follow the paper's column. For the moderate spikes the exponent over these
         horizons is -0.642 and not -0.667, and so is that of d/√S itself: the spikes' precision T^(4/3)
         outgrows the rest, T, only slowly. Weighted OFUL has no such bound: once an action cannot be the
@@ -219,7 +209,7 @@ def _lines(label: str, runs: Floats) -> list[dict[str, Any]]:
     ]
 
 
-def _tell_regrets(told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_regrets(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     for letter, what, title, reference in (
         ("b", "simple", "simple regret", limit),
         ("c", "cumulative", "cumulative regret", summed_limit),
@@ -231,38 +221,32 @@ def _tell_regrets(told: Told, outcomes: Mapping[str, Outcome]) -> None:
                 lines += _band(f"{row.label}, {schedule}", found)
                 rows.append(_compared(row, schedule, what, found, reference(schedule, FAMILY_DIM)))
         frame = pl.DataFrame(rows)
-        told.show(
+        account.show(
             f"table2-{what}",
             f"({letter}) Exponents of the worst {title} over the family, with 95 % intervals.",
             frame.rename({"label": "rule and schedule", "mean": "exponent", "claimed": "paper"}),
         )
-        told.draw(
+        account.draw_claims(
             f"table2-{what}-exponents",
             f"({letter}) Exponents of the worst {title}, and the paper's.",
-            measured_and_claimed(
-                frame.select("label", "mean", "low", "high", "claimed"),
-                title=f"Exponents in T of the worst {title}",
-                x_title="Exponent",
-                subtitle="Where the two differ, the table says why.",
-                claimed="the paper's column",
-            ),
+            frame.select("label", "mean", "low", "high", "claimed"),
+            title=f"Exponents in T of the worst {title}",
+            x_title="Exponent",
+            subtitle="Where the two differ, the table says why.",
+            claimed="the paper's column",
         )
         shown = [row.label for row in (ROWS[0] if what == "simple" else ROWS[1], ROWS[3])]
-        told.draw(
+        account.draw_curves(
             f"table2-{what}",
             f"({letter}) The worst {title} over the family at every horizon.",
-            lines_with_bands(
-                pl.DataFrame([line for line in lines if line["policy"].rsplit(", ", 1)[0] in shown]),
-                x="horizon",
-                x_title="Horizon T",
-                y_title=f"Worst mean {title}",
-                title=f"The worst {title} over the family",
-                subtitle="The largest mean over the scales, with a 95 % band.",
-            ),
+            [line for line in lines if line["policy"].rsplit(", ", 1)[0] in shown],
+            f"Worst mean {title}",
+            f"The worst {title} over the family",
+            "The largest mean over the scales, with a 95 % band.",
         )
 
 
-def _band(label: str, found: Worst) -> list[dict[str, Any]]:
+def _band(label: str, found: WorstCase) -> list[dict[str, Any]]:
     return [
         {
             "policy": label,
@@ -280,7 +264,9 @@ def _span(scales: Floats) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _compared(row: Row, schedule: str, what: str, found: Worst, reference: Floats) -> dict[str, Any]:
+def _compared(
+    row: Contender, schedule: str, what: str, found: WorstCase, reference: Floats
+) -> dict[str, Any]:
     x = np.array(HORIZONS, dtype=float)
     measured = slope_of_means(x, found.means, found.errors)
     printed = PRINTED[schedule][row.column][0 if what == "simple" else 1]
@@ -297,7 +283,7 @@ def _compared(row: Row, schedule: str, what: str, found: Worst, reference: Float
     }
 
 
-def _why(row: Row, schedule: str, what: str, found: Measured, printed: float, theory: float) -> str:
+def _why(row: Contender, schedule: str, what: str, found: Interval, printed: float, theory: float) -> str:
     """Nothing where the exponent is the paper's, within the tolerance or the interval; else the reason."""
     if found.low - TOLERANCE <= printed <= found.high + TOLERANCE:
         return ""
@@ -329,16 +315,11 @@ ONLY_A_BOUND = (
 )
 
 
-TABLE_2 = Section(
-    name="table2",
-    title="Table 2: exponents on four schedules",
-    cells=cells,
-    tell=tell,
-    figures=(
-        "table2-widths",
-        "table2-simple-exponents",
-        "table2-simple",
-        "table2-cumulative-exponents",
-        "table2-cumulative",
-    ),
+FIGURES = (
+    "table2-widths",
+    "table2-simple-exponents",
+    "table2-simple",
+    "table2-cumulative-exponents",
+    "table2-cumulative",
 )
+TABLE_2 = Section("table2", "Table 2: exponents on four schedules", pieces, describe, FIGURES)

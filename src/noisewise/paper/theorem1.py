@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.charts.claims import measured_and_claimed
 from noisewise.charts.lines import lines_with_bands
 from noisewise.core.choice.radius import make_radius, radius_after
 from noisewise.core.support.blocks import Floats
@@ -16,28 +15,14 @@ from noisewise.paper.measurements.theorem1 import (
     own_error_bars,
     wrong_on_soare,
 )
-from noisewise.paper.parts import Cell, Outcome, Plan, Section, Told
-from noisewise.paper.statistics import most_misses, share
+from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
+from noisewise.paper.statistics import share
+from noisewise.paper.trials import DELTA, HORIZON, PROBLEMS, SIGMAS, Trials, check_misses, curve
 
-DELTA = 0.05
-SIGMAS: dict[str, dict[str, Any]] = {
-    "flat": {},
-    "fast-decaying": {},
-    "front-loaded": {},
-    "log-uniform": {"low": 1e-3, "high": 1.0},
-    "rare-quiet": {},
-}
-PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
-    "20 random actions, d = 3": ("sphere", {"n_actions": 20, "dim": 3}),
-    "60 random actions, d = 8": ("sphere", {"n_actions": 60, "dim": 8}),
-    "hard family, d = 5": ("hypercube", {"dim": 5}),
-}
 ADVICE: dict[str, dict[str, Any]] = {
     "best mean": {},
     "last pulled": {"explore": "candidates", "recommendation": "last"},
 }
-HORIZON = 1000
-CURVE_HORIZONS = (100, 300, 1000, 3000, 10000)
 SOARE_HORIZONS = [100, 300, 1000, 3000, 10000]
 SOARE_RULES: dict[str, tuple[str, dict[str, Any]]] = {
     "VAEE as printed, mixture radius": ("vaee", {"explore": "candidates", "recommendation": "best"}),
@@ -46,43 +31,16 @@ SOARE_RULES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def cells(plan: Plan) -> dict[str, Cell]:
+def pieces(effort: Effort) -> dict[str, Piece]:
     """Random problems, the curve over horizons, Soare's instance, and error bars of all kinds."""
-    made = {}
+    trials = Trials("vaee", against_the_bound, effort)
+    made: dict[str, Piece] = {}
     for advice, options in ADVICE.items():
-        for schedule, schedule_options in SIGMAS.items():
-            for label, (problem, problem_options) in PROBLEMS.items():
-                made[f"random/{advice}/{schedule}/{label}"] = Cell(
-                    against_the_bound,
-                    {
-                        "options": options,
-                        "schedule": schedule,
-                        "schedule_options": schedule_options,
-                        "problem": problem,
-                        "problem_options": problem_options,
-                        "horizon": HORIZON,
-                        "replications": plan.pick(60, 700),
-                        "seed": plan.seed,
-                    },
-                    rule="vaee",
-                )
-    for horizon in CURVE_HORIZONS:
-        made[f"curve/{horizon}"] = Cell(
-            against_the_bound,
-            {
-                "options": {},
-                "schedule": "log-uniform",
-                "schedule_options": SIGMAS["log-uniform"],
-                "problem": "sphere",
-                "problem_options": {"n_actions": 40, "dim": 5},
-                "horizon": horizon,
-                "replications": plan.pick(20, 100),
-                "seed": plan.seed,
-            },
-            rule="vaee",
-        )
+        random = trials.at_one_horizon(SIGMAS, (60, 700), options=options)
+        made |= {f"random/{advice}/{name}": piece for name, piece in random.items()}
+    made |= trials.over_horizons(("sphere", {"n_actions": 40, "dim": 5}), (20, 100), options={})
     for label, (rule, options) in SOARE_RULES.items():
-        made[f"soare/{label}"] = Cell(
+        made[f"soare/{label}"] = Piece(
             wrong_on_soare,
             {
                 "rule": rule,
@@ -90,36 +48,36 @@ def cells(plan: Plan) -> dict[str, Cell]:
                 "dim": 5,
                 "sigma": 0.1**0.5,
                 "horizons": SOARE_HORIZONS,
-                "replications": plan.pick(200, 2000),
-                "seed": plan.seed,
+                "replications": effort.pick(200, 2000),
+                "seed": effort.seed,
             },
         )
     for kind in ERROR_BARS:
-        made[f"bars/{kind}"] = Cell(
-            own_error_bars, {"kind": kind, "rounds": 400, "runs": plan.pick(400, 2000), "seed": plan.seed}
+        made[f"bars/{kind}"] = Piece(
+            own_error_bars, {"kind": kind, "rounds": 400, "runs": effort.pick(400, 2000), "seed": effort.seed}
         )
     return made
 
 
-def tell(plan: Plan, outcomes: Mapping[str, Outcome]) -> Told:
+def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     """Coverage, tightness, elimination, radii, error bars."""
-    told = Told()
-    told.say(
+    account = Account()
+    account.say(
         """With probability 1-δ the regret of VAEE is at most a constant times the radius times the level
         x, the solution of Σ min(1, x²/σ²) = ι. The constant is 2 for the best mean among the candidates
         and 4 for the action pulled last; the proof prints 5 (note 5). In ι the factor 2 may be replaced
         by 1/ln 2 (note 6). The bound is on the realised gap with probability 1-δ; the expectation is at
         most 2RAδ larger (note 18)."""
     )
-    _tell_coverage(told, outcomes)
-    _tell_curve(told, outcomes)
-    _tell_radii(told)
-    _tell_soare(told, outcomes)
-    _tell_bars(told, outcomes)
-    return told
+    _describe_coverage(account, outcomes)
+    _describe_curve(account, outcomes)
+    _describe_radii(account)
+    _describe_soare(account, outcomes)
+    _describe_bars(account, outcomes)
+    return account
 
 
-def _tell_coverage(told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_coverage(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     rows, above, uncovered, over, runs = [], 0, 0, 0, 0
     for advice in ADVICE:
         for schedule in SIGMAS:
@@ -150,35 +108,27 @@ def _tell_coverage(told: Told, outcomes: Mapping[str, Outcome]) -> None:
                         "runs": len(width),
                     }
                 )
-    told.show(
+    account.show(
         "theorem1-coverage",
         f"""VAEE on random actions and on the lower-bound family, T = {HORIZON:,}, mixture radius, δ =
         {DELTA}: medians over the runs. The printed constants leave the trivial bound 2 almost
         everywhere.""",
         pl.DataFrame(rows),
     )
-    told.check(
+    account.check(
         "the largest width never exceeds the level", above == 0, f"{above} of {runs // 2} runs above it"
     )
-    allowed = most_misses(runs, DELTA)
-    told.check(
-        "theta stays within the mixture radius in all rounds looked at",
-        uncovered <= allowed,
-        f"{uncovered} of {runs} runs leave it at some checkpoint; up to {allowed} believable at δ = {DELTA}",
-    )
-    told.check(
-        "the regret stays below the bound",
-        over <= allowed,
-        f"{over} of {runs} runs above it; up to {allowed} would be believable",
-    )
+    name = "theta stays within the mixture radius in all rounds looked at"
+    check_misses(account, name, uncovered, runs, "leave it at some checkpoint")
+    check_misses(account, "the regret stays below the bound", over, runs, "are above it")
 
 
 def _levels(values: list[float | None]) -> Floats:
     return np.array([np.inf if value is None else value for value in values])
 
 
-def _tell_curve(told: Told, outcomes: Mapping[str, Outcome]) -> None:
-    lines = []
+def _describe_curve(account: Account, outcomes: Mapping[str, Outcome]) -> None:
+    lines: list[dict[str, Any]] = []
     for label, name in (
         ("largest width", "width"),
         ("level of the run, by its log det", "level_of_run"),
@@ -186,33 +136,14 @@ def _tell_curve(told: Told, outcomes: Mapping[str, Outcome]) -> None:
         ("level x, printed ι", "printed_level"),
         ("harmonic form", "harmonic_level"),
     ):
-        for horizon in CURVE_HORIZONS:
-            values = [one for one in outcomes[f"curve/{horizon}"][name] if one is not None]
-            if values:
-                lines.append(
-                    {
-                        "policy": label,
-                        "horizon": horizon,
-                        "mean": float(np.median(values)),
-                        "low": float(min(values)),
-                        "high": float(max(values)),
-                    }
-                )
-    told.draw(
-        "theorem1-tightness",
-        "How tight the level is: 40 random actions in 5 dimensions, sigmas log-uniform between 0.001 and 1.",
-        lines_with_bands(
-            pl.DataFrame(lines),
-            x="horizon",
-            x_title="Horizon T",
-            y_title="Width",
-            title="The level of Theorem 1 above the width it bounds",
-            subtitle="Median and range over replications.",
-        ),
-    )
+        lines += curve(outcomes, label, name)
+    caption = "How tight the level is: 40 random actions in 5 dimensions, sigmas log-uniform from 0.001 to 1."
+    title = "The level of Theorem 1 above the width it bounds"
+    subtitle = "Median and range over replications."
+    account.draw_curves("theorem1-tightness", caption, lines, "Width", title, subtitle)
 
 
-def _tell_radii(told: Told) -> None:
+def _describe_radii(account: Account) -> None:
     rounds = np.unique(np.geomspace(1, 1e6, 31).astype(int))
     lines = []
     for kind in ("paper", "self-normalised", "mixture"):
@@ -220,7 +151,7 @@ def _tell_radii(told: Told) -> None:
         for t in rounds:
             value = radius_after(made, 8.0 * float(np.log1p(t / 0.1**2 / 8.0)), float(t))
             lines.append({"policy": kind, "rounds": int(t), "mean": value, "low": value, "high": value})
-    told.draw(
+    account.draw(
         "theorem1-radii",
         "Three radii of the same guarantee, d = 8, every sigma 0.1 (note 3).",
         lines_with_bands(
@@ -234,20 +165,20 @@ def _tell_radii(told: Told) -> None:
     )
 
 
-def _tell_soare(told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_soare(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     lines: list[dict[str, Any]] = []
     for label in SOARE_RULES:
         found = outcomes[f"soare/{label}"]
         for horizon, wrong in zip(SOARE_HORIZONS, found["wrong"], strict=True):
             lines.append({"policy": label, "horizon": horizon} | share(wrong, found["runs"])._asdict())
     frame = pl.DataFrame(lines)
-    told.show(
+    account.show(
         "theorem1-elimination",
         """Soare's instance, d = 5, σ² = 0.1: the share of runs that recommend something else than the
         best.""",
         frame.rename({"policy": "rule", "mean": "wrong"}),
     )
-    told.draw(
+    account.draw(
         "theorem1-elimination",
         "The same as a chart.",
         lines_with_bands(
@@ -262,7 +193,7 @@ def _tell_soare(told: Told, outcomes: Mapping[str, Outcome]) -> None:
     )
     last = {row["policy"]: row for row in lines if row["horizon"] == 3000}
     printed, all_ = (last[label] for label in list(SOARE_RULES)[:2])
-    told.check(
+    account.check(
         "elimination as printed errs where measuring everything does not (note 4)",
         printed["low"] > all_["high"],
         f"at T = 3000 as printed {printed['mean']:.1%} of the runs are wrong, with explore='all' "
@@ -270,44 +201,33 @@ def _tell_soare(told: Told, outcomes: Mapping[str, Outcome]) -> None:
     )
 
 
-def _tell_bars(told: Told, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_bars(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     rows: list[dict[str, Any]] = []
     for kind in ERROR_BARS:
         found = outcomes[f"bars/{kind}"]
         rows.append({"label": kind} | share(found["missed"], found["runs"])._asdict() | {"claimed": DELTA})
-    told.draw(
+    account.draw_claims(
         "theorem1-error-bars",
         """Where sigma comes from (note 10): the share of runs in which the certificate for one mean fails
         within 400 measurements. If an error bar is computed from the very values it belongs to, small
         values get small bars, weighted least squares is biased, and nothing holds.""",
-        measured_and_claimed(
-            pl.DataFrame(rows),
-            title="Error bars from the same data break every certificate",
-            x_title="Share of runs that the certificate misses",
-            subtitle="20 trials with chance 0.3, or three repeats of a standard normal.",
-            claimed="promised: at most 5 %",
-        ),
+        rows,
+        title="Error bars from the same data break every certificate",
+        x_title="Share of runs that the certificate misses",
+        subtitle="20 trials with chance 0.3, or three repeats of a standard normal.",
+        claimed="promised: at most 5 %",
     )
-    told.show("theorem1-error-bars", "The same in numbers.", pl.DataFrame(rows).rename({"label": "sigma"}))
+    account.show("theorem1-error-bars", "The same in numbers.", pl.DataFrame(rows).rename({"label": "sigma"}))
     honest = {row["label"]: row for row in rows}
     for kind in ERROR_BARS[-2:]:
-        runs = outcomes[f"bars/{kind}"]["runs"]
-        allowed = most_misses(runs, DELTA, 2)
-        missed = outcomes[f"bars/{kind}"]["missed"]
-        told.check(
-            f"{kind}: covered", missed <= allowed, f"{missed} of {runs} missed; up to {allowed} believable"
-        )
-    told.check(
+        found = outcomes[f"bars/{kind}"]
+        check_misses(account, f"{kind}: covered", found["missed"], found["runs"], "missed", looks=2)
+    account.check(
         "error bars from the own sample are not covered",
         all(honest[kind]["low"] > DELTA for kind in ERROR_BARS[:4]),
         "; ".join(f"{kind}: {honest[kind]['mean']:.1%}" for kind in ERROR_BARS[:4]),
     )
 
 
-THEOREM_1 = Section(
-    name="theorem1",
-    title="Theorem 1: VAEE",
-    cells=cells,
-    tell=tell,
-    figures=("theorem1-tightness", "theorem1-radii", "theorem1-elimination", "theorem1-error-bars"),
-)
+FIGURES = ("theorem1-tightness", "theorem1-radii", "theorem1-elimination", "theorem1-error-bars")
+THEOREM_1 = Section("theorem1", "Theorem 1: VAEE", pieces, describe, FIGURES)

@@ -20,8 +20,13 @@ class Terms(NamedTuple):
     n_actions: float
     noise_bound: float  # R: noise stays within ±R
 
+    @property
+    def root(self) -> Any:
+        """√Λ."""
+        return np.sqrt(self.variance)
 
-class Row(NamedTuple):
+
+class SystemBound(NamedTuple):
     """A system of Table 1: the leading term of its cumulative regret, and what is added to it."""
 
     title: str
@@ -30,49 +35,35 @@ class Row(NamedTuple):
     formula: str
 
 
+def _weighted_oful_plus(title: str) -> SystemBound:
+    """SAVE has the same bound without knowing sigma."""
+    return SystemBound(
+        title, lambda t: t.dim * t.root, lambda t: t.dim * t.noise_bound + t.dim, "d√Λ + dR + d"
+    )
+
+
 #: By the name of the rule. Logarithms and constants are left out, as in the table.
 TOTAL_VARIANCE_ROWS = {
-    "weighted_oful": Row(
+    "weighted_oful": SystemBound(
         "Weighted OFUL",
-        lambda t: t.dim * np.sqrt(t.variance),
+        lambda t: t.dim * t.root,
         lambda t: t.noise_bound * math.sqrt(t.dim * t.rounds),
         "d√Λ + R√(dT)",
     ),
-    "weighted_oful_plus": Row(
-        "Weighted OFUL+",
-        lambda t: t.dim * np.sqrt(t.variance),
-        lambda t: t.dim * t.noise_bound + t.dim,
-        "d√Λ + dR + d",
-    ),
-    "voful": Row(
-        "VOFUL",
-        lambda t: t.dim**4.5 * np.sqrt(t.variance),
-        lambda t: t.dim**5,
-        "d^4.5·√Λ + d^5",
-    ),
-    "voful2": Row(
+    "weighted_oful_plus": _weighted_oful_plus("Weighted OFUL+"),
+    "voful": SystemBound("VOFUL", lambda t: t.dim**4.5 * t.root, lambda t: t.dim**5, "d^4.5·√Λ + d^5"),
+    "voful2": SystemBound(
         "VOFUL2",
-        lambda t: np.minimum(t.dim * math.sqrt(t.rounds), t.dim**1.5 * np.sqrt(t.variance)),
+        lambda t: np.minimum(t.dim * math.sqrt(t.rounds), t.dim**1.5 * t.root),
         lambda t: t.dim**2,
         "min(d√T, d^1.5·√Λ) + d²",
     ),
-    "save": Row(
-        "SAVE",
-        lambda t: t.dim * np.sqrt(t.variance),
-        lambda t: t.dim * t.noise_bound + t.dim,
-        "d√Λ + dR + d",
+    "save": _weighted_oful_plus("SAVE"),
+    "linnats": SystemBound(
+        "LinNATS", lambda t: t.dim**1.5 * t.root, lambda t: t.dim**1.5, "d^1.5·√Λ + d^1.5"
     ),
-    "linnats": Row(
-        "LinNATS",
-        lambda t: t.dim**1.5 * np.sqrt(t.variance),
-        lambda t: t.dim**1.5,
-        "d^1.5·√Λ + d^1.5",
-    ),
-    "varcb": Row(
-        "VarCB",
-        lambda t: np.sqrt(t.n_actions * t.variance * t.dim),
-        lambda t: t.dim**2,
-        "√(nΛd) + d²",
+    "varcb": SystemBound(
+        "VarCB", lambda t: np.sqrt(t.n_actions * t.variance * t.dim), lambda t: t.dim**2, "√(nΛd) + d²"
     ),
 }
 

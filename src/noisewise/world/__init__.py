@@ -2,6 +2,6 @@
 
 from noisewise.world import action_noise, instances, noise, schedules
 from noisewise.world.environment import Environment, World
-from noisewise.world.instances import Instance
+from noisewise.world.instance import Instance
 
 __all__ = ["Environment", "Instance", "World", "action_noise", "instances", "noise", "schedules"]

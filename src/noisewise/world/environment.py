@@ -12,7 +12,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import generator
 from noisewise.world.action_noise import ActionNoise, NamedActionNoise
-from noisewise.world.instances import Instance, on_set, shuffled
+from noisewise.world.instance import Instance, on_set, shuffled
 from noisewise.world.noise import Law, NamedLaw
 from noisewise.world.noise import named as named_law
 from noisewise.world.schedules import NAMES, NamedSchedule, Schedule, flat

@@ -15,7 +15,7 @@ from noisewise.design.optimal.result import Design
 from noisewise.design.optimal.start import WORTHWHILE, begin, resume
 from noisewise.design.optimal.support import Found, core_design, limited_design, reduced_design
 from noisewise.design.optimal.working import WorkingSet
-from noisewise.design.shared.rows import Floats, Indices, Rows, check_vectors
+from noisewise.design.shared.rows import ActionRows, Floats, Indices, check_vectors
 
 LEAST_GAP = 1e-12  # what float64 can still tell
 SUPPORTS = (None, "core", "caratheodory")
@@ -53,7 +53,7 @@ def optimal_design(
     [0.333333, 0.333333, 0.333333]
 
     """
-    rows = Rows(check_vectors(vectors))
+    rows = ActionRows(check_vectors(vectors))
     check_options(gap, support, max_support)
     rng = np.random.default_rng(check_seed(seed))
     if warm_start is None:
@@ -88,7 +88,7 @@ def solve(
     return found if max_support is None else limited_design(pricing, found, max_support, rng)
 
 
-def as_design(rows: Rows, found: Found) -> Design:
+def as_design(rows: ActionRows, found: Found) -> Design:
     """Return the public form of a support with its price."""
     working, price = found
     return Design(

@@ -9,7 +9,7 @@ import numpy as np
 from noisewise.design.optimal.working import WorkingSet, check_identities
 from noisewise.design.shared.algebra import eigenvalues, product_into, squared_norms, weighted_moment
 from noisewise.design.shared.frame import Frame
-from noisewise.design.shared.rows import CHUNK, Floats, Indices, Rows, refuse_non_finite
+from noisewise.design.shared.rows import CHUNK, ActionRows, Floats, Indices, refuse_non_finite
 
 FULL_SHARE = 0.25  # of the rows in doubt: from here on a full pass is cheaper than a gathering
 NO_ERROR = 1e-10  # relative; products this good are not taken again
@@ -32,7 +32,7 @@ class Pricing:
     with kappa g_ref below a value that is attained anyway need not be read.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ActionRows) -> None:
         self.rows = rows
         self._reference: WorkingSet | None = None
         self._g_reference = np.empty(0)

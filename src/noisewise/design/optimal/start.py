@@ -10,7 +10,7 @@ from noisewise.design.optimal.columns import solve_columns
 from noisewise.design.optimal.pricing import Pricing
 from noisewise.design.optimal.working import WorkingSet, in_frame, whitened
 from noisewise.design.shared.growth import choose_diverse, choose_spanning
-from noisewise.design.shared.rows import Floats, Indices, Rows
+from noisewise.design.shared.rows import ActionRows, Floats, Indices
 from noisewise.design.shared.span import Start, find_span
 
 REHEARSAL_GAP = 0.1
@@ -18,7 +18,7 @@ REHEARSAL_ROWS = 20_000
 WORTHWHILE = 300  # sampled rows per dimension; below, a full reading costs less
 
 
-def begin(rows: Rows, rng: np.random.Generator, *, worthwhile: int = WORTHWHILE) -> WorkingSet:
+def begin(rows: ActionRows, rng: np.random.Generator, *, worthwhile: int = WORTHWHILE) -> WorkingSet:
     """Return the support of a coarse design on a sample of the rows; it spans the space.
 
     Only samples of at least ``worthwhile`` rows per dimension are solved beforehand.
@@ -37,17 +37,17 @@ def begin(rows: Rows, rng: np.random.Generator, *, worthwhile: int = WORTHWHILE)
     return rehearsed(rows, working, n_sampled, rng)
 
 
-def rehearsed(rows: Rows, working: WorkingSet, n_sampled: int, rng: np.random.Generator) -> WorkingSet:
+def rehearsed(rows: ActionRows, working: WorkingSet, n_sampled: int, rng: np.random.Generator) -> WorkingSet:
     """Return the working set of a coarse solution on a larger sample: it saves full readings."""
     drawn = rng.choice(rows.n_actions, n_sampled, replace=False)
     drawn = np.union1d(drawn, working.indices)
-    pricing = Pricing(Rows(rows.take(drawn)))
+    pricing = Pricing(ActionRows(rows.take(drawn)))
     places = np.searchsorted(drawn, working.indices)
     found, _ = solve_columns(pricing, replace(working, indices=places), REHEARSAL_GAP, rng)
     return replace(found, indices=drawn[found.indices])
 
 
-def resume(rows: Rows, indices: Indices, weights: Floats, rng: np.random.Generator) -> WorkingSet:
+def resume(rows: ActionRows, indices: Indices, weights: Floats, rng: np.random.Generator) -> WorkingSet:
     """Return a working set that starts from the given design; a few rows see to the span."""
     start: Start = find_span(rows, max(20 * rows.dim, 1000), rng)
     places = spanning_places(start.frame.coordinates(start.vectors))

@@ -8,7 +8,7 @@ import numpy as np
 
 from noisewise.design.shared.algebra import squared_norms, weighted_moment
 from noisewise.design.shared.frame import Frame, whitener
-from noisewise.design.shared.rows import Floats, Indices, Rows
+from noisewise.design.shared.rows import ActionRows, Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class WorkingSet:
         places = np.flatnonzero(self.weights)
         return self.only(places[np.argsort(self.indices[places])])
 
-    def joined(self, rows: Rows, indices: Indices, *, share: float) -> WorkingSet:
+    def joined(self, rows: ActionRows, indices: Indices, *, share: float) -> WorkingSet:
         """Return the set with further rows, which get ``share`` of the weight in equal parts."""
         indices = indices[~np.isin(indices, self.indices)]
         if len(indices) == 0:

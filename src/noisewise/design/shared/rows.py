@@ -14,7 +14,7 @@ Indices = npt.NDArray[np.int64]
 CHUNK = 4096  # rows: a chunk of 50 columns and its image stay in a second-level cache
 
 
-class Rows:
+class ActionRows:
     """A matrix ``(n_actions, dim)``, perhaps a memory map, that is only ever streamed.
 
     ``reads`` counts the rows handed out, in units of the whole matrix.
@@ -58,7 +58,7 @@ def check_vectors(vectors: Any) -> npt.NDArray[Any]:
     return array
 
 
-def refuse_non_finite(rows: Rows, indices: Indices) -> None:
+def refuse_non_finite(rows: ActionRows, indices: Indices) -> None:
     """Raise if one of the rows ``indices`` holds a NaN or an infinity."""
     finite = np.isfinite(rows.take(indices)).all(axis=1)
     if not finite.all():

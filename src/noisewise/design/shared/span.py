@@ -10,7 +10,7 @@ from scipy.linalg import qr, svd
 from noisewise.design.shared.algebra import column_products, product, singular_values, squared_norms
 from noisewise.design.shared.frame import Frame, frame_from
 from noisewise.design.shared.growth import choose_spanning
-from noisewise.design.shared.rows import Floats, Indices, Rows, refuse_non_finite
+from noisewise.design.shared.rows import ActionRows, Floats, Indices, refuse_non_finite
 
 CLEAR_RANK = 1e-6  # a sample as well conditioned as this has the rank of the whole
 
@@ -24,7 +24,7 @@ class Start:
     vectors: Floats
 
 
-def find_span(rows: Rows, n_sampled: int, rng: np.random.Generator) -> Start:
+def find_span(rows: ActionRows, n_sampled: int, rng: np.random.Generator) -> Start:
     """Look at a sample of rows, and at all rows only if the sample leaves the rank open."""
     everything = rows.n_actions <= n_sampled
     indices = (
@@ -73,7 +73,7 @@ def is_clearly_full(factor: Floats) -> bool:
     return bool(values[-1] > CLEAR_RANK * values[0])
 
 
-def column_scales(rows: Rows) -> Floats:
+def column_scales(rows: ActionRows) -> Floats:
     """Return the largest absolute entry of every column."""
     scales = np.zeros(rows.dim)
     for places, block in rows.chunks():
@@ -84,7 +84,7 @@ def column_scales(rows: Rows) -> Floats:
     return scales
 
 
-def full_factor(rows: Rows, scales: Floats) -> Floats:
+def full_factor(rows: ActionRows, scales: Floats) -> Floats:
     """Return the R factor of all unit rows, by stacking chunk under chunk."""
     factor: Floats | None = None
     for _, block in rows.chunks():
@@ -109,7 +109,9 @@ def frame_of(factor: Floats, scales: Floats, single: bool) -> Frame:
     return frame_from(root / np.where(scales > 0.0, scales, 1.0)[:, None])
 
 
-def complete_span(rows: Rows, frame: Frame, indices: Indices, vectors: Floats) -> tuple[Indices, Floats]:
+def complete_span(
+    rows: ActionRows, frame: Frame, indices: Indices, vectors: Floats
+) -> tuple[Indices, Floats]:
     """Add rows until they span the frame: those farthest from the span, one reading a time."""
     while True:
         missing = missing_directions(frame.coordinates(vectors))

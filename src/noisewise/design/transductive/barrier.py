@@ -30,7 +30,7 @@ SETTLED = 1e-3  # and below this as no longer moving
 
 
 @dataclass(frozen=True)
-class Solved:
+class BarrierSolution:
     """Weights, and the multipliers that prove how good they are."""
 
     weights: Floats  # (s,), scaled so that the worst direction has q about 1
@@ -53,7 +53,9 @@ class _Point:
         return float(self.weights.sum() - nu * barrier)
 
 
-def solve_restricted(actions: Floats, directions: Floats, weights: Floats, gap: float) -> Solved | None:
+def solve_restricted(
+    actions: Floats, directions: Floats, weights: Floats, gap: float
+) -> BarrierSolution | None:
     """Return weights within ``gap`` of the best for these rows, or as close as float64 allows.
 
     None if, in float64, these weights on these actions say nothing of some direction.
@@ -81,7 +83,7 @@ def solve_restricted(actions: Floats, directions: Floats, weights: Floats, gap: 
             if decrement < SETTLED and nu <= least:
                 break
             nu = min(nu, max(SHRINK * nu, least))
-    return Solved(point.weights, nu / (1.0 - point.q_values), point.q_values)
+    return BarrierSolution(point.weights, nu / (1.0 - point.q_values), point.q_values)
 
 
 def _largest_q(actions: Floats, directions: Floats, weights: Floats) -> float:

@@ -15,7 +15,7 @@ NEARLY = 0.9  # of the largest: pairs that far apart are worth having beside the
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstDirections:
     """The largest ``|y C|²`` over all directions, and directions close to it."""
 
     largest: float
@@ -26,7 +26,7 @@ class Worst:
 class Directions(Protocol):
     """What the solver asks of a set of directions."""
 
-    def worst(self, root: Floats, level: float) -> Worst:
+    def worst(self, root: Floats, level: float) -> WorstDirections:
         """The largest ``|y root|²``, exactly, and some of the directions above ``level``."""
 
 
@@ -53,13 +53,13 @@ class Listed:
     def __init__(self, coordinates: Floats) -> None:
         self.coordinates = coordinates
 
-    def worst(self, root: Floats, level: float) -> Worst:
+    def worst(self, root: Floats, level: float) -> WorstDirections:
         """Look at all of them."""
         values = squared_norms(product(self.coordinates, root))
         largest = float(values.max())
         above = np.flatnonzero(values > max(level, NEARLY**2 * largest))
         keys = np.column_stack([above, np.full(len(above), -1)])
-        return Worst(largest, keys.astype(np.int64), self.coordinates[above])
+        return WorstDirections(largest, keys.astype(np.int64), self.coordinates[above])
 
 
 class Differences:
@@ -68,7 +68,7 @@ class Differences:
     def __init__(self, coordinates: Floats) -> None:
         self.coordinates = coordinates - coordinates.mean(axis=0)
 
-    def worst(self, root: Floats, level: float) -> Worst:
+    def worst(self, root: Floats, level: float) -> WorstDirections:
         """The farthest two of a cloud of points, and for every point that has one a far partner.
 
         Points i and j are at most |i| + |j| apart, so with the points sorted by length only a
@@ -98,7 +98,7 @@ class Differences:
         apart = self.coordinates[keys[:, 0]] - self.coordinates[keys[:, 1]]
         # Exactly, not as a difference of squares: this number enters the certificate.
         exact = squared_norms(product(apart, root)) if len(keys) else np.zeros(1)
-        return Worst(max(float(exact.max()), farthest**2), keys, apart)
+        return WorstDirections(max(float(exact.max()), farthest**2), keys, apart)
 
 
 def squared_distances(rows: Floats, points: Floats) -> Floats:

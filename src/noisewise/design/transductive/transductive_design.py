@@ -14,15 +14,15 @@ from noisewise.core.support.randomness import check_seed
 from noisewise.design.shared.algebra import inverse_root, product, squared_norms, weighted_moment
 from noisewise.design.shared.frame import Frame
 from noisewise.design.shared.growth import choose_diverse, choose_spanning
-from noisewise.design.shared.rows import Floats, Indices, Rows, check_vectors
-from noisewise.design.shared.span import find_span, unit_rows
-from noisewise.design.transductive.barrier import Solved, solve_restricted
-from noisewise.design.transductive.directions import Differences, Directions, Listed, Pairs, Worst
+from noisewise.design.shared.rows import ActionRows, Floats, Indices, check_vectors
+from noisewise.design.shared.span import find_span
+from noisewise.design.transductive.barrier import BarrierSolution, solve_restricted
+from noisewise.design.transductive.directions import Directions, WorstDirections
+from noisewise.design.transductive.inputs import as_directions, check_precisions
 
 LEAST_GAP = 1e-8  # what the multipliers of a barrier can still prove
 MAX_ROUNDS = 60
 NOT_SPANNED = "`vectors` must span their space well enough for float64; they do not."
-OUTSIDE = 1e-8  # share of a direction's length that counts as outside of the span
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +90,7 @@ def transductive_design(
     """
     if not (isinstance(gap, Real) and math.isfinite(gap) and gap >= LEAST_GAP):
         raise ValueError(f"`gap` must be a finite number of at least {LEAST_GAP}; got {gap!r}.")
-    rows = Rows(check_vectors(vectors))
+    rows = ActionRows(check_vectors(vectors))
     scales = np.sqrt(check_precisions(weights, rows.n_actions))
     rng = np.random.default_rng(check_seed(seed))
     start = find_span(rows, 40 * rows.dim, rng)
@@ -104,7 +104,7 @@ def transductive_design(
 class _Problem:
     """All actions and all directions, in the coordinates of one frame."""
 
-    rows: Rows
+    rows: ActionRows
     scales: Floats
     frame: Frame
     directions: Directions
@@ -173,7 +173,7 @@ class _Priced:
     root: Floats
     change: Floats  # aᵀV⁻¹MV⁻¹a = |a change|²
     prices: Floats  # (n,): these, for all actions
-    worst: Worst
+    worst: WorstDirections
     value: float  # tr MV⁻¹
 
     @property
@@ -182,7 +182,7 @@ class _Priced:
         return self.value**2 / float(self.prices.max())
 
 
-def _price(problem: _Problem, working: _Working, solved: Solved, gap: float) -> _Priced:
+def _price(problem: _Problem, working: _Working, solved: BarrierSolution, gap: float) -> _Priced:
     """Look at all actions and all directions."""
     shares = solved.weights / solved.weights.sum()
     root = _root(problem.take(working.indices), shares)
@@ -203,7 +203,7 @@ def _root(coordinates: Floats, shares: Floats) -> Floats:
 def _as_design(
     problem: _Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
 ) -> TransductiveDesign:
-    # A barrier leaves a little on every row: without these crumbs, if that is good enough, too.
+    # A barrier leaves a little on every row: without these crumbs, where that is good enough as well.
     for crumb in (0.1, 0.01, 0.03 * gap):
         kept = shares > crumb / len(shares)
         thinned = shares[kept] / shares[kept].sum()
@@ -255,7 +255,7 @@ def _pricing(working: _Working, multipliers: Floats, root: Floats) -> Floats:
 def _grow(
     problem: _Problem,
     working: _Working,
-    solved: Solved,
+    solved: BarrierSolution,
     priced: _Priced,
     reached: float,
     gap: float,
@@ -302,54 +302,3 @@ def _diverse(rows: Floats, change: Floats, value: float, most: int, level: float
     if not len(rows):
         return np.empty(0, np.int64)
     return choose_diverse(product(rows, change) / math.sqrt(value), most, level=level, mass=mass)
-
-
-def check_precisions(weights: Any, n_actions: int) -> Floats:
-    """The precision of one measurement of each action."""
-    if weights is None:
-        return np.ones(n_actions)
-    try:
-        precisions = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"`weights` must be numbers, one per action; got {weights!r}.") from None
-    if precisions.shape != (n_actions,):
-        raise ValueError(f"`weights` must have shape ({n_actions},); got {precisions.shape!r}.")
-    good = np.isfinite(precisions) & (precisions > 0.0)
-    if not good.all():
-        bad = int(np.argmin(good))
-        raise ValueError(f"`weights` must be finite numbers above 0; got {precisions[bad]!r} at {bad}.")
-    return precisions
-
-
-def as_directions(directions: Any, dim: int, frame: Frame, spanning: Floats) -> Directions:
-    """The directions in the coordinates of the frame; refused unless the actions span them."""
-    pairs = isinstance(directions, Pairs)
-    array = directions.vectors if pairs else check_vectors(directions)
-    if array.shape[1] != dim:
-        raise ValueError(f"`directions` must have {dim} columns, like `vectors`; got {array.shape[1]}.")
-    array = np.asarray(array, dtype=np.float64)
-    if not np.isfinite(array).all():
-        bad = int(np.argmin(np.isfinite(array).all(axis=1)))
-        raise ValueError(f"`directions` must be finite; got {array[bad].tolist()!r} in row {bad}.")
-    if pairs:
-        array = array - array[0]
-    lengths = np.linalg.norm(array, axis=1)
-    if not lengths.any():
-        raise ValueError("`directions` must hold one that is not zero; got only zeros.")
-    if frame.rank < dim:
-        _refuse_outside(array, lengths, frame.rank, spanning)
-    coordinates = frame.coordinates(array)
-    return Differences(coordinates) if pairs else Listed(coordinates[lengths > 0.0])
-
-
-def _refuse_outside(array: Floats, lengths: Floats, rank: int, spanning: Floats) -> None:
-    _, _, right = svd(unit_rows(spanning, np.ones(spanning.shape[1])), full_matrices=False)
-    basis = right[:rank]
-    outside = array - product(product(array, basis.T), basis)
-    far = np.linalg.norm(outside, axis=1) > OUTSIDE * np.maximum(lengths, 1e-300)
-    if far.any():
-        bad = int(np.argmax(far))
-        raise ValueError(
-            "`directions` must lie in the span of `vectors`, or no measurement tells anything about "
-            f"them; got {array[bad].tolist()!r} in row {bad}."
-        )

@@ -1,4 +1,4 @@
-"""Heavy tails: what the floors do to the widths, and who copes with outliers."""
+"""Heavy tails: what the floors do to the widths, and which rules cope with outliers."""
 
 import math
 from typing import Any

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -15,6 +15,23 @@ from noisewise.world import Environment, instances, schedules
 SCHEDULES = ("fast-decaying", "flat", "moderate-spikes", "front-loaded")
 
 
+class NamedWorld(TypedDict):
+    """A problem under a schedule, both by name and with plain options, so that a file can hold it."""
+
+    problem: str
+    problem_options: dict[str, Any]
+    schedule: str
+    schedule_options: dict[str, Any]
+
+
+class Runs(TypedDict):
+    """How long a simulation is, how often it is repeated, and its seed."""
+
+    horizon: int
+    replications: int
+    seed: int
+
+
 def make_schedule(name: str, dim: int, **options: Any) -> schedules.NamedSchedule:
     """A schedule by name; the flat one knows the dimension."""
     return schedules.named(name, **({"dim": dim} if name == "flat" else {}), **options)
@@ -25,6 +42,27 @@ def make_world(
 ) -> Environment:
     """An instance by name under a schedule."""
     return instances.named(problem, **options).environment(schedule, noise=noise, announced=announced)
+
+
+def world_of(
+    problem: str,
+    problem_options: dict[str, Any],
+    schedule: str,
+    schedule_options: dict[str, Any] | None = None,
+) -> NamedWorld:
+    """A world in names."""
+    return {
+        "problem": problem,
+        "problem_options": problem_options,
+        "schedule": schedule,
+        "schedule_options": schedule_options or {},
+    }
+
+
+def named_world(world: NamedWorld, noise: str = "gaussian") -> Environment:
+    """The world with these names."""
+    schedule = make_schedule(world["schedule"], world["problem_options"]["dim"], **world["schedule_options"])
+    return make_world(world["problem"], world["problem_options"], schedule, noise)
 
 
 def run(
@@ -74,6 +112,6 @@ def mean_and_error(values: Floats) -> dict[str, float]:
 
 
 def largest_width(vectors: Floats, precision: Floats, ridge: float = 1.0) -> float:
-    """The width of the widest action after so much precision on each."""
+    """The width of the widest action, given the precision of each."""
     gram = ridge * np.eye(vectors.shape[1]) + (vectors * precision[:, None]).T @ vectors
     return float(np.sqrt(np.einsum("ij,ji->i", vectors, np.linalg.solve(gram, vectors.T)).max()))

@@ -6,41 +6,30 @@ import numpy as np
 
 from noisewise.core.support.blocks import Floats
 from noisewise.core.support.randomness import generator
-from noisewise.paper.measurements.runs import given_precision, largest_width, make_schedule, make_world, run
+from noisewise.paper.measurements.runs import (
+    NamedWorld,
+    Runs,
+    given_precision,
+    largest_width,
+    make_world,
+    named_world,
+    run,
+)
 from noisewise.theory import harmonic_level, information_budget, vaee_bound, water_level
 
 
-def against_the_bound(
-    options: dict[str, Any],
-    schedule: str,
-    schedule_options: dict[str, Any],
-    problem: str,
-    problem_options: dict[str, Any],
-    horizon: int,
-    replications: int,
-    seed: int,
-) -> dict[str, Any]:
+def against_the_bound(options: dict[str, Any], world: NamedWorld, runs: Runs) -> dict[str, Any]:
     """VAEE: per replication the largest width, the levels, the regret and its bounds."""
-    dim = problem_options["dim"]
-    world = make_schedule(schedule, dim, **schedule_options)
-    env = make_world(problem, problem_options, world)
-    checkpoints = sorted({int(t) for t in np.geomspace(1, horizon, 25)})
-    simulation = run(
-        "vaee",
-        options,
-        env,
-        horizon=horizon,
-        replications=replications,
-        seed=seed,
-        checkpoints=checkpoints,
-    )
+    dim, env, replications = world["problem_options"]["dim"], named_world(world), runs["replications"]
+    checkpoints = sorted({int(t) for t in np.geomspace(1, runs["horizon"], 25)})
+    simulation = run("vaee", options, env, checkpoints=checkpoints, **runs)
     widths, gains = [], []
     for r in range(replications):
         vectors, given = given_precision(simulation, env, r)
         widths.append(largest_width(vectors, given))
         gram = np.eye(dim) + (vectors * given[:, None]).T @ vectors
         gains.append(float(np.linalg.slogdet(gram)[1]))
-    sigma = np.array([env.sigmas(horizon, seed, r) for r in range(replications)])
+    sigma = np.array([env.sigmas(runs["horizon"], runs["seed"], r) for r in range(replications)])
     budget = np.asarray(information_budget(sigma, dim))
     printed = np.asarray(information_budget(sigma, dim, as_printed=True))
     advice = "best" if options.get("recommendation", "best") == "best" else "last"

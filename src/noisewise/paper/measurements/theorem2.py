@@ -7,36 +7,27 @@ import numpy as np
 
 from noisewise.core.support.randomness import generator
 from noisewise.design import optimal_design
-from noisewise.paper.measurements.runs import given_precision, make_schedule, make_world, run
+from noisewise.paper.measurements.runs import NamedWorld, Runs, given_precision, named_world, run
 from noisewise.theory import vagd_bound
 from noisewise.theory.sigmas import precision_without_largest
 
 
-def tracked_design(
-    schedule: str,
-    schedule_options: dict[str, Any],
-    problem: str,
-    problem_options: dict[str, Any],
-    horizon: int,
-    replications: int,
-    seed: int,
-) -> dict[str, Any]:
+def tracked_design(world: NamedWorld, runs: Runs) -> dict[str, Any]:
     """VAGD: how much of D·V(π) was gathered, the regret and its bounds, per replication."""
-    dim = problem_options["dim"]
-    env = make_world(problem, problem_options, make_schedule(schedule, dim, **schedule_options))
+    dim, env = world["problem_options"]["dim"], named_world(world)
     n_actions = env.actions.n_actions
-    simulation = run("vagd", {}, env, horizon=horizon, replications=replications, seed=seed)
+    simulation = run("vagd", {}, env, **runs)
     gathered, bounds, printed, supports = [], [], [], []
-    for r in range(replications):
+    for r in range(runs["replications"]):
         vectors, given = given_precision(simulation, env, r)
-        world = env.world(horizon, seed, r)
-        # The rule's own design: on the actions in the order in which it saw them, where many tie.
-        design = optimal_design(world.actions.vectors, support="core")
+        drawn = env.world(runs["horizon"], runs["seed"], r)
+        # The rule's own design: on the actions in the order in which the rule saw them, as many may tie.
+        design = optimal_design(drawn.actions.vectors, support="core")
         shares = np.empty(n_actions)
-        shares[world.order] = design.dense()
+        shares[drawn.order] = design.dense()
         root = np.linalg.inv(np.linalg.cholesky((vectors * shares[:, None]).T @ vectors))
         gram = root @ ((vectors * given[:, None]).T @ vectors) @ root.T
-        sigma = env.sigmas(horizon, seed, r)
+        sigma = env.sigmas(runs["horizon"], runs["seed"], r)
         support = int((shares > 0.0).sum())
         rest = float(precision_without_largest(sigma, support - 1))
         gathered.append(float(np.linalg.eigvalsh(gram)[0]) / rest)
@@ -73,7 +64,7 @@ def ridge_bias(bias: float, runs: int, seed: int) -> dict[str, Any]:
 
 
 def stopping_by_looking(rounds: list[int], runs: int, seed: int) -> dict[str, Any]:
-    """Runs in which an interval fails after so many turns, and in any turn up to then, of two kinds.
+    """Runs in which intervals of two kinds fail: after these numbers of turns, and in any turn up to then.
 
     In a turn three orthogonal actions are measured, sigma 1; theta is 0, so that the ridge does no harm.
     """

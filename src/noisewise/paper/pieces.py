@@ -1,4 +1,4 @@
-"""Computing cells over processes; each is kept in a file when it is done, and never computed again."""
+"""The pieces of work: spread over processes, each kept in a file when done and never computed again."""
 
 import functools
 import hashlib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from noisewise.core.support.files import written_whole
 from noisewise.paper.measurements import runs
-from noisewise.paper.parts import Cell, Outcome
+from noisewise.paper.section import Outcome, Piece
 from noisewise.simulation.processes import spread
 
 #: The rooms that a result depends on; the words and charts around it may change without computing it again.
@@ -19,15 +19,15 @@ FOLDER = "computed"
 
 
 def compute(
-    cells: Mapping[str, Cell], out: Path, jobs: int, progress: Callable[[int, int], None] | None = None
+    pieces: Mapping[str, Piece], out: Path, jobs: int, progress: Callable[[int, int], None] | None = None
 ) -> dict[str, Outcome]:
-    """The outcome of every cell, read from ``out`` if it is there already.
+    """The outcome of every piece, read from ``out`` if it is there already.
 
-    Outcomes do not depend on the number of jobs. After Ctrl-C the cells that are done stay.
+    Outcomes do not depend on the number of jobs. After Ctrl-C the pieces that are done stay.
     """
     folder = out / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    files = {name: folder / f"{cell.function.__name__}-{_key(cell)}.json" for name, cell in cells.items()}
+    files = {name: folder / f"{piece.function.__name__}-{_key(piece)}.json" for name, piece in pieces.items()}
     outcomes = {name: found for name, file in files.items() if (found := _read(file)) is not None}
     # Two sections may want the same piece of work: it is done once.
     waiting: dict[Path, list[str]] = {}
@@ -39,28 +39,28 @@ def compute(
 
     def report() -> None:
         if progress is not None:
-            progress(done, len(cells))
+            progress(done, len(pieces))
 
     report()
-    pieces = [(cells[names[0]], file) for file, names in waiting.items()]
-    for _, file in spread(_compute_and_keep, pieces, jobs, _code_of):
+    work = [(pieces[names[0]], file) for file, names in waiting.items()]
+    for _, file in spread(_compute_and_keep, work, jobs, _code_of):
         done += len(waiting[file])
         report()
     for file, names in waiting.items():
         outcomes.update(dict.fromkeys(names, json.loads(file.read_text())))
-    return {name: outcomes[name] for name in cells}
+    return {name: outcomes[name] for name in pieces}
 
 
-def _code_of(piece: tuple[Cell, Path]) -> str:
-    """Cells with the same rule run the same machine code."""
-    cell, _ = piece
-    return str(cell.rule or cell.arguments.get("rule", cell.function.__name__))
+def _code_of(work: tuple[Piece, Path]) -> str:
+    """Pieces with the same rule run the same machine code."""
+    piece, _ = work
+    return str(piece.rule or piece.arguments.get("rule", piece.function.__name__))
 
 
-def _compute_and_keep(piece: tuple[Cell, Path]) -> None:
-    cell, file = piece
+def _compute_and_keep(work: tuple[Piece, Path]) -> None:
+    piece, file = work
     with written_whole(file) as draft:
-        draft.write_text(json.dumps(cell.function(**cell.arguments), allow_nan=False))
+        draft.write_text(json.dumps(piece.function(**piece.arguments), allow_nan=False))
 
 
 def _read(file: Path) -> Outcome | None:
@@ -72,13 +72,13 @@ def _read(file: Path) -> Outcome | None:
     return found if isinstance(found, dict) else None
 
 
-def _key(cell: Cell) -> str:
+def _key(piece: Piece) -> str:
     """A hash of the arguments, and of every source that the outcome depends on."""
     digest = hashlib.sha256(_rooms_hash())
-    for module in (runs, sys.modules[cell.function.__module__]):
+    for module in (runs, sys.modules[piece.function.__module__]):
         digest.update(inspect.getsource(module).encode())
-    digest.update(cell.function.__qualname__.encode())
-    digest.update(json.dumps(cell.arguments, sort_keys=True).encode())
+    digest.update(piece.function.__qualname__.encode())
+    digest.update(json.dumps(piece.arguments, sort_keys=True).encode())
     return digest.hexdigest()[:20]
 
 
