@@ -49,7 +49,7 @@ from noisewise.core.support.checks import (
     check_probability,
 )
 from noisewise.policies import Policy, Rule, register
-from noisewise.policies.rules.baselines.widest import RULE as WIDEST
+from noisewise.policies.rules.baselines import widest
 from noisewise.policies.shared.least_squares import (
     Setting,
     best_mean,
@@ -62,6 +62,9 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
+
+#: A rule that needs nothing special: ``replace(WIDEST, name=..., choose=...)`` makes another.
+WIDEST = widest.RULE
 
 __all__ = [
     "WIDEST",
