@@ -112,36 +112,6 @@ def test_every_public_name_is_documented(module, name):
     assert any(word.search(page.read_text("utf-8")) for page in PAGES), f"no page mentions {name}."
 
 
-@pytest.mark.parametrize("name", nw.__all__)
-def test_the_reference_lists_every_name(name):
-    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
-    assert re.search(rf"^\| `nw\.{name}\b", text, re.MULTILINE)
-
-
-def test_the_reference_lists_only_what_there_is():
-    """Names, attributes of the three classes, instances and schedules."""
-    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
-    for name in re.findall(r"`nw\.(\w+)", text):
-        assert hasattr(nw, name)
-    env, policy = nw.Environment(np.eye(2), [1, 0], [1.0]), nw.vaee(np.eye(2))
-    sim = nw.simulate(policy, env, horizon=1, replications=1, compiled=False)
-    for title, thing in (("on a policy", policy), ("of an estimate", policy.estimate()), ("of a sim", sim)):
-        table = text[text.index(f"| {title}") :].split("\n\n")[0]
-        listed = re.findall(r"`\.(\w+)", table)
-        assert len(listed) > 5
-        for name in listed:
-            assert hasattr(thing, name), name
-    for room in ("instances", "schedules"):
-        line = next(line for line in text.splitlines() if line.startswith(f"| `nw.{room}`"))
-        for function in getattr(nw, room).NAMES.values():
-            assert f"`{function.__name__}`" in line
-
-
-def test_every_policy_is_a_name_of_the_package():
-    for name in registry.POLICIES:
-        assert getattr(nw, name) is registry.POLICIES[name]
-
-
 PAGE = ROOT / "docs" / "adding-a-rule.md"
 
 

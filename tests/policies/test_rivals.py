@@ -242,7 +242,7 @@ def test_oful_has_a_scale_on_the_stochastic_part_of_its_radius():
             "`sigma` must be given: 'varcb' needs it before it chooses; got None.",
         ),
         (
-            lambda: nw.save(np.eye(2)),
+            lambda: nw.rules.save(np.eye(2)),
             ValueError,
             "`horizon` must be given for 'save': it plans for a number of rounds; got None.",
         ),
@@ -252,7 +252,7 @@ def test_oful_has_a_scale_on_the_stochastic_part_of_its_radius():
             "`horizon` must be at least 1; got 0.",
         ),
         (
-            lambda: nw.save(np.eye(2), horizon=10, ridge=2.0),
+            lambda: nw.rules.save(np.eye(2), horizon=10, ridge=2.0),
             TypeError,
             "save() has no option 'ridge'.",
         ),

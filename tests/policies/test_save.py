@@ -93,7 +93,7 @@ def test_save_measures_what_the_textbook_measures(scale, trust_after):
         rng, vectors, theta, options = random_problem(
             seed, 0.5 + 0.2 * seed, scale=scale, trust_after=trust_after, horizon=120
         )
-        policy, textbook = nw.save(vectors, **options), Textbook(vectors, **options)
+        policy, textbook = nw.rules.save(vectors, **options), Textbook(vectors, **options)
         for t in range(120):
             allowed = [k for k in range(4) if t % 5 or rng.random() < 0.5] or [0]
             action, level, learns = textbook.choose(allowed)
@@ -114,7 +114,7 @@ def test_once_all_is_known_the_most_optimistic_action_is_measured():
     idle = 0
     for seed in range(6):
         rng, vectors, theta, options = random_problem(seed, 1e-3, scale=1e-3, trust_after=64.0, horizon=100)
-        policy, textbook = nw.save(vectors, **options), Textbook(vectors, **options)
+        policy, textbook = nw.rules.save(vectors, **options), Textbook(vectors, **options)
         for _ in range(100):
             action, level, learns = textbook.choose(range(4))
             assert policy.ask() == action
@@ -130,7 +130,7 @@ def test_once_all_is_known_the_most_optimistic_action_is_measured():
 def test_orthonormal_actions_leave_a_layer_after_as_many_pulls_as_computed(dim, n_layers):
     """d·⌈2·l·ln4/ln(1 + 4⁻ˡ)⌉: 26, 184, 1074 for d = 2."""
     expected = [dim * math.ceil(2 * k * math.log(4) / math.log1p(4.0**-k)) for k in range(1, n_layers + 1)]
-    policy = nw.save(np.eye(dim), horizon=10_000)
+    policy = nw.rules.save(np.eye(dim), horizon=10_000)
     for _ in range(sum(expected) + 1):
         policy.tell(policy.ask(), 0.0, 1.0)
     counted = policy._state.layers.tally[: n_layers + 1, TOLD]
@@ -141,7 +141,7 @@ def test_a_measurement_has_the_influence_of_its_layer():
     """The length of w·a in the norm of the old layer is 2⁻ˡ, its weight below 1; no other layer changes."""
     rng = np.random.default_rng(7)
     vectors = rng.standard_normal((6, 3))
-    policy = nw.save(vectors, horizon=500)
+    policy = nw.rules.save(vectors, horizon=500)
     length = np.linalg.norm(vectors, axis=1).max()
     for _ in range(150):
         action = policy.ask()
@@ -173,8 +173,8 @@ def test_units_do_not_matter():
     vectors, noise = rng.standard_normal((5, 2)), rng.choice([-1.0, 1.0], 200)
     theta = np.array([0.6, -0.3])
     options = {"horizon": 200, "scale": 1e-3, "trust_after": 0.2}
-    one = nw.save(vectors, noise_bound=0.4, norm_bound=1.0, **options)
-    two = nw.save(2.0 * vectors, noise_bound=1.2, norm_bound=1.5, **options)
+    one = nw.rules.save(vectors, noise_bound=0.4, norm_bound=1.0, **options)
+    two = nw.rules.save(2.0 * vectors, noise_bound=1.2, norm_bound=1.5, **options)
     for unit in noise:
         action = one.ask()
         assert two.ask() == action
@@ -186,7 +186,7 @@ def test_units_do_not_matter():
 
 
 def test_what_is_reported_is_the_deepest_finished_layer():
-    policy = nw.save(np.eye(2), horizon=1000)
+    policy = nw.rules.save(np.eye(2), horizon=1000)
     for t in range(26 + 184):
         policy.tell(policy.ask(), 0.1, 1.0)
         widths = policy.estimate().widths

@@ -177,7 +177,7 @@ def test_a_set_that_is_too_small_is_caught():
 def test_too_many_features_are_refused_in_one_sentence():
     sentence = (
         "`actions` must have at most 4 features for 'voful2', whose set is a net that grows exponentially "
-        "with them; got 5. (nw.save has a like guarantee.)"
+        "with them; got 5. (nw.rules.save has a like guarantee.)"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         nw.voful2(np.eye(5), horizon=100)

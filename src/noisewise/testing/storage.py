@@ -236,6 +236,7 @@ def check_a_study_replays_to_the_same_answers(open_storage: OpenStorage) -> None
     assert [job.option for job in again.ask(2, dry_run=True)] == [j.option for j in study.ask(2)]
 
 
+#: All checks of a store, each a function of ``open_storage``.
 STORAGE_CHECKS: tuple[Callable[[OpenStorage], None], ...] = (
     check_a_study_is_kept_exactly,
     check_what_is_handed_in_may_change_afterwards,

@@ -65,19 +65,32 @@ def _page(row: dict[str, Any], rule: Any) -> str:
         "## How to call it",
         "",
         "```text",
-        f"nw.{row['name']}(actions, {signature})",
+        f"nw.rules.{row['name']}(actions, {signature})",
         "",
         text,
         "```",
     ]
-    lines += ["", "## The algorithm as it is coded", ""]
-    lines += [f"`{rule.choose.__module__}` holds what is its own; the rest is shared.", ""]
+    lines += ["", "## Where the code is", "", "| file | functions of the rule in it |", "|---|---|"]
+    lines += [f"| [{path}](../../src/noisewise/{path}) | {names} |" for path, names in _files(rule).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _files(rule: Any) -> dict[str, str]:
+    """The files in which the rule's functions are: its own first, then what it shares."""
+    from noisewise.policies.registry import POLICIES
+
+    found: dict[str, list[str]] = {}
     for name in FUNCTIONS:
         function = getattr(rule, name)
         if function is not None:
-            source = inspect.getsource(function).strip()
-            lines += [f"`{name}`, from `{function.__module__}`:", "", "```python", source, "```", ""]
-    return "\n".join(lines).rstrip() + "\n"
+            found.setdefault(_path(function), []).append(f"`{name}`")
+    own = _path(POLICIES[rule.name])
+    return {path: ", ".join(found[path]) for path in sorted(found, key=lambda path: (path != own, path))}
+
+
+def _path(function: Any) -> str:
+    """The file of a function, from the package's folder on."""
+    return str(function.__module__).removeprefix("noisewise.").replace(".", "/") + ".py"
 
 
 DECLARED = {

@@ -1,11 +1,11 @@
 """What the commands print: JSON for programs, tables and progress for people."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 
 from noisewise.core.support.strict_json import strict_json
@@ -67,7 +67,7 @@ def summary_row(simulation: "Simulation") -> dict[str, Any]:
         "options": simulation.options,
         "replications": n,
         "simple_regret": float(final.mean()),
-        "standard_error": float(final.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
+        "standard_error": float(final.std(ddof=1) / math.sqrt(n)) if n > 1 else None,
         "best_found": float((final <= 1e-12).mean()),
         "cumulative_regret": float(simulation.cumulative_regret[:, -1].mean()),
         "total_precision": float(simulation.total_precision[:, -1].mean()),

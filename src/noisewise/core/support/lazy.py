@@ -6,18 +6,30 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_names(package: str, homes: Mapping[str, str], extra: str | None = None) -> Callable[[str], Any]:
+def lazy_names(
+    package: str,
+    homes: Mapping[str, str],
+    extra: str | None = None,
+    elsewhere: Mapping[str, str] | None = None,
+) -> Callable[[str], Any]:
     """A module-level ``__getattr__`` that finds each name in its home module.
 
     Args:
         package: The package whose attribute is asked for.
         homes: The module in which each name lives; a sub-package ``package.name`` is its own home.
         extra: The optional dependency that a missing import belongs to.
+        elsewhere: Names that people look for in the package and that it does not have; where to look instead.
     """
 
     def find(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            hint = (elsewhere or {}).get(name)
+            # With `name` and `obj`, Python itself adds "Did you mean ...?" to what it prints.
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}" + (f": {hint}." if hint else ""),
+                name=name,
+                obj=sys.modules[package],
+            )
         try:
             home = importlib.import_module(homes[name])
             found = home if homes[name] == f"{package}.{name}" else getattr(home, name)

@@ -70,13 +70,13 @@ class Measurement:
 
     number: int
     option: str
-    minus: str | None
+    minus: str | None  # the option it was compared with, if a difference was measured
     value: float
-    se: float | None
-    sigma: float | None
-    kind: str
-    block: str | None
-    notes: tuple[str, ...]
+    se: float | None  # the standard error, as people expect it
+    sigma: float | None  # the standard error as it enters the fit
+    kind: str  # whether the error bar is known, or comes from readings or counts
+    block: str | None  # the day, batch or instrument whose offset it shares
+    notes: tuple[str, ...]  # what was noticed about it
 
     @property
     def id(self) -> str:

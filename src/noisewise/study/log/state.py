@@ -26,13 +26,13 @@ OPEN, TOLD, FAILED, RELEASED = "open", "told", "failed", "released"
 class Job:
     """A suggestion: what to measure next, and why. It is yours until it expires."""
 
-    id: str
-    option: str
-    why: str
-    expires: datetime
-    sigma: float | None = None
-    by: str | None = None
-    status: str = OPEN
+    id: str  # what `tell`, `fail` and `release` take
+    option: str  # the name of the option to measure
+    why: str  # the reason, in words
+    expires: datetime  # UTC; it is reserved until then
+    sigma: float | None = None  # the noise that was expected, if it was said
+    by: str | None = None  # for whom it is reserved
+    status: str = OPEN  # "open", or what became of it
 
     def __repr__(self) -> str:
         until = f"{self.expires:%Y-%m-%d %H:%M} UTC"

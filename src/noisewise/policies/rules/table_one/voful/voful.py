@@ -81,7 +81,8 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     if actions.dim > MOST_FEATURES:
         raise ValueError(
             f"`actions` must have at most {MOST_FEATURES} features for {options['set']!r}, whose set "
-            f"is a net that grows exponentially with them; got {actions.dim}. (nw.save has a like guarantee.)"
+            f"is a net that grows exponentially with them; got {actions.dim}. (nw.rules.save has a like "
+            "guarantee.)"
         )
     rounds = check_count("horizon", horizon)
     noise_bound = check_positive("noise_bound", options["noise_bound"])

@@ -1,0 +1,178 @@
+"""The page docs/reference.md, made from the public names and what the code says about them."""
+
+import importlib
+import inspect
+import textwrap
+from typing import Any, NamedTuple
+
+import typer
+
+import noisewise as nw
+from noisewise.cli.pages.names import Entry, described, explanation, members, public_names
+
+HEAD = """\
+# Reference
+
+Every public name, with one line each. Signatures are shortened: `help(nw.create_study)` shows all parameters,
+and examples. A first tour is the [quick start](quickstart.md).
+
+Made by `python -m noisewise.cli.pages.reference_page > docs/reference.md` from the docstrings and comments of
+the code. A test checks that the page is fresh, and that every name has one row.
+
+`dir(nw)` after `import noisewise as nw` shows
+{front}.
+Every name that is written `nw.name` below works from the top, shown or not; modules load at first use.
+"""
+
+
+class Section(NamedTuple):
+    """A module and how the page introduces it."""
+
+    title: str
+    module: str
+    text: str
+    prefix: str  # before the names that are not at the top
+    pages: bool = False  # whether each name has a page in docs/rules
+
+
+SECTIONS = (
+    Section(
+        "Stores",
+        "noisewise.stores",
+        "Where studies are kept: [storage and recovery](storage.md).",
+        "nw.stores.",
+    ),
+    Section(
+        "Studies",
+        "noisewise.study",
+        "For people with something to measure: [studies](studies.md).",
+        "nw.study.",
+    ),
+    Section(
+        "Rules",
+        "noisewise.rules",
+        "Each function makes a policy; [policies](policies.md) explains the options that they share.",
+        "nw.rules.",
+        pages=True,
+    ),
+    Section(
+        "Policies",
+        "noisewise.policies",
+        "A rule with its state, behind ask, tell and recommend: [policies](policies.md).",
+        "nw.policies.",
+    ),
+    Section(
+        "Sets of actions",
+        "noisewise.sets",
+        "A list of actions, or a set that cannot be listed: [infinite sets](infinite-sets.md).",
+        "nw.sets.",
+    ),
+    Section(
+        "Designs",
+        "noisewise.design",
+        "Which actions to measure, in which shares: [designs](designs.md).",
+        "nw.design.",
+    ),
+    Section(
+        "Simulations",
+        "noisewise.simulation",
+        "R is the number of replications, C of checkpoints, T of rounds: [policies](policies.md).",
+        "nw.simulation.",
+    ),
+    Section("Worlds", "noisewise.world", "Everything that a simulation needs.", "world."),
+    Section("Instances", "noisewise.world.instances", "Made-up problems.", "nw.instances."),
+    Section("Schedules", "noisewise.world.schedules", "How noisy each round is.", "nw.schedules."),
+    Section(
+        "Noise laws",
+        "noisewise.world.noise",
+        "Certificates of least squares cover `gaussian`, `rademacher` and `uniform`; "
+        "for the others there are [robust rules](heavy-tails.md).",
+        "nw.noise.",
+    ),
+    Section(
+        "Noise of actions",
+        "noisewise.world.action_noise",
+        "Noise that belongs to the action, for `Environment(action_sigma=…)`.",
+        "action_noise.",
+    ),
+    Section(
+        "Bounds as numbers",
+        "noisewise.theory",
+        "What a sequence of sigmas is worth, by the theorems: [notes on the paper](notes-on-the-paper.md).",
+        "nw.theory.",
+    ),
+    Section("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
+    Section(
+        "The arena", "noisewise.arena", "Rules against rules in many worlds: [the arena](arena.md).", "arena."
+    ),
+    Section(
+        "Adding rules",
+        "noisewise.extending",
+        "What a rule is made of: [add a rule](adding-a-rule.md).",
+        "extending.",
+    ),
+    Section(
+        "Contract suites",
+        "noisewise.testing",
+        "What rules and stores promise, checked by running them, yours and ours.",
+        "testing.",
+    ),
+    Section("Data", "noisewise.data", "Real measurements with their own error bars.", "data."),
+    Section("The paper", "noisewise.paper", "The command `noisewise paper` as a function.", "paper."),
+)
+#: Studies come first on the page, though stores say first which names are theirs.
+FIRST = "Studies"
+
+
+def reference() -> str:
+    """The whole page: a section per module, every name in the first section that has it."""
+    seen: set[int] = set()
+    made = {section.title: _section(section, seen) for section in SECTIONS}
+    front = textwrap.fill(", ".join(f"`{name}`" for name in nw.__all__), 110)
+    return "\n".join([HEAD.format(front=front), made.pop(FIRST), *made.values()])
+
+
+def _section(section: Section, seen: set[int]) -> str:
+    module = importlib.import_module(section.module)
+    values = {name: getattr(module, name) for name in public_names(module)}
+    new = sorted((item for item in values.items() if id(item[1]) not in seen), key=_functions_first)
+    seen.update(id(value) for _, value in new)
+    lines = [f"## {section.title}", "", f"`{section.module}`. {section.text}", ""]
+    lines += _table("name", [_row(section, name, value) for name, value in new])
+    known = [f"`{name}`" for name in values if name not in dict(new)]
+    if known:
+        lines += [f"Also here, with a row in another table: {', '.join(known)}.", ""]
+    for name, value in new:
+        lines += _members(name, value)
+    return "\n".join(lines)
+
+
+def _functions_first(item: tuple[str, Any]) -> tuple[bool, bool, str]:
+    name, value = item
+    return inspect.ismodule(value), not name.islower(), name
+
+
+def _row(section: Section, name: str, value: Any) -> Entry:
+    at_the_top = getattr(nw, name, None) is value
+    row = described("nw." if at_the_top else section.prefix, name, value)
+    page = f" [More](rules/{name}.md)." if section.pages and inspect.isfunction(value) else ""
+    return Entry(row.code, row.text + page)
+
+
+def _members(name: str, value: Any) -> list[str]:
+    """The table of a class that people read or call."""
+    if not inspect.isclass(value) or issubclass(value, BaseException):
+        return []
+    rows = members(value)
+    if not rows:
+        return []
+    paragraphs = [line for part in explanation(value) for line in (part, "")]
+    return [f"### `{name}`", "", *paragraphs, *_table(f"of `{name}`", rows)]
+
+
+def _table(title: str, rows: list[Entry]) -> list[str]:
+    return [f"| {title} | what it is |", "|---|---|", *(f"| `{row.code}` | {row.text} |" for row in rows), ""]
+
+
+if __name__ == "__main__":
+    typer.echo(reference(), nl=False)

@@ -1,0 +1,103 @@
+"""What `import noisewise` gives: few names to look at, every name that was there, and no waiting."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import noisewise as nw
+from noisewise.policies import registry
+
+#: What was at the top when everything was, but `save`: it still works there.
+WORKED_BEFORE = """
+POLICIES ActionSet Answer Ball Box Certificate Check DamagedError Design Ellipsoid Environment Estimate
+Hypercube Instance Job Measurement MemoryStorage OutcomeUnknownError Pairs Plan Policy Polytope Product
+Rule SetEstimate SetPolicy Simplex Simulation SimulationInterrupted Slot StoreChangedError Study
+TransductiveDesign Verdict Worth adaoful backup_store bayes_gap compare create_study frank_wolfe_sampling
+greedy h_rage information_directed instances linear_thompson lingame lingape linnats linnats_unknown
+load_policy load_simulations load_study make_policy migrate_store noise od_linbai oful open_store
+optimal_design peace phased_elimination precision_tracking rage rebuild_study register restore_store
+robust_vaee round_robin save_simulations schedules simulate static_design theory top_two_thompson
+transductive_design uniform vaee vaee_as_printed vagd vage varcb verify_certificate verify_log voful
+voful2 weighted_lingape weighted_oful weighted_oful_plus widest
+"""
+#: Libraries that are loaded where they are used.
+HEAVY = ("numpy", "scipy", "numba", "polars", "sqlalchemy", "rich", "altair", "narwhals")
+
+
+def loaded_by(code):
+    """The heavy libraries that a fresh Python has loaded when it ends."""
+    report = f"import atexit, sys; atexit.register(lambda: print([m for m in {HEAVY} if m in sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{report}; {code}"], capture_output=True, text=True, check=True
+    )
+    return ast.literal_eval(done.stdout.splitlines()[-1])
+
+
+def type_checked_imports():
+    """What a type checker is told: the module of each name, and the rooms."""
+    tree = ast.parse(Path(nw.__file__).read_text("utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    pairs = {(alias.name, line.module) for line in block.body for alias in line.names}
+    assert all(alias.asname == alias.name for line in block.body for alias in line.names)
+    return pairs
+
+
+def test_the_front_door_has_few_names_and_dir_shows_them():
+    assert len(nw.__all__) <= 31
+    assert [name for name in dir(nw) if not name.startswith("__")] == sorted(nw.__all__)
+    assert len(set(nw.__all__)) == len(nw.__all__)
+
+
+@pytest.mark.parametrize("name", sorted({*nw.__all__, *WORKED_BEFORE.split()}))
+def test_every_name_works_from_the_top(name):
+    assert getattr(nw, name) is not None
+
+
+def test_a_type_checker_is_told_what_is_found_at_run_time():
+    lazy = {(name, home) for home, names in nw._NAMES.items() for name in names.split()}
+    told = type_checked_imports()
+    assert told - lazy == {(room, "noisewise") for room in ("extending", "rules", "sets", "stores", "theory")}
+    assert lazy <= told
+
+
+def test_all_rules_are_in_rules_and_all_but_one_at_the_top():
+    for name, constructor in registry.POLICIES.items():
+        assert getattr(nw.rules, name) is constructor
+        assert name == "save" or getattr(nw, name) is constructor
+    assert {"POLICIES", *registry.POLICIES} == set(nw.rules.__all__)
+
+
+def test_save_says_where_the_rule_is():
+    assert not hasattr(nw, "save")
+    with pytest.raises(AttributeError, match=r"the rule is `nw\.rules\.save`; `policy\.save\(path\)` writes"):
+        _ = nw.save
+
+
+def test_a_name_that_is_not_there_is_an_error_that_python_can_correct():
+    with pytest.raises(AttributeError, match="module 'noisewise' has no attribute 'creat_study'") as caught:
+        _ = nw.creat_study
+    assert (caught.value.name, caught.value.obj) == ("creat_study", nw)
+
+
+@pytest.mark.parametrize("room", [nw.rules, nw.sets, nw.stores, nw.extending], ids=lambda room: room.__name__)
+def test_every_name_of_a_public_module_is_there_and_documented(room):
+    assert room.__all__ == sorted(room.__all__, key=lambda name: (not name.isupper(), name.islower(), name))
+    for name in room.__all__:
+        value = getattr(room, name)
+        assert isinstance(value, dict) or (value.__doc__ or "").strip(), f"{name} has no docstring."
+
+
+def test_importing_noisewise_loads_no_library():
+    assert loaded_by("import noisewise") == []
+
+
+def test_the_help_page_loads_no_library():
+    assert loaded_by("sys.argv = ['noisewise', '--help']; from noisewise.cli import main; main()") == []
+
+
+def test_a_study_in_memory_loads_no_database():
+    loaded = loaded_by("import noisewise as nw; nw.create_study(options=['a', 'b'], eps=1).certificate()")
+    assert not {"sqlalchemy", "numba", "rich", "altair"} & set(loaded)
