@@ -3,9 +3,9 @@
 import functools
 
 import pytest
+from tests.support.needed import NEEDED
 
 import noisewise as nw
-from needed import NEEDED
 from noisewise.testing import CHECKS
 
 OPTIONS = NEEDED | {

@@ -3,9 +3,9 @@
 import functools
 
 import pytest
+from tests.support.needed import NEEDED
 
 import noisewise as nw
-from needed import NEEDED
 from noisewise.policies.registry import rule_named
 from noisewise.testing import SET_CHECKS, check_rule_on_sets
 from noisewise.testing.set_contract import check_compiled_vectors_agree_with_plain as compiled_agrees

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support import naive
 
-import naive
 from noisewise import schedules
 from noisewise.core.choice.selection import first_largest
 from noisewise.core.compiler.kernels import register_kernels

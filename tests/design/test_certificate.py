@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.design import twins
+from tests.support import design_twins as twins
 
 from noisewise.design import optimal_design
 

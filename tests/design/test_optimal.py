@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.design import twins
+from tests.support import design_twins as twins
 
 from noisewise.design import Design, optimal_design
 

@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from tests.design import twins
+from tests.support import design_twins as twins
 
 from noisewise.design import optimal_design
 

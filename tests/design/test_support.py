@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.design import twins
+from tests.support import design_twins as twins
 
 from noisewise.design import optimal_design
 from noisewise.design.optimal.support import core_budget

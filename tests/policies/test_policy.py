@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from tests.support import naive
 
-import naive
 import noisewise as nw
 from noisewise.policies.registry import rule_named
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from tests.support.needed import NEEDED
 
 import noisewise as nw
-from needed import NEEDED
 from noisewise.core.choice.selection import regret_bound, smallest_bound
 from noisewise.policies.registry import rule_named
 from noisewise.policies.shell.recommendation import RECOMMENDATIONS

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from tests.support import naive
 
-import naive
 import noisewise as nw
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import naive
 
-import naive
 import noisewise as nw
 from noisewise.core.model.dense import log_det
 from noisewise.policies.registry import rule_named

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from benchmarks.postgres import NoPostgresError, running_server
+from tests.support.postgres import NoPostgresError, running_server
 
 import noisewise as nw
 

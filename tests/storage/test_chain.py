@@ -4,7 +4,7 @@ import json
 import sqlite3
 
 import pytest
-from benchmarks.flips import flip_bits
+from tests.support.flips import flip_bits
 from typer.testing import CliRunner
 
 import noisewise as nw

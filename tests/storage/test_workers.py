@@ -4,7 +4,7 @@ import json
 import threading
 
 import pytest
-from benchmarks.workers import run
+from tests.support.workers import run
 
 import noisewise as nw
 

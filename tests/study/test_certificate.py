@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks import study as simulated
+from tests.support import simulated_studies as simulated
 
 import noisewise as nw
 from noisewise.study.certificate.bound import smallest_bound

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.study import chi_square
+from tests.support.simulated_studies import chi_square
 
 import noisewise as nw
 

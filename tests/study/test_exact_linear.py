@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from tests.study.exact import ExactFit, logarithm, root, row
+from tests.support.exact_fit import ExactFit, logarithm, root, row
 
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import COMPARING, LINEAR

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.support.exact_differences import exact_differences
 
 import noisewise as nw
-from exact_differences import exact_differences
 from noisewise.study.models.analysis import Analysis
 
 TIGHT = 1e-6

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks import deviation as simulated
+from tests.support import simulated_deviations as simulated
 
 import noisewise as nw
 from noisewise.core.support.words import rounded_up
