@@ -1,6 +1,7 @@
-"""The command ``noisewise`` and its sub-commands; each lives in a file of its own."""
+"""The command ``noisewise`` with all its sub-commands."""
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -40,41 +41,25 @@ def _common(
     """Shared by all commands."""
 
 
-app.command()(demo)
-app.command()(upkeep.init)
-app.command()(measurements.ask)
-app.command(context_settings=measurements.NUMBERS)(measurements.tell)
-app.command("import")(measurements.import_)
-app.command()(judgement.status)
-app.command()(judgement.best)
-app.command()(judgement.certify)
-app.command()(judgement.check)
-app.command()(outlook.plan)
-app.command()(outlook.worth)
-app.command()(outlook.slot)
-app.command()(outlook.report)
-app.command()(switch)
-app.command()(measurements.void)
-app.command(context_settings=measurements.NUMBERS)(measurements.amend)
-app.command()(measurements.mend)
-app.command()(measurements.fail)
-app.command()(measurements.release)
-app.command()(upkeep.exclude)
-app.command()(upkeep.include)
-app.command()(upkeep.add)
-app.command("list")(upkeep.list_studies)
-app.command()(upkeep.rename)
-app.command()(upkeep.export)
-app.command()(upkeep.rebuild)
-app.command()(safekeeping.backup)
-app.command()(safekeeping.restore)
-app.command()(safekeeping.verify)
-app.command()(safekeeping.migrate)
-app.command()(simulate)
-app.command()(arena)
-app.command()(policies)
-app.command()(design)
-app.command()(paper)
+#: In the order of the help text; a command is called like its function, but for those in `NAMES`.
+COMMANDS: tuple[Callable[..., None], ...] = (
+    demo,
+    *(upkeep.init, measurements.ask, measurements.tell, measurements.import_),
+    *(judgement.status, judgement.best, judgement.certify, judgement.check),
+    *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
+    *(measurements.void, measurements.amend, measurements.mend, measurements.fail, measurements.release),
+    *(upkeep.exclude, upkeep.include, upkeep.add, upkeep.list_studies, upkeep.rename),
+    *(upkeep.export, upkeep.rebuild),
+    *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
+    *(simulate, arena, policies, design, paper),
+)
+NAMES: dict[Callable[..., None], str] = {measurements.import_: "import", upkeep.list_studies: "list"}
+#: These take values, which may be negative: what looks like an option but is none is an argument.
+TAKE_NUMBERS = (measurements.tell, measurements.amend)
+
+for command in COMMANDS:
+    settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}
+    app.command(NAMES.get(command), context_settings=settings)(command)
 
 
 def main() -> None:

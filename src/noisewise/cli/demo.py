@@ -14,9 +14,9 @@ from noisewise.cli.studies.session import WIDTH
 from noisewise.cli.terminal.output import console, print_json
 
 EPS, CONFIDENCE = 3.0, 0.95
-#: The reference model's standard error is 0 by definition: nobody measures that well.
+#: The reference model's standard error is 0 by definition: no measurement is that good.
 NOISE_FLOOR = 0.1
-#: Suggestions per batch while every model waits for its first look, and after that.
+#: Suggestions per batch while models wait for their first measurement, and after that.
 FIRST_BATCH, BATCH = 32, 4
 #: Sweeps over all models after which uniform measuring is given up.
 MOST_SWEEPS = 200
@@ -35,28 +35,31 @@ def demo(
 
         race(out, seed, json)
         return
-    from rich.live import Live
-    from rich.text import Text
-
     import noisewise as nw
 
     world = _World(seed)
     out.mkdir(parents=True, exist_ok=True)
     store = nw.open_store(out / "models.db", create=True)
-    name = _new_name(store.names())
-    study = nw.create_study(
-        store,
-        name=name,
-        options=world.models,
-        eps=EPS,
-        confidence=CONFIDENCE,
-        noise_floor=NOISE_FLOOR,
-        seed=seed,
-    )
+    question = {"options": world.models, "eps": EPS, "confidence": CONFIDENCE, "noise_floor": NOISE_FLOOR}
+    study = nw.create_study(store, name=_new_name(store.names()), seed=seed, **question)
     screen = console(width=WIDTH)
     if not json:
         screen.print(INTRODUCTION.format(n=len(world.models)))
-    course: list[Look] = []
+    course = _measure(study, world, screen, quiet=json)
+    told = _Told(study, course, uniform_cost(question, seed), out, _draw(study, out / "models.html"))
+    if json:
+        print_json("demo", told.plain())
+        return
+    for line in told.lines(world):
+        screen.print(line, markup=False)
+
+
+def _measure(study: Any, world: "_World", screen: Any, *, quiet: bool) -> list["Moment"]:
+    """Ask, measure and tell until the study may stop; where it stood after every batch."""
+    from rich.live import Live
+    from rich.text import Text
+
+    course: list[Moment] = []
     with Live(console=screen, refresh_per_second=8, transient=True) as live:
         while not study.certificate().reached:
             never = len(world.models) - study.n_measurements
@@ -64,37 +67,18 @@ def demo(
                 value, se = world.measure(job.option)
                 study.tell(job, value, se=se)
             certificate = study.certificate()
-            course.append(Look(study.n_measurements, certificate.bound, len(certificate.candidates)))
-            if not json:
+            course.append(Moment(study.n_measurements, certificate.bound, len(certificate.candidates)))
+            if not quiet:
                 live.update(Text(course[-1].line(certificate.option, course)))
-    certificate = study.certificate()
-    uniform = uniform_cost(world.models, seed)
-    chart = _draw(study, out / "models.html")
-    if json:
-        import json as json_format
-
-        content = {
-            "study": name,
-            "certificate": json_format.loads(certificate.to_json()),
-            "course": [look.plain() for look in course],
-            "measurements": study.n_measurements,
-            "uniform": uniform,
-            "written": [str(out / "models.db"), *([chart] if chart else [])],
-        }
-        print_json("demo", content)
-        return
-    for line in _story(
-        study, world.behind(certificate.option or ""), certificate, course, uniform, out, name, chart
-    ):
-        screen.print(line, markup=False)
+    return course
 
 
 NULL_MODEL = "(NullModel is an attack on the benchmark; the data are as published.)"
 INTRODUCTION = (
     "Which of {n} language models is best? AlpacaEval publishes a win rate for each, with its own standard "
     "error. Suppose nothing had been measured yet: a study asks for one model after the other, and is told "
-    "a fresh value with the published error bar, until it can certify one to be at most 3 points below the "
-    "best, with 95 % confidence.\n"
+    "a fresh value with the published error bar, until it can certify that one of them is at most 3 points "
+    "below the best, with 95 % confidence.\n"
 )
 
 
@@ -124,7 +108,7 @@ class _World:
         return float(max(self._truth.values()) - self._truth[model])
 
 
-class Look(NamedTuple):
+class Moment(NamedTuple):
     """Where the study stood at one moment."""
 
     measurements: int
@@ -136,16 +120,16 @@ class Look(NamedTuple):
         bound = None if math.isinf(self.bound) else self.bound
         return {"measurements": self.measurements, "bound": bound, "candidates": self.candidates}
 
-    def line(self, option: str | None, course: list["Look"]) -> str:
+    def line(self, option: str | None, course: list["Moment"]) -> str:
         """The live line."""
         if math.isinf(self.bound):
-            return f"{self.measurements:>5} measurements: every model needs a first look ..."
+            return f"{self.measurements:>5} measurements: every model needs a first measurement ..."
         from noisewise.core.support.words import rounded_up
 
         bound = rounded_up(self.bound)
         return (
             f"{self.measurements:>5} measurements: {option} is at most {bound} below the best; "
-            f"{self.candidates} may be it  {sparkline([look.bound for look in course])}"
+            f"{self.candidates} may be the best  {sparkline([look.bound for look in course])}"
         )
 
 
@@ -159,15 +143,15 @@ def sparkline(bounds: list[float], width: int = 24) -> str:
     return "".join(BLOCKS[min(7, int(8 * bound / top))] for bound in shown)
 
 
-def uniform_cost(models: list[str], seed: int) -> int | None:
+def uniform_cost(question: dict[str, Any], seed: int) -> int | None:
     """Measurements until the same certificate, if all models are measured equally often."""
     import noisewise as nw
 
     world = _World(seed)
-    study = nw.create_study(options=models, eps=EPS, confidence=CONFIDENCE, noise_floor=NOISE_FLOOR)
+    study = nw.create_study(**question)
     for _ in range(MOST_SWEEPS):
-        told = [world.measure(model) for model in models]
-        study.tell_many({"option": models, "value": [t[0] for t in told], "se": [t[1] for t in told]})
+        told = [world.measure(model) for model in world.models]
+        study.tell_many({"option": world.models, "value": [t[0] for t in told], "se": [t[1] for t in told]})
         if study.certificate().reached:
             return study.n_measurements
     return None
@@ -189,33 +173,51 @@ def _draw(study: Any, path: Path) -> str | None:
     return str(path)
 
 
-def _story(
-    study: Any,
-    behind: float,
-    certificate: Any,
-    course: list[Look],
-    uniform: int | None,
-    out: Path,
-    name: str,
-    chart: str | None,
-) -> list[str]:
-    from noisewise.core.support.words import rounded_up
+class _Told(NamedTuple):
+    """What the demonstration has to tell when it is over."""
 
-    count = study.n_measurements
-    falling = [look for look in course if math.isfinite(look.bound)]
-    shown = falling[:: max(1, len(falling) // 6)]
-    shown += [falling[-1]] if shown[-1] != falling[-1] else []
-    lines = ["The bound, as measurements came in:"]
-    for look in shown:
-        bar = "█" * max(1, round(30 * look.bound / falling[0].bound))
-        lines.append(f"{look.measurements:>6}  {rounded_up(look.bound):>5}  {bar}")
-    lines += ["", *str(certificate).splitlines(), ""]
-    really = f"it is {behind:.1f} below the best" if behind > 0.0 else "it is the best"
-    lines.append(f"In the published table {really}. {NULL_MODEL}")
-    if uniform is not None:
-        lines.append(
-            f"It took {count} measurements. Measuring all {len(study.options)} models equally often until "
-            f"the same certificate takes {uniform}: {uniform / count:.1f} times as many."
-        )
-    lines += ["", f"The study is kept: noisewise status {out / 'models.db'} -s {name}"]
-    return lines + ([f"The intervals as a chart: {chart}"] if chart else [])
+    study: Any
+    course: list[Moment]
+    uniform: int | None
+    out: Path
+    chart: str | None
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        import json
+
+        return {
+            "study": self.study.name,
+            "certificate": json.loads(self.study.certificate().to_json()),
+            "course": [moment.plain() for moment in self.course],
+            "measurements": self.study.n_measurements,
+            "uniform": self.uniform,
+            "written": [str(self.out / "models.db"), *([self.chart] if self.chart else [])],
+        }
+
+    def lines(self, world: _World) -> list[str]:
+        """As people read it."""
+        certificate, count = self.study.certificate(), self.study.n_measurements
+        lines = [*self._falling_bound(), "", *str(certificate).splitlines(), ""]
+        behind = world.behind(certificate.option or "")
+        really = f"it is {behind:.1f} below the best" if behind > 0.0 else "it is the best"
+        lines.append(f"In the published table {really}. {NULL_MODEL}")
+        if self.uniform is not None:
+            lines.append(
+                f"It took {count} measurements. Measuring all {len(self.study.options)} models equally often "
+                f"until the same certificate takes {self.uniform}: {self.uniform / count:.1f} times as many."
+            )
+        lines += ["", f"The study is kept: noisewise status {self.out / 'models.db'} -s {self.study.name}"]
+        return lines + ([f"The intervals as a chart: {self.chart}"] if self.chart else [])
+
+    def _falling_bound(self) -> list[str]:
+        from noisewise.core.support.words import rounded_up
+
+        falling = [moment for moment in self.course if math.isfinite(moment.bound)]
+        shown = falling[:: max(1, len(falling) // 6)]
+        shown += [falling[-1]] if shown[-1] != falling[-1] else []
+        lines = ["The bound, as measurements came in:"]
+        for moment in shown:
+            bar = "█" * max(1, round(30 * moment.bound / falling[0].bound))
+            lines.append(f"{moment.measurements:>6}  {rounded_up(moment.bound):>5}  {bar}")
+        return lines

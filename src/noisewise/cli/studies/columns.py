@@ -1,4 +1,4 @@
-"""Which column of somebody's table means what: ``--map "value=HV,se=HV_se,key={plate}:{well}"``."""
+"""The columns of a table and what they mean: ``--map "value=HV,se=HV_se,key={plate}:{well}"``."""
 
 import string
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ def parse_map(texts: list[str]) -> dict[str, str]:
 
 
 def apply_map(frame: "pl.DataFrame", wanted: dict[str, str]) -> tuple["pl.DataFrame", list[str]]:
-    """The table with columns as `tell` calls them, and the columns that nobody asked for."""
+    """The table with columns as `tell` calls them, and the columns that are not used."""
     import polars as pl
 
     used: set[str] = set()

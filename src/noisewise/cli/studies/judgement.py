@@ -11,7 +11,7 @@ from noisewise.cli.studies.session import Json, Name, Store, certificate_of, job
 
 #: Exit codes, so that scripts can loop.
 NOT_YET, DISAGREES = 3, 1
-#: Suggestions under way that are shown.
+#: The number of suggestions under way that are shown.
 SHOWN = 10
 #: What `best` tells of a certificate.
 BEST = (
@@ -21,7 +21,7 @@ BEST = (
 
 
 def status(store: Store, study: Name = None, json: Json = False) -> None:
-    """Where a study stands: certificate, measurements, suggestions under way."""
+    """Show where a study stands: certificate, measurements, suggestions under way."""
     opened = open_study(store, study)
     specification, pending = opened.specification, opened.pending
     content = {
@@ -50,7 +50,7 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
 
 
 def best(store: Store, study: Name = None, json: Json = False) -> None:
-    """The option to take if measuring stops now."""
+    """Name the option to take if measuring stops now."""
     opened = open_study(store, study)
     plain = certificate_of(opened)
     certificate = opened.certificate()
@@ -62,13 +62,14 @@ def best(store: Store, study: Name = None, json: Json = False) -> None:
 def certify(
     store: Store,
     verify: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Compute this certificate afresh from the log.")
+        str | None,
+        typer.Option(metavar="FILE", help="Compute the certificate in this file afresh from the log."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the certificate as JSON.")] = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """How far the recommended option can be from the best, and whether measuring may stop.
+    """State how much worse than the best the recommended option can be, and whether measuring may stop.
 
     Exit code 0: stopping is allowed. 3: not yet. With --verify: 0 if the log agrees, 1 if not.
     """
@@ -122,9 +123,9 @@ def _read(place: str) -> str:
 
 
 def check(store: Store, study: Name = None, json: Json = False) -> None:
-    """Do the measurements fit the model and their own error bars?
+    """Check whether the measurements fit the model and their own error bars.
 
-    Exit code 0: nothing speaks against it. 1: a problem withholds the certificate.
+    Exit code 0: nothing speaks against that. 1: a problem withholds the certificate.
     """
     opened = open_study(store, study)
     found = opened.check()

@@ -1,4 +1,4 @@
-"""Measuring: ``ask tell import fail release void amend``."""
+"""Measurements and suggestions: ``ask tell import fail release void amend mend``."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from noisewise.cli.studies.columns import apply_map, parse_map, without_words
+from noisewise.cli.studies.error_bars import read_error_bar, with_error_bar
 from noisewise.cli.studies.session import (
     Json,
     Name,
@@ -18,47 +19,36 @@ from noisewise.cli.studies.session import (
     open_study,
     report,
 )
-from noisewise.cli.studies.upkeep import read_stdin
 from noisewise.cli.terminal.output import import_progress
+from noisewise.cli.terminal.tables import read_stdin, write_csv
 
 By = Annotated[str | None, typer.Option(help="Who measures.")]
 Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Suggestions, such as ask-17.")]
-Told = Annotated[str, typer.Argument(metavar="MEASUREMENT", help="Its id (m-17) or its key.")]
-#: Each says an error bar, or a part of one.
-Se = Annotated[str | None, typer.Option(help="Standard error; two if asymmetric: 0.3/0.4 (down/up).")]
-Var = Annotated[float | None, typer.Option(help="Its square.")]
-Sd = Annotated[float | None, typer.Option(help="Scatter of single readings, with --n.")]
-N = Annotated[int | None, typer.Option("--n", help="How many readings.")]
-Ci = Annotated[str | None, typer.Option(metavar="LO,HI", help="Confidence interval.")]
-Level = Annotated[float | None, typer.Option(help="Of the interval; default: 0.95.")]
-Values = Annotated[str | None, typer.Option(metavar="A;B;...", help="Readings instead of a value.")]
-Successes = Annotated[int | None, typer.Option(help="With --trials, instead of a value.")]
-Trials = Annotated[int | None, typer.Option(help="How many were tried.")]
-Block = Annotated[str | None, typer.Option(help="Day, plate, judge: shares an unknown offset.")]
-Instrument = Annotated[str | None, typer.Option(help="Whose readings scatter alike.")]
-Key = Annotated[str | None, typer.Option(help="Telling a key again is harmless.")]
-Cost = Annotated[float | None, typer.Option(help="What it cost.")]
-Note = Annotated[str | None, typer.Option(help="Anything worth keeping.")]
-#: Notes that are shown.
+Id = Annotated[str, typer.Argument(metavar="MEASUREMENT", help="The measurement's id (m-17) or key.")]
+Key = Annotated[
+    str | None, typer.Option(help="A name of your own for the measurement; told twice, it counts once.")
+]
+Cost = Annotated[float | None, typer.Option(help="What the measurement cost.")]
+Note = Annotated[str | None, typer.Option(help="Anything worth keeping in the log.")]
+Sheet = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write a sheet (.csv) to fill in and import.")
+]
+#: The number of notes that are shown.
 SHOWN = 20
-# Values may be negative: what looks like an option but is none is an argument.
-NUMBERS = {"ignore_unknown_options": True}
 
 
 def ask(
     store: Store,
-    n: Annotated[int, typer.Option("-n", help="How many suggestions.")] = 1,
-    sigma: Annotated[float | None, typer.Option(help="The standard error to come, if known.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only look; reserve nothing.")] = False,
-    lease: Annotated[float | None, typer.Option(help="Days they are reserved.")] = None,
+    n: Annotated[int, typer.Option("-n", help="The number of suggestions.")] = 1,
+    sigma: Annotated[float | None, typer.Option(help="The standard error to expect, if known.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show them; reserve nothing.")] = False,
+    lease: Annotated[float | None, typer.Option(help="For how many days they are reserved.")] = None,
     by: By = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write a sheet (.csv) to fill in and import.")
-    ] = None,
+    out: Sheet = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """What to measure next, reserved for you, and why."""
+    """Suggest what to measure next, and why; the suggestions are reserved for you."""
     if out is not None and out.suffix != ".csv":
         raise ValueError(f"`out` must end in .csv; got {str(out)!r}.")
     opened = open_study(store, study, write=not dry_run)
@@ -79,42 +69,30 @@ def _write_sheet(jobs: list[Any], path: Path) -> None:
     import polars as pl
 
     from noisewise.core.support.files import written_whole
-    from noisewise.study.inputs.delimited import write_delimited
 
     rows = [{"job": j.id, "option": j.option, "why": j.why, "expires": j.expires.isoformat()} for j in jobs]
     with written_whole(path) as draft:
-        sheet = pl.DataFrame(rows).with_columns(value=pl.lit(""), se=pl.lit(""))
-        draft.write_text(write_delimited(sheet), encoding="utf-8", newline="\n")
+        write_csv(pl.DataFrame(rows).with_columns(value=pl.lit(""), se=pl.lit("")), draft)
 
 
+@with_error_bar
 def tell(
     store: Store,
     what: Annotated[str | None, typer.Argument(help="A suggestion (ask-17) or an option.")] = None,
     value: Annotated[str | None, typer.Argument(help='A number, or "12.34(5)".')] = None,
     plus: Annotated[str | None, typer.Option(help="A difference of two options: this one ...")] = None,
     minus: Annotated[str | None, typer.Option(help="... minus this one.")] = None,
-    se: Se = None,
-    var: Var = None,
-    sd: Sd = None,
-    n: N = None,
-    ci: Ci = None,
-    level: Level = None,
-    values: Values = None,
-    successes: Successes = None,
-    trials: Trials = None,
-    block: Block = None,
-    instrument: Instrument = None,
+    note: Note = None,
     key: Key = None,
     by: By = None,
     cost: Cost = None,
-    note: Note = None,
     study: Name = None,
     json: Json = False,
+    **told: Any,
 ) -> None:
-    """Tell the result of a measurement, asked for or not, with exactly one error bar."""
+    """Tell the study a result, suggested or not, with exactly one error bar."""
     opened = open_study(store, study, write=True)
-    told = _error_bar(se, var, sd, n, ci, level, values, successes, trials)
-    told |= {"block": block, "instrument": instrument, "key": key, "by": by, "cost": cost, "note": note}
+    told |= {"key": key, "by": by, "cost": cost, "note": note}
     job: str | None = None
     if plus is not None or minus is not None:
         # The only argument left is the value.
@@ -126,55 +104,45 @@ def tell(
         job = what
     elif what is not None:
         told["option"] = what
-    measured = opened.tell(job, value, **_given(told))
+    measured = opened.tell(job, value, **read_error_bar(told))
     report("tell", opened, json, {"measurement": measurement_row(measured)}, in_words(measured))
 
 
+@with_error_bar
 def amend(
     store: Store,
-    measurement: Told,
+    measurement: Id,
     reason: Reason,
     value: Annotated[str | None, typer.Option(help="The corrected value.")] = None,
-    option: Annotated[str | None, typer.Option(help="The option it really was.")] = None,
-    se: Se = None,
-    var: Var = None,
-    sd: Sd = None,
-    n: N = None,
-    ci: Ci = None,
-    level: Level = None,
-    values: Values = None,
-    successes: Successes = None,
-    trials: Trials = None,
-    block: Block = None,
-    instrument: Instrument = None,
+    option: Annotated[str | None, typer.Option(help="The option that was really measured.")] = None,
     note: Note = None,
     study: Name = None,
     json: Json = False,
+    **told: Any,
 ) -> None:
-    """Correct a measurement: what is said anew replaces what was told; the old stays in the log."""
+    """Correct a measurement: what is given here replaces what was told; the old stays in the log."""
     opened = open_study(store, study, write=True)
-    told = _error_bar(se, var, sd, n, ci, level, values, successes, trials)
-    told |= {"option": option, "block": block, "instrument": instrument, "note": note}
-    measured = opened.amend(measurement, reason, value, **_given(told))
+    told |= {"option": option, "note": note}
+    measured = opened.amend(measurement, reason, value, **read_error_bar(told))
     report("amend", opened, json, {"measurement": measurement_row(measured)}, in_words(measured))
 
 
-def void(store: Store, measurement: Told, reason: Reason, study: Name = None, json: Json = False) -> None:
-    """Let a measurement count no more; it stays in the log."""
+def void(store: Store, measurement: Id, reason: Reason, study: Name = None, json: Json = False) -> None:
+    """Take a measurement out of the analysis; it stays in the log."""
     opened = open_study(store, study, write=True)
     opened.void(measurement, reason)
     content = {"measurement": measurement, "reason": reason}
-    report("void", opened, json, content, f"{measurement} counts no more: {reason}.")
+    report("void", opened, json, content, f"{measurement} no longer counts: {reason}.")
 
 
 def mend(
     store: Store,
-    event: Annotated[int, typer.Argument(help="The number of an event that is ignored; see status.")],
+    event: Annotated[int, typer.Argument(help="The number of the ignored event; see status.")],
     reason: Reason,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Settle that an event which cannot be used stays ignored; a measurement may be amended instead."""
+    """Accept that an unusable event stays ignored; an unusable measurement can be amended instead."""
     opened = open_study(store, study, write=True)
     opened.mend(event, reason)
     report(
@@ -189,7 +157,7 @@ def fail(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """A suggestion could not be measured; it is free again, and the reason is kept."""
+    """Report that a suggestion could not be measured; it is free again, and the reason is kept."""
     opened = open_study(store, study, write=True)
     opened.fail(job, reason)
     report("fail", opened, json, {"job": job, "reason": reason}, f"{job} failed: {reason}.")
@@ -198,7 +166,7 @@ def fail(
 def release(
     store: Store,
     jobs: Jobs,
-    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason, in a few words.")] = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
@@ -216,16 +184,16 @@ def import_(
         typer.Option(
             "--map",
             metavar="NAME=COLUMN,...",
-            help='Where things are: "value=HV,se=HV_se,key={plate}:{well}".',
+            help='Which column is what: "value=HV,se=HV_se,key={plate}:{well}".',
         ),
-    ] = [],  # noqa: B006 - typer reads it, nobody changes it
+    ] = [],  # noqa: B006 - typer reads it; it is never changed
     again: Annotated[
-        bool, typer.Option("--again", help="Take a table without keys though all of it was told before.")
+        bool, typer.Option("--again", help="Take a table without keys even if every row was told before.")
     ] = False,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Tell a table of results; if one row is bad, none is taken, and keys make a second time harmless."""
+    """Tell the study a table of results: all rows, or none if one is bad. With keys, each counts once."""
     from noisewise.study.inputs.tables import read_table
 
     frame = read_stdin("table") if table == "-" else read_table("table", Path(table))
@@ -269,56 +237,3 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
         *notes,
         *([f"And {more} more notes; see export --what measurements."] if more > 0 else []),
     ]
-
-
-def _error_bar(
-    se: str | None,
-    var: float | None,
-    sd: float | None,
-    n: int | None,
-    ci: str | None,
-    level: float | None,
-    values: str | None,
-    successes: int | None,
-    trials: int | None,
-) -> dict[str, Any]:
-    return {
-        "se": None if se is None else _sides(se),
-        "var": var,
-        "sd": sd,
-        "n": n,
-        "ci": None if ci is None else tuple(_numbers("ci", ci, ",")),
-        "level": level,
-        "values": None if values is None else _numbers("values", values, ";"),
-        "successes": successes,
-        "trials": trials,
-    }
-
-
-def _sides(text: str) -> float | list[float]:
-    """One standard error, or two for an asymmetric one; 0,4 is neither, but a decimal comma."""
-    if "/" in text:
-        return _numbers("se", text, "/")
-    if re.fullmatch(r"\s*\d+,\d+\s*", text):
-        down, up = text.strip().split(",")
-        raise ValueError(
-            f"`se` must have a decimal point: {down}.{up}. For an asymmetric error, down and up, write "
-            f"{down}/{up}; got {text!r}."
-        )
-    sides = _numbers("se", text, ",")
-    return sides if len(sides) > 1 else sides[0]
-
-
-def _numbers(name: str, text: str, separator: str) -> list[float]:
-    from noisewise.study.inputs.numbers import read_number
-
-    try:
-        return [read_number(name, part) for part in text.split(separator)]
-    except ValueError:
-        raise ValueError(
-            f"`{name}` must be numbers with {separator!r} between them and points in them; got {text!r}."
-        ) from None
-
-
-def _given(told: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Another model for the same log: ``switch``."""
+"""The model of a study: ``switch`` to another for the same log."""
 
 from typing import Annotated
 
@@ -8,27 +8,29 @@ from noisewise.cli.studies.session import Json, Name, Store, certificate_of, ope
 
 Deviation = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="How far options deviate: a number, or estimate (linear+deviation)."),
+    typer.Option(metavar="SIZE", help="How far options deviate from a linear model: a number, or estimate."),
 ]
 ExtraScatter = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="What every error bar lacks: a number, or estimate; 0 for nothing."),
+    typer.Option(
+        metavar="SIZE", help="Scatter that every error bar lacks: a number, or estimate; 0 for none."
+    ),
 ]
 
 
 def switch(
     store: Store,
     model: Annotated[
-        str | None, typer.Option(help="independent, linear or linear+deviation; default: as it is.")
+        str | None, typer.Option(help="independent, linear or linear+deviation; default: the present one.")
     ] = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
-    span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
-    reason: Annotated[str | None, typer.Option(help="Why, in a few words; it is kept.")] = None,
+    span: Annotated[float | None, typer.Option(help="The most by which two options can differ.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason, in a few words; it is kept.")] = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Use another model from now on; what was measured stays, and so does the change."""
+    """Use another model from now on; the measurements stay, and the log keeps the change."""
     opened = open_study(store, study, write=True)
     was = opened.model
     opened.switch(

@@ -1,4 +1,4 @@
-"""Looking ahead and back: ``plan worth slot report``."""
+"""What is ahead of a study, and what is behind it: ``plan worth slot report``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,7 @@ import typer
 
 from noisewise.cli.studies.session import Json, Name, Store, open_study
 from noisewise.cli.studies.session import report as say_report
+from noisewise.cli.terminal.tables import write_table
 
 Noise = Annotated[
     list[str],
@@ -18,7 +19,12 @@ Noise = Annotated[
 ]
 Menu = Annotated[
     list[str],
-    typer.Option("--menu", metavar="SIGMA@COST", help="Instead: levels to choose from, with their costs."),
+    typer.Option(
+        "--menu", metavar="SIGMA@COST", help="Instead of --noise: levels to choose from, each with its cost."
+    ),
+]
+Ledger = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write the ledger (.csv, .parquet, .jsonl).")
 ]
 NOTHING: list[str] = []
 
@@ -27,14 +33,14 @@ def plan(
     store: Store,
     noise: Noise = NOTHING,
     menu: Menu = NOTHING,
-    eps: Annotated[float | None, typer.Option(help="Default: the study's.")] = None,
-    span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
-    paths: Annotated[int, typer.Option(help="Futures that are simulated, at most.")] = 60,
-    seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
+    eps: Annotated[float | None, typer.Option(help="The bound to reach; default: the study's.")] = None,
+    span: Annotated[float | None, typer.Option(help="The most by which two options can differ.")] = None,
+    paths: Annotated[int, typer.Option(help="The largest number of futures that are simulated.")] = 60,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """How many more measurements until the bound is small enough, and at which cost."""
+    """Forecast how many more measurements it takes until the bound is small enough, and their cost."""
     opened = open_study(store, study)
     made = opened.plan(read_noise(noise), menu=read_menu(menu), eps=eps, span=span, paths=paths, seed=seed)
     say_report("plan", opened, json, made.to_plain(), str(made).splitlines())
@@ -42,16 +48,12 @@ def plan(
 
 def worth(
     store: Store,
-    by: Annotated[str | None, typer.Option(help="Sum it up by block, instrument or option.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the ledger (.csv, .parquet, .jsonl).")
-    ] = None,
+    by: Annotated[str | None, typer.Option(help="Sum the ledger up by block, instrument or option.")] = None,
+    out: Ledger = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """What each measurement contributed: precision, what it taught, the bound before and after."""
-    from noisewise.cli.studies.upkeep import write_table
-
+    """Show what each measurement contributed: precision, information, the bound before and after."""
     opened = open_study(store, study)
     found = opened.worth()
     groups = None if by is None else found.by(by)
@@ -76,11 +78,11 @@ def slot(
     sigma: Annotated[
         list[float], typer.Argument(metavar="SIGMA...", help="The standard error of each slot.")
     ],
-    budget: Annotated[float | None, typer.Option(help="What they may cost together.")] = None,
+    budget: Annotated[float | None, typer.Option(help="The most that all slots may cost together.")] = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """What to measure with a known error bar, and what it is worth; reserves nothing."""
+    """Suggest what to measure with a known error bar, and what that is worth; nothing is reserved."""
     opened = open_study(store, study)
     slots = opened.slot(sigma, budget=budget)
     words = [line for one in slots for line in str(one).splitlines()]

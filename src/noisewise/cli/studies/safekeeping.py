@@ -15,7 +15,7 @@ DISAGREES = 1
 
 
 def restore(backup: Path, store: Path, json: Json = False) -> None:
-    """Replace a store, a file, by a backup of it; the old file is kept beside it.
+    """Replace a store (a file) with a backup of it; the old file is kept beside it.
 
     The backup is checked first. Refused while others have the store open.
     """
@@ -26,7 +26,8 @@ def restore(backup: Path, store: Path, json: Json = False) -> None:
     if json:
         print_json("restore", {"written": str(store), "kept": None if kept is None else str(kept)})
         return
-    say(f"{store} is the backup {backup} now." + ("" if kept is None else f" What was there is {kept}."))
+    old = "" if kept is None else f" The old file is kept as {kept}."
+    say(f"{store} now holds the backup {backup}.{old}")
 
 
 def verify(
@@ -79,7 +80,7 @@ def migrate(store: Store, json: Json = False) -> None:
     else:
         say(
             f"{without_secrets(store)} has schema {now}"
-            + (" already." if before == now else f" now; it had {before}.")
+            + (" already." if before == now else f" now; before, it had {before}.")
         )
 
 

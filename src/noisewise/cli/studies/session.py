@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 #: Sentences and tables of studies fit a small terminal.
 WIDTH = 80
 
-Store = Annotated[str, typer.Argument(help="A file, or postgresql://user@host/database.")]
+Store = Annotated[str, typer.Argument(help="The store: a file, or postgresql://user@host/database.")]
 Name = Annotated[
-    str | None, typer.Option("--study", "-s", metavar="NAME", help="Which study; default: the only one.")
+    str | None, typer.Option("--study", "-s", metavar="NAME", help="The study; default: the only one.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
-Reason = Annotated[str, typer.Argument(help="Why, in a few words; it is kept.")]
+Reason = Annotated[str, typer.Argument(help="The reason, in a few words; it is kept.")]
 
 
 def open_study(store: str, name: str | None, *, write: bool = False) -> "Study":

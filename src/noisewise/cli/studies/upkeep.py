@@ -1,4 +1,4 @@
-"""Making and keeping studies: ``init list add exclude include rename export rebuild``."""
+"""Studies and their options: ``init list add exclude include rename export rebuild``."""
 
 import sys
 from pathlib import Path
@@ -10,6 +10,7 @@ from noisewise.cli.studies.model import Deviation, ExtraScatter, size
 from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
 from noisewise.cli.terminal.options import parse_named, split_list
 from noisewise.cli.terminal.output import print_json
+from noisewise.cli.terminal.tables import read_stdin, write_table
 
 Options = Annotated[
     list[str],
@@ -20,6 +21,10 @@ AddedIdColumn = Annotated[
     str | None,
     typer.Option("--id", metavar="COLUMN", help="The column with the names; default: as in init."),
 ]
+Exported = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="The file: .jsonl for the log; .csv, .parquet or .jsonl for a table."),
+]
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
@@ -28,27 +33,38 @@ def init(
     options: Options,
     id: IdColumn = None,
     features: Annotated[
-        list[str], typer.Option("--features", "-f", metavar="COLUMNS", help="For linear models.")
-    ] = [],  # noqa: B006 - typer reads it, nobody changes it
-    cost: Annotated[str | None, typer.Option(metavar="COLUMN", help="What measuring costs.")] = None,
+        list[str],
+        typer.Option(
+            "--features", "-f", metavar="COLUMNS", help="Numeric columns for a linear model, with commas."
+        ),
+    ] = [],  # noqa: B006 - typer reads it; it is never changed
+    cost: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
+    ] = None,
     model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
     eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
-    confidence: Annotated[float, typer.Option(help="Of the certificate.")] = 0.95,
-    span: Annotated[float | None, typer.Option(help="No two options differ by more.")] = None,
+    confidence: Annotated[float, typer.Option(help="The confidence of the certificate.")] = 0.95,
+    span: Annotated[float | None, typer.Option(help="The most by which two options can differ.")] = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
     blocks: Annotated[
         str,
         typer.Option(
-            help="contrasts: what comes next within a block depends on differences only. any: on anything."
+            help="contrasts: within a block, suggestions depend on differences only; any: on everything."
         ),
     ] = "contrasts",
-    policy: Annotated[str | None, typer.Option(help="Who asks, as name:option=value.")] = None,
-    noise_floor: Annotated[float | None, typer.Option(help="Smaller standard errors are raised.")] = None,
-    lease: Annotated[float | None, typer.Option(help="Days a suggestion is reserved; default: 7.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the policy's random choices.")] = 0,
-    name: Annotated[str, typer.Option("--study", "-s", metavar="NAME", help="Its name.")] = "study",
+    policy: Annotated[
+        str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")
+    ] = None,
+    noise_floor: Annotated[
+        float | None, typer.Option(help="Smaller standard errors are raised to it.")
+    ] = None,
+    lease: Annotated[
+        float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the rule's random choices.")] = 0,
+    name: Annotated[str, typer.Option("--study", "-s", metavar="NAME", help="The study's name.")] = "study",
     json: Json = False,
 ) -> None:
     """Begin a study: which of these options is the best?"""
@@ -89,13 +105,6 @@ def read_options(options: list[str]) -> Any:
     return options
 
 
-def read_stdin(what: str) -> Any:
-    """A table of comma-separated values from standard input."""
-    from noisewise.study.inputs.delimited import read_delimited
-
-    return read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
-
-
 def list_studies(store: Store, json: Json = False) -> None:
     """List the studies of a store."""
     import noisewise as nw
@@ -121,36 +130,34 @@ def add(
 
 
 def exclude(store: Store, option: str, reason: Reason, study: Name = None, json: Json = False) -> None:
-    """Take an option out; its measurements stay."""
+    """Take an option out of the comparison; its measurements stay."""
     opened = open_study(store, study, write=True)
     opened.exclude(option, reason)
     report("exclude", opened, json, {"option": option, "reason": reason}, f"Excluded {option}: {reason}.")
 
 
 def include(store: Store, option: str, study: Name = None, json: Json = False) -> None:
-    """Take an excluded option back in."""
+    """Take an excluded option back into the comparison."""
     opened = open_study(store, study, write=True)
     opened.include(option)
     report("include", opened, json, {"option": option}, f"{option} is back.")
 
 
 def rename(store: Store, name: str, new: str, json: Json = False) -> None:
-    """Give a study another name; those who work on it do not notice."""
+    """Give a study another name; work on it goes on undisturbed."""
     import noisewise as nw
 
     nw.open_store(store).rename(name, new)
     if json:
         print_json("rename", {"study": new, "was": name})
     else:
-        say(f"{name} is called {new} now.")
+        say(f"{name} is now called {new}.")
 
 
 def export(
     store: Store,
     what: Annotated[str, typer.Option(help="log, measurements, options or events.")] = "log",
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A file: .jsonl; for tables .csv, .parquet, .jsonl.")
-    ] = None,
+    out: Exported = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
@@ -195,31 +202,16 @@ def _rows(frame: Any) -> Any:
     return [json.loads(line) for line in frame.write_ndjson().splitlines()]
 
 
-def write_table(frame: Any, path: Path) -> None:
-    """Write a frame; the suffix says how."""
-    from noisewise.core.support.files import written_whole
-    from noisewise.study.inputs.delimited import write_delimited
-
-    writers = {
-        ".csv": lambda draft: draft.write_text(write_delimited(frame), encoding="utf-8", newline="\n"),
-        ".parquet": frame.write_parquet,
-        ".jsonl": frame.write_ndjson,
-    }
-    if path.suffix not in writers:
-        raise ValueError(f"`out` must end in one of {', '.join(writers)}; got {str(path)!r}.")
-    with written_whole(path) as draft:
-        writers[path.suffix](draft)
-
-
 def rebuild(
     store: Store,
     log: Annotated[str, typer.Argument(help="An exported log; - for standard input.")],
     study: Annotated[
-        str | None, typer.Option("--study", "-s", metavar="NAME", help="Its name; default: as it was.")
+        str | None,
+        typer.Option("--study", "-s", metavar="NAME", help="The study's name; default: as in the log."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a study again from an exported log: same events, same certificate, same next suggestion."""
+    """Rebuild a study from an exported log: same events, same certificate, same next suggestion."""
     import noisewise as nw
     from noisewise.core.support.words import counted
 
@@ -227,5 +219,5 @@ def rebuild(
         name = nw.rebuild_study(sys.stdin.read().splitlines() if log == "-" else Path(log), store, study)
         opened = nw.load_study(store, name, read_only=True)
     count = len(opened.events())
-    words = f"Study {name!r} is there again, with {counted(count, 'event')}."
+    words = f"Rebuilt study {name!r} with {counted(count, 'event')}."
     report("rebuild", opened, json, {"events": count}, words)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def console(*, err: bool = False, width: int = 100) -> "Console":
-    """A console that respects NO_COLOR and keeps to so many columns where there is no terminal."""
+    """A console that respects NO_COLOR and keeps to ``width`` columns where there is no terminal."""
     from rich.console import Console
 
     made = Console(stderr=err, highlight=False)
@@ -26,7 +26,7 @@ def console(*, err: bool = False, width: int = 100) -> "Console":
 
 
 def print_json(schema: str, content: dict[str, Any]) -> None:
-    """One JSON object on standard output, with the name of its schema; what is no number is null."""
+    """One JSON object on standard output, with the name of its schema; what is not a number is null."""
     typer.echo(strict_json({"schema": f"noisewise.{schema}/1", **content}, indent=2))
 
 
@@ -44,7 +44,7 @@ def progress(quiet: bool) -> Iterator["Progress"]:
 
 @contextmanager
 def import_progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Something to tell how far an import is: a bar on standard error once it has taken a second."""
+    """A function to be told how far an import is; a bar on standard error once it has taken a second."""
     began, task = time.monotonic(), None
     with progress(quiet=False) as bars:
 

@@ -9,7 +9,7 @@ import typer
 from noisewise.cli.terminal.options import parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress
 
-#: Who plays in a quick arena if nobody is named: the closest rivals, and few to compile.
+#: The rules of a quick arena if none is named: the closest rivals, and few to compile.
 QUICK = [
     "vaee",
     "vage",
@@ -19,7 +19,7 @@ QUICK = [
     "lingape",
     "top_two_thompson",
 ]
-#: Who plays otherwise.
+#: The rules of any other arena if none is named.
 DEFAULT = [
     *QUICK,
     "weighted_oful",
@@ -49,9 +49,9 @@ def arena(
         list[str] | None,
         typer.Option(metavar="CELLS", help="Sets of cells: grid (default), special, all, soare-6, …"),
     ] = None,
-    against: Annotated[str, typer.Option(help="The rule that all are compared with.")] = "vaee",
+    against: Annotated[str, typer.Option(help="The rule that all others are compared with.")] = "vaee",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer rules, and 100 runs a match instead of 1000.")
+        bool, typer.Option("--quick", help="Fewer rules, and 100 runs per match instead of 1000.")
     ] = False,
     horizon: Annotated[int, typer.Option(help="Rounds per run.")] = 400,
     replications: Annotated[int | None, typer.Option(help="Runs per match; default: 1000.")] = None,
@@ -60,7 +60,7 @@ def arena(
     out: Annotated[Path, typer.Option(help="Folder for the matches and the page.")] = Path("arena"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Let rules play against each other in many worlds; what is finished is kept, and not played again."""
+    """Let rules play against each other in many worlds; finished matches are kept and not played again."""
     from noisewise.arena import cells_named, load_arena, run_arena, write_page
     from noisewise.core.support.checks import check_choice
 

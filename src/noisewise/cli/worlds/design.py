@@ -16,8 +16,12 @@ def design(
     ],
     name: Annotated[str | None, typer.Option("--id", help="The column that names the options.")] = None,
     gap: Annotated[float, typer.Option(help="Stop when proved to be this close to the optimum.")] = 1e-3,
-    support: Annotated[str | None, typer.Option(help="core or caratheodory: fewer options.")] = None,
-    max_support: Annotated[int | None, typer.Option(help="At most so many options.")] = None,
+    support: Annotated[
+        str | None, typer.Option(help="core or caratheodory: shares on fewer options.")
+    ] = None,
+    max_support: Annotated[
+        int | None, typer.Option(help="The largest number of options with a share.")
+    ] = None,
     intercept: Annotated[bool, typer.Option("--intercept", help="Add a column of ones.")] = False,
     chart: Annotated[Path | None, typer.Option(help="Draw the shares (.png .svg .html).")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

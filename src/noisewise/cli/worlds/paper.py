@@ -17,16 +17,16 @@ def paper(
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="Most replications, or a few minutes' worth.")
+        bool, typer.Option("--full/--quick", help="All replications, or what a few minutes allow.")
     ] = False,
     jobs: Annotated[int | None, typer.Option(help="Processes; default: one per processor.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the report; what is there is used again.")] = Path(
-        "paper"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the report; finished work in it is used again.")
+    ] = Path("paper"),
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a list.")] = False,
 ) -> None:
-    """Check the paper: every theorem, table and claim as numbers, in one report. Exit code 1 if one fails."""
+    """Check the paper: every theorem, table and claim in numbers. Exit code 1 if a check fails."""
     from noisewise.paper import check_paper
 
     with progress(quiet=json) as bars:

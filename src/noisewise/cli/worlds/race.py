@@ -37,7 +37,7 @@ def race(out: Path, seed: int, json: bool) -> None:
         for label, name, options in RACERS:
             if not json:
                 # The first run compiles each rule; later runs read it from the disk.
-                note = f"{label} is running … (the first time: compiling, too)"
+                note = f"{label} is running … (the first time it is compiled as well)"
                 live.update(_standings(results, racers, note))
             policy = nw.make_policy(name, instance.actions, **options)
             racers[label] = policy
@@ -56,7 +56,7 @@ def race(out: Path, seed: int, json: bool) -> None:
 INTRODUCTION = f"""\
 Seven options; two are almost equally good, and only measuring a third, bad one tells them apart.
 Each of {HORIZON} measurements has its own error bar: sigma is 1, but 0.01 in one round out of fifty,
-and nobody knows beforehand which. {REPLICATIONS} races, the same noise for every rule.
+and no rule knows beforehand which. {REPLICATIONS} races, the same noise for every rule.
 """
 
 

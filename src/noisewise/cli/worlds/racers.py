@@ -1,4 +1,4 @@
-"""Who takes part in a comparison: the rules that were named, or all that fit, and why the others do not."""
+"""The rules that take part in a comparison: those named, or all that fit, and why the others do not."""
 
 import inspect
 from collections.abc import Iterable
@@ -6,8 +6,8 @@ from typing import Any
 
 from noisewise.cli.terminal.options import parse_named
 
-EVERYBODY = "all"
-#: Who knows more or less than the others, and who may not be what the original was.
+EVERY_RULE = "all"
+#: For rules that know more or less than the others, or may differ from the original.
 MARKS = {
     "↑": "privileged, sees sigma before the choice",
     "↓": "handicapped, never sees sigma",
@@ -25,7 +25,7 @@ def choose_racers(
     racers: dict[str, Any] = {}
     left_out: dict[str, str] = {}
     for name, options in (parse_named(text, "policies") for text in texts):
-        if name != EVERYBODY:
+        if name != EVERY_RULE:
             constructor = POLICIES.get(name)
             known = _known(constructor, horizon) if constructor else {}
             racers[_label(name, options)] = make_policy(name, env.actions, **known | options)

@@ -21,7 +21,7 @@ def simulate(
             metavar="RULES",
             help="Rules, with commas or repeatedly; options as name:option=value; all: every rule that fits.",
         ),
-    ] = ["vaee", "widest", "round_robin", "uniform"],  # noqa: B006 - typer reads it, nobody changes it
+    ] = ["vaee", "widest", "round_robin", "uniform"],  # noqa: B006 - typer reads it; it is never changed
     instance: Annotated[str, typer.Option(help="The problem, as name:option=value.")] = "sphere",
     schedule: Annotated[
         str | None, typer.Option(help="The sigmas, as name:option=value; default: rare-quiet.")
@@ -29,19 +29,23 @@ def simulate(
     noise: Annotated[
         str,
         typer.Option(
-            help="The law, as name:option=value: gaussian, rademacher, uniform, laplace, student-t, pareto, "
-            "lognormal or contaminated."
+            help="The law of the noise, as name:option=value: gaussian, rademacher, uniform, laplace, "
+            "student-t, pareto, lognormal or contaminated."
         ),
     ] = "gaussian",
-    announced: Annotated[bool, typer.Option("--announced", help="Sigma is known before the choice.")] = False,
+    announced: Annotated[
+        bool, typer.Option("--announced", help="Rules see sigma before they choose.")
+    ] = False,
     horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 1000,
-    replications: Annotated[int, typer.Option(help="Repetitions.")] = 200,
+    replications: Annotated[int, typer.Option(help="Independent repetitions.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads; default: one per processor.")] = None,
-    stop: Annotated[str | None, typer.Option(help="glr, gap, glr-log-log or glr-log.")] = None,
+    stop: Annotated[
+        str | None, typer.Option(help="The stopping rule: glr, gap, glr-log-log or glr-log.")
+    ] = None,
     eps: Annotated[
         float | None,
-        typer.Option(help="The bound to reach with --stop gap; else a regret that does not matter."),
+        typer.Option(help="The bound to reach with --stop gap; otherwise the regret that is small enough."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write everything to this Parquet file.")] = None,
     chart: Annotated[Path | None, typer.Option(help="Draw regret over rounds (.png .svg .html).")] = None,
@@ -50,13 +54,7 @@ def simulate(
     """Compare rules on the same simulated measurements."""
     import noisewise as nw
 
-    problem_name, problem_options = parse_named(instance, "instance")
-    if problem_name == "case-study":
-        problem_options.setdefault("horizon", horizon)
-    problem = nw.instances.named(problem_name, **problem_options)
-    law_name, law_options = parse_named(noise, "noise")
-    law = nw.noise.named(law_name, **law_options)
-    env = problem.environment(_schedule(schedule, problem), noise=law, announced=announced)
+    env = _world(instance, schedule, noise, announced, horizon)
     racers, left_out = choose_racers(split_list(policies), env, horizon, replications, seed)
     if not racers:
         raise ValueError("`policies` must name at least one rule that fits; got none.")
@@ -65,28 +63,9 @@ def simulate(
         from noisewise.charts.drawing.chart_files import check_suffix
 
         check_suffix(chart)
-    results: list[Any] = []
-    interrupted = False
+    size = {"horizon": horizon, "replications": replications, "seed": seed, "threads": jobs}
     with progress(quiet=json) as bars:
-        for label, policy in racers.items():
-            bar = bars.add_task(label, total=replications, note="compiling, once")
-            try:
-                simulation = nw.simulate(
-                    policy,
-                    env,
-                    horizon=horizon,
-                    replications=replications,
-                    seed=seed,
-                    threads=jobs,
-                    stop=stop,
-                    eps=eps,
-                    progress=_advance(bars, bar),
-                )
-            except nw.SimulationInterrupted:
-                # What is finished stays; half a rule would not compare.
-                interrupted = True
-                break
-            results.append(replace(simulation, policy=label))
+        results, interrupted = _run(bars, racers, env, replications, size | {"stop": stop, "eps": eps})
     if results and out is not None:
         nw.save_simulations(results, out)
     if results and chart is not None:
@@ -95,6 +74,36 @@ def simulate(
     if interrupted:
         typer.echo(f"Interrupted: {len(results)} of {len(racers)} rules are complete.", err=True)
         raise typer.Exit(130)
+
+
+def _world(instance: str, schedule: str | None, noise: str, announced: bool, horizon: int) -> Any:
+    import noisewise as nw
+
+    name, options = parse_named(instance, "instance")
+    if name == "case-study":
+        options.setdefault("horizon", horizon)
+    problem = nw.instances.named(name, **options)
+    law_name, law_options = parse_named(noise, "noise")
+    law = nw.noise.named(law_name, **law_options)
+    return problem.environment(_schedule(schedule, problem), noise=law, announced=announced)
+
+
+def _run(
+    bars: Any, racers: dict[str, Any], env: Any, replications: int, how: dict[str, Any]
+) -> tuple[list[Any], bool]:
+    """The simulations in turn, and whether they were interrupted."""
+    import noisewise as nw
+
+    results: list[Any] = []
+    for label, policy in racers.items():
+        bar = bars.add_task(label, total=replications, note="compiling, once")
+        try:
+            simulation = nw.simulate(policy, env, **how, progress=_advance(bars, bar))
+        except nw.SimulationInterrupted:
+            # What is finished stays; half a rule would not compare.
+            return results, True
+        results.append(replace(simulation, policy=label))
+    return results, False
 
 
 def _advance(bars: Any, bar: Any) -> Callable[[int, int], None]:
