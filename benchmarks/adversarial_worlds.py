@@ -100,6 +100,13 @@ def close(rng: Rng, n: int, eps: float = EPS) -> dict[str, float]:
     return {f"o{k}": float(value) for k, value in enumerate(values)}
 
 
+def spoiled(rng: Rng, n: int, confidence: float) -> tuple[dict[str, float], nw.Study, Spoiler]:
+    """Close rivals, a study of them, and an adversary who sees everything."""
+    truth = close(rng, n)
+    study = nw.create_study(options=list(truth), eps=EPS, confidence=confidence)
+    return truth, study, Spoiler(study, truth, rng)
+
+
 def some_se(rng: Rng) -> float:
     """An error bar within a factor of ten."""
     return float(10.0 ** rng.uniform(-0.9, 0.1))
@@ -107,9 +114,7 @@ def some_se(rng: Rng) -> float:
 
 def adaptive(rng: Rng, confidence: float) -> Game:
     """Error bars chosen in view of everything."""
-    truth = close(rng, 4)
-    study = nw.create_study(options=list(truth), eps=EPS, confidence=confidence)
-    spoiler = Spoiler(study, truth, rng)
+    truth, study, spoiler = spoiled(rng, 4, confidence)
 
     def step(_: nw.Certificate) -> None:
         option = spoiler.option()
@@ -132,7 +137,7 @@ def favourites(rng: Rng, confidence: float) -> Game:
 
 
 def blocks(rng: Rng, confidence: float, *, size: int = 4, picks: bool = False) -> Game:
-    """Days of so many measurements; or the day, too, is chosen, old ones among them."""
+    """Days of ``size`` measurements; with ``picks`` the day is chosen as well, old ones among them."""
     truth = close(rng, 4)
     study = nw.create_study(options=list(truth), eps=EPS, confidence=confidence)
     spoiler, offsets, told = Spoiler(study, truth, rng), [float(rng.normal(0.0, 20.0))], [0]
@@ -152,9 +157,7 @@ def blocks(rng: Rng, confidence: float, *, size: int = 4, picks: bool = False) -
 
 def differences(rng: Rng, confidence: float) -> Game:
     """Only differences of two options are measured."""
-    truth = close(rng, 4)
-    study = nw.create_study(options=list(truth), eps=EPS, confidence=confidence)
-    spoiler = Spoiler(study, truth, rng)
+    truth, study, spoiler = spoiled(rng, 4, confidence)
 
     def step(_: nw.Certificate) -> None:
         plus, se = spoiler.option(), some_se(rng)
@@ -169,9 +172,7 @@ def differences(rng: Rng, confidence: float) -> Game:
 
 def readings(rng: Rng, confidence: float) -> Game:
     """Two readings each, of unknown scatter; what is measured next depends on what they were."""
-    truth = close(rng, 3)
-    study = nw.create_study(options=list(truth), eps=EPS, confidence=confidence)
-    spoiler = Spoiler(study, truth, rng)
+    truth, study, spoiler = spoiled(rng, 3, confidence)
 
     def step(_: nw.Certificate) -> None:
         option = spoiler.option()

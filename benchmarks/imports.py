@@ -1,7 +1,7 @@
 """Large tables: a million rows, thousands of blocks, a wide catalogue; time and memory, here and in 0.1.0.
 
 ``python -m benchmarks imports`` measures the million under this version alone and a tenth of it under both;
-with ``IMPORTS_FULL=1`` version 0.1.0 has to do all of it, too (some minutes, 2.4 GB).
+with ``IMPORTS_FULL=1`` version 0.1.0 also has to do all of it (some minutes, 2.4 GB).
 Every figure is that of a process of its own; memory is the most that it ever held, Python and libraries
 included.
 """
@@ -49,7 +49,7 @@ class Watch:
 
 
 def import_rows(folder: Path, count: int, watch: Watch) -> None:
-    """A table of so many measurements into a new SQLite file."""
+    """A table of measurements into a new SQLite file."""
     rng = np.random.default_rng(0)
     names = [f"o{k}" for k in range(OPTIONS)]
     table = folder / "rows.csv"

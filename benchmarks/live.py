@@ -34,7 +34,7 @@ def compare(actions: nw.ActionSet, threads: int, target: float) -> Row:
     with threadpool_limits(threads):
         for start in range(0, ROUNDS, BLOCKS):
             products += [product() for _ in range(BLOCKS)]
-            # BLAS's threads spin for a while after a product; nobody multiplies between two rounds.
+            # BLAS's threads spin for a while after a product; there is no product between two rounds.
             time.sleep(0.1)
             live += [seconds(lambda t=t: round_(t)) for t in range(start, start + BLOCKS)]
     # Means on both sides: refreshes are rare and expensive, and what else the machine does hits both.
@@ -44,7 +44,6 @@ def compare(actions: nw.ActionSet, threads: int, target: float) -> Row:
         figure=cost / unit,
         unit="products",
         target=target,
-        at_least=False,
         detail=f"{cost * 1e3:.1f} ms a round, {unit * 1e3:.1f} ms a product (means of {ROUNDS})",
     )
 
@@ -61,7 +60,6 @@ def memory(actions: nw.ActionSet) -> Row:
         figure=(after - before) / 1024,
         unit="MB",
         target=100.0,
-        at_least=False,
         detail="growth of the peak resident size",
     )
 

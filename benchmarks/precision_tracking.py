@@ -29,7 +29,7 @@ TARGETS = [
 def in_cell(cell, target: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Precision until certified by both rules, whether both were, and the misses of ours, (RUNS,) each.
 
-    Who is not certified within the horizon counts with all precision of the run.
+    A run that is not certified within the horizon counts with all its precision.
     """
     env = cell.environment(HORIZON)
     totals = [(env.sigmas(HORIZON, 0, r) ** -2.0).sum() for r in range(RUNS)]

@@ -6,16 +6,16 @@ import numpy as np
 
 import noisewise as nw
 from benchmarks.timing import Row, alternating
+from benchmarks.worlds import sphere
 
 
-def numpy_loop(vectors, theta, sigmas, noise, delta=0.05):
+def numpy_loop(vectors, truth, sigmas, noise, delta=0.05):
     """The rival: VAEE as a careful person writes it in NumPy, one mat-vec a round."""
     n, dim = vectors.shape
     covariance = np.eye(dim)
     squared_widths = (vectors * vectors).sum(axis=1)
     means, candidates = np.zeros(n), np.ones(n, bool)
     log_det, penalty = 0.0, 2.0 * math.log(1.0 / delta) + 1.0
-    truth = vectors @ theta
     pulled = np.empty(sigmas.size, int)
     for t in range(sigmas.size):
         action = int(np.argmax(squared_widths >= squared_widths.max() * (1.0 - 1e-9)))
@@ -36,15 +36,8 @@ def numpy_loop(vectors, theta, sigmas, noise, delta=0.05):
 
 def compare(n_actions: int, dim: int, horizon: int, replications: int, target: float) -> Row:
     """One size: microseconds a round on both sides, everything around the rounds included in ours."""
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((n_actions, dim))
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    theta = rng.standard_normal(dim)
-    theta /= np.linalg.norm(theta)
-    sigmas = nw.schedules.log_uniform(horizon, rng, low=1e-2, high=1.0)
-    env = nw.Environment(vectors, theta, sigmas)
-    policy = nw.vaee(env.actions)
-    noise = env.world(horizon, 0, 0).noise
+    env = sphere(n_actions, dim, horizon)
+    policy, world = nw.vaee(env.actions), env.world(horizon, 0, 0)
 
     def ours():
         return nw.simulate(
@@ -52,7 +45,7 @@ def compare(n_actions: int, dim: int, horizon: int, replications: int, target: f
         )
 
     def theirs():
-        return numpy_loop(vectors, theta, sigmas, noise)
+        return numpy_loop(world.actions.vectors, world.means, world.sigma, world.noise)
 
     same = float((ours().pulled[0] == theirs()).mean())
     fast, slow = alternating(ours, theirs)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import polars as pl
 from tests.support.simulated_studies import WORLDS, chi_square, coverage
 
 import noisewise as nw
 from benchmarks.timing import Row, seconds
+from benchmarks.worlds import many_options
 from noisewise.study.stores.protocol import Event
 
 STUDIES = 1000
@@ -31,7 +31,6 @@ def _coverage_rows() -> Iterator[Row]:
             figure=max(missed, ever),
             unit=f"of {STUDIES}",
             target=MOST_MISSES,
-            at_least=False,
             detail=f"{stopped} stopped after a median of {looks:g}; {missed} false then, {ever} at any look",
         )
 
@@ -52,10 +51,8 @@ def _check_rows() -> Iterator[Row]:
 def _speed_rows() -> Iterator[Row]:
     rng = np.random.default_rng(0)
     n, told = 1000, 100_000
-    features = rng.normal(size=(n, 10))
-    names = [f"o{k}" for k in range(n)]
-    frame = pl.DataFrame({"id": names, **{f"f{j}": features[:, j] for j in range(10)}})
-    values = features @ np.linspace(1.0, 0.1, 10)
+    frame, values = many_options(rng, n)
+    names = frame["id"].to_list()
     for model in ("independent", "linear"):
         store = nw.MemoryStorage()
         nw.create_study(store, options=frame, model=model, eps=0.5, span=20.0)
@@ -74,7 +71,6 @@ def _speed_rows() -> Iterator[Row]:
             figure=statistics.median(taken),
             unit="s",
             target=2.0,
-            at_least=False,
             detail=f"{n} options, no snapshot",
         )
         study = nw.create_study(options=frame, model=model, eps=0.05, span=20.0)
@@ -92,7 +88,6 @@ def _speed_rows() -> Iterator[Row]:
             figure=1e3 * statistics.median(asked),
             unit="ms",
             target=50.0,
-            at_least=False,
             detail="after 3,000 measurements, certificate and reasons included",
         )
 

@@ -16,8 +16,8 @@ class Row:
     figure: float
     unit: str
     target: float
-    at_least: bool
-    detail: str
+    at_least: bool = False  # whether the target is a least value; by default it is a largest
+    detail: str = ""
 
     @property
     def reached(self) -> bool:

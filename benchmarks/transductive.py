@@ -22,7 +22,7 @@ def contrasts(kind: str, n_actions: int, dim: int) -> tuple[np.ndarray, np.ndarr
 
 
 def frank_wolfe(vectors: np.ndarray, directions: np.ndarray, limit: float) -> float:
-    """The value that textbook Frank-Wolfe (steps 2/(k+2), rank-one updates) reaches in so many seconds."""
+    """The value that textbook Frank-Wolfe (steps 2/(k+2), rank-one updates) reaches in the given seconds."""
     n_actions = len(vectors)
     inverse = np.linalg.inv(vectors.T @ vectors / n_actions)
     values = np.einsum("ij,jk,ik->i", directions, inverse, directions)
@@ -57,7 +57,6 @@ def measure(n_actions: int, dim: int, target: float, repeats: int) -> Row:
         figure=slowest,
         unit="s",
         target=target,
-        at_least=False,
         detail="; ".join(details),
     )
 

@@ -32,7 +32,6 @@ def _row(store: str, outcome: Outcome) -> Row:
         figure=wrong,
         unit="",
         target=0,
-        at_least=False,
         detail=f"{outcome.acknowledged} acknowledged, {outcome.lost} lost, {outcome.doubled} doubled, "
         f"{outcome.waited} time-outs, {outcome.seconds:.0f} s",
     )

@@ -17,7 +17,7 @@ Test = Callable[[Floats], Mask]
 TOGETHER = 4096
 #: Halvings of a path: where the test fails is found to a millionth of it.
 HALVINGS = 20
-#: Paths are followed again from where they led to, so many times at most.
+#: How often paths are followed again from where they led to, at most.
 TURNS = 8
 
 

@@ -64,7 +64,7 @@ class Box(OracleSet):
 
 
 def search_largest(box: Box, direction: Floats, covariance: Floats, reach: float, out: Floats) -> float:
-    """Write the best corner found; a bound is computed only where somebody looks at it."""
+    """Write the best corner found; a bound is computed only where it is wanted."""
     if reach == 0.0:
         answer = box.best(direction)
         out[:] = answer.vector

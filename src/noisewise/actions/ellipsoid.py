@@ -20,7 +20,7 @@ class Round(NamedTuple):
 
     root: Floats  # (dim, dim)
     inverse: Floats  # (dim, dim): of the root
-    scale: float  # the root is so many times the identity; 0 if it is none
+    scale: float  # the root is this times the identity; 0 if it is no multiple of it
 
 
 @large_kernel

@@ -56,7 +56,7 @@ class ActionSet:
 
     @property
     def notes(self) -> list[str]:
-        """What somebody who brought these vectors should know, in sentences."""
+        """What the user of these vectors should know, in sentences."""
         notes = []
         if self.rank < self.dim:
             notes.append(

@@ -33,6 +33,15 @@ FEW_STARTS = 8
 RANK_TOLERANCE = 1e-9
 
 
+def finite_vector(value: Any, dim: int) -> Floats | None:
+    """A copy of ``value`` as ``dim`` finite numbers; None if it is anything else."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return array if array.shape == (dim,) and np.isfinite(array).all() else None
+
+
 class Answer(NamedTuple):
     """An action, what it reaches, and what no action of the set exceeds."""
 
@@ -42,7 +51,7 @@ class Answer(NamedTuple):
 
     @property
     def missed(self) -> float:
-        """At most so much may have been missed."""
+        """The most that may have been missed."""
         return max(0.0, self.upper - self.value)
 
     @property
@@ -161,11 +170,8 @@ class OracleSet(ABC):
 
     def check_vector(self, name: str, vector: Any) -> Floats:
         """Return a copy of ``vector`` as ``dim`` finite numbers."""
-        try:
-            array = np.array(vector, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.empty(0)
-        if array.shape != (self.dim,) or not np.isfinite(array).all():
+        array = finite_vector(vector, self.dim)
+        if array is None:
             raise ValueError(f"`{name}` must be a vector of {self.dim} finite numbers; got {vector!r}.")
         return array
 

@@ -110,7 +110,7 @@ OracleSet.kinds["Product"] = product_from
 def search_largest(
     product: Product, direction: Floats, covariance: Floats, reach: float, out: Floats
 ) -> float:
-    """Write the best action found; a bound is computed only where somebody looks at it."""
+    """Write the best action found; a bound is computed only where it is wanted."""
     if reach == 0.0:
         answer = product.best(direction)
         out[:] = answer.vector

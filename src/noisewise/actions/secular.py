@@ -17,7 +17,7 @@ STEPS = 60
 #: Steps of the golden section: the logarithm of the multiplier to five digits, its value to ten.
 GOLDEN_STEPS = 32
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-#: The multiplier is sought over so many decades.
+#: The number of decades over which the multiplier is sought.
 DECADES = 7.0
 
 

@@ -92,7 +92,7 @@ CELLS: dict[str, list[Cell]] = {
 
 
 def cells_named(names: list[str]) -> list[Cell]:
-    """The cells of the named sets, each once; a single cell may be named, too."""
+    """The cells of the named sets, each once; a name may also be that of a single cell."""
     by_name = {cell.name: [cell] for cell in CELLS["all"]} | CELLS
     found: dict[str, Cell] = {}
     for name in names:

@@ -22,7 +22,7 @@ from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
 from noisewise.simulation.results import Simulation
 
-#: A certificate counts as reached once its bound is at most so many dim/√S: on spheres, theta's length.
+#: A certificate counts as reached once its bound is at most this times dim/√S: on spheres, theta's length.
 CERTIFIED_AT = 8.0
 #: The rooms that decide how a match comes out.
 ROOMS = ("core", "actions", "design", "world", "policies", "simulation")
@@ -97,8 +97,8 @@ def play(fixture: Fixture) -> Match:
     env = cell.environment(fixture.horizon)
     policy = entry.policy(env.actions, fixture.horizon)
     shared: dict[str, Any] = {"horizon": fixture.horizon, "seed": fixture.seed, "threads": 1}
-    # The first replication compiles; it is played again, and the clock (of this process: others may be
-    # busy, too) starts then.
+    # The first replication compiles; it is played again, and the clock (of this process, since
+    # others may be busy) starts then.
     simulate(policy, env, replications=1, **shared)
     start = time.process_time()
     simulation = simulate(policy, env, replications=fixture.replications, **shared)

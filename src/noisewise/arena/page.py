@@ -44,22 +44,22 @@ true at every checkpoint; µs: processor time per round.</p>
 </html>
 """
 
-_STANDINGS = {
-    "policy": ("rule", "{}"),
+_STANDINGS: dict[str, str | tuple[str, str]] = {
+    "policy": "rule",
     "geometric_mean": ("geometric mean", "{:.3f}"),
     "low": ("from", "{:.3f}"),
     "high": ("to", "{:.3f}"),
     "worst": ("worst cell", "{:.2f}"),
     "rank": ("mean rank", "{:.2f}"),
-    "compared": ("compared", "{}"),
+    "compared": "compared",
     "found": ("found", "{:.1%}"),
     "rounds": ("rounds", "{:.0f}"),
     "covered": ("covered", "{:.2%}"),
     "microseconds": ("µs", "{:.2f}"),
 }
-_TABLE = {
-    "cell": ("cell", "{}"),
-    "policy": ("rule", "{}"),
+_TABLE: dict[str, str | tuple[str, str]] = {
+    "cell": "cell",
+    "policy": "rule",
     "regret": ("regret·√S", "{:.3g}"),
     "low": ("from", "{:.3g}"),
     "high": ("to", "{:.3g}"),

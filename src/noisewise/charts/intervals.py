@@ -94,7 +94,9 @@ def intervals_per_option(
         shown = pl.concat([table[: most - 1], table.filter(pl.col("option") == best)])
     edge = most_of(table["low"]) if up else least_of(table["high"])
     edge_in_words = "largest low end" if up else "smallest high end"
-    if of_differences and best is not None:  # a bar that reaches beyond it belongs to who may be better
+    if (
+        of_differences and best is not None
+    ):  # a bar that reaches beyond it belongs to an option that may be better
         edge = float(table.filter(pl.col("option") == best)["mean"][0])
         edge_in_words = "recommended"
     bars = _BARS[_UNCERTIFIED if best is None else of_differences]

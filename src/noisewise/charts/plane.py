@@ -14,7 +14,7 @@ from noisewise.charts.drawing.theme import ACCENT, BLUE, FADED, INK, WIDTH
 
 _SET, _BELIEF = "the set of actions", "where theta may be"
 _MEASURED, _ADVICE, _ESTIMATE = "measured", "recommended", "estimate of theta"
-#: Of the area between the extremes, so much is left free around them.
+#: The share of the area between the extremes that is left free around them.
 _AIR = 0.06
 #: The plotting area is square, so that circles are round.
 _SIDE = WIDTH * 7 // 8

@@ -1,4 +1,4 @@
-"""Who was measured when: a row per option, a mark per measurement, and the quiet rounds standing out."""
+"""What was measured when: a row per option, a mark per measurement, and the quiet rounds standing out."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def who_was_measured(frame: Any, *, quiet_share: float = 0.1, title: str | None 
         _draw_single_rounds(drawing, table, across, down)
     _draw_totals(drawing, table, down)
     return drawing.finish(
-        title=title or "Who was measured when", subtitle=said, height=STEP * len(rows), margin=50
+        title=title or "What was measured when", subtitle=said, height=STEP * len(rows), margin=50
     )
 
 

@@ -20,7 +20,7 @@ def regret_over_rounds(
     log: bool = True,
     reference: Sequence[Reference] = (),
 ) -> alt.LayerChart:
-    """Mean simple regret after so many rounds, one line and one band per policy.
+    """Mean simple regret over the rounds, one line and one band per policy.
 
     Args:
         frame: Columns ``policy``, ``rounds``, ``mean``, ``low``, ``high``: the mean regret and the ends of
@@ -50,7 +50,7 @@ def regret_over_precision(
     log: bool = True,
     reference: Sequence[Reference] = (),
 ) -> alt.LayerChart:
-    """Mean simple regret at so much total precision, one line and one band per policy.
+    """Mean simple regret over the total precision, one line and one band per policy.
 
     As `regret_over_rounds`, with a column ``precision`` instead of ``rounds``: the sum of 1/σ² so far.
     """

@@ -11,7 +11,7 @@ from noisewise.charts.drawing.tables import read_table, to_rows
 from noisewise.charts.drawing.theme import ACCENT, BLUE, FADED, HEIGHT, WIDTH
 from noisewise.core.support.checks import check_count
 
-#: Within so many standard errors lie 95 of 100; beyond so many something is odd.
+#: In standard errors: within the first lie 95 of 100 residuals; beyond the second something is odd.
 USUAL, ODD = 2.0, 3.0
 
 

@@ -40,7 +40,12 @@ def demo(
     world = _World(seed)
     out.mkdir(parents=True, exist_ok=True)
     store = nw.open_store(out / "models.db", create=True)
-    question = {"options": world.models, "eps": EPS, "confidence": CONFIDENCE, "noise_floor": NOISE_FLOOR}
+    question: dict[str, Any] = {
+        "options": world.models,
+        "eps": EPS,
+        "confidence": CONFIDENCE,
+        "noise_floor": NOISE_FLOOR,
+    }
     study = nw.create_study(store, name=_new_name(store.names()), seed=seed, **question)
     screen = console(width=WIDTH)
     if not json:

@@ -42,7 +42,7 @@ def check_paper(
     Args:
         names: Sections by name, or ``"all"``.
         full: The long run: more replications, and larger horizons.
-        out: The folder for report, figures and numbers. What is computed is kept there, too, and used again.
+        out: The folder for report, figures and numbers. What is computed is kept there and used again.
         jobs: Processes; default: one per processor. The report does not depend on it.
         seed: Of everything random.
         progress: Called with (finished, all) pieces of work.

@@ -151,17 +151,12 @@ def _describe_radii(account: Account) -> None:
         for t in rounds:
             value = radius_after(made, 8.0 * float(np.log1p(t / 0.1**2 / 8.0)), float(t))
             lines.append({"policy": kind, "rounds": int(t), "mean": value, "low": value, "high": value})
+    title = "The theorem's radius is some sixty times wider than it need be"
+    subtitle = "All three hold at all times with probability 0.95; samples go with the square."
+    words: dict[str, Any] = {"x_title": "Rounds", "y_title": "Radius", "title": title, "subtitle": subtitle}
+    chart = lines_with_bands(pl.DataFrame(lines), x="rounds", **words)
     account.draw(
-        "theorem1-radii",
-        "Three radii of the same guarantee, d = 8, every sigma 0.1 (note 3).",
-        lines_with_bands(
-            pl.DataFrame(lines),
-            x="rounds",
-            x_title="Rounds",
-            y_title="Radius",
-            title="The theorem's radius is some sixty times wider than it need be",
-            subtitle="All three hold at all times with probability 0.95; samples go with the square.",
-        ),
+        "theorem1-radii", "Three radii of the same guarantee, d = 8, every sigma 0.1 (note 3).", chart
     )
 
 

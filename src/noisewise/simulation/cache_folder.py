@@ -1,7 +1,7 @@
-"""A folder for machine code that nobody else can write to: what is read back from it is run.
+"""A folder for machine code that no other user can write to: what is read back from it is run.
 
 Numba keeps machine code as pickles, which execute whatever their author put in. So the folders are made for
-the owner alone, and a folder or file that somebody else owns or may write to is not read.
+the owner alone, and a folder or file that another user owns or may write to is not read.
 """
 
 import os
@@ -47,10 +47,10 @@ def _doubt_about_root(root: Path) -> str:
 
 
 def _doubt_about(path: Path, *, writable_matters: bool) -> str:
-    """Why what is in a file or folder may be somebody else's; empty if it cannot be."""
+    """Why what is in a file or folder may be another user's; empty if it cannot be."""
     if not _has_owners():
         return ""
-    # A link counts like what it points to: somebody else's may point elsewhere tomorrow.
+    # A link counts like what it points to: that of another user may point elsewhere tomorrow.
     for found in (path.lstat(), path.stat()):
         if found.st_uid != os.geteuid():
             return f"{str(path)!r} belongs to another user (number {found.st_uid})"
@@ -60,7 +60,7 @@ def _doubt_about(path: Path, *, writable_matters: bool) -> str:
 
 
 def _doubt_within(folder: Path) -> str:
-    """The same for all that is in a folder; who may write to it matters if others can get there at all."""
+    """The same for all that is in a folder; rights to write matter if other users can get there at all."""
     reachable = bool(folder.stat().st_mode & OPEN_TO_OTHERS)
     doubts = (_doubt_about(path, writable_matters=reachable) for path in folder.rglob("*"))
     return next((doubt for doubt in doubts if doubt), "")

@@ -92,12 +92,7 @@ def _simulation(run: dict[str, Any], frame: Any) -> Simulation:
     pulled = frame["measured"].explode().to_numpy().reshape(shape[0], run["horizon"], *entries)
     once = {name: frame[name].to_numpy().reshape(shape)[:, 0] for name in ("stopped", "fired")}
     return Simulation(
-        policy=run["policy"],
-        options=run["options"],
-        world=run["world"],
-        stop=run["stop"],
-        horizon=run["horizon"],
-        seed=run["seed"],
+        **{name: run[name] for name in ("policy", "options", "world", "stop", "horizon", "seed")},
         checkpoints=checkpoints,
         pulled=pulled,
         **arrays,

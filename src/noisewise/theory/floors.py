@@ -17,11 +17,11 @@ def robust_radius(
     dim: int,
     *,
     sigma_min: float,
+    tau: float | None = None,
     delta: float = 0.05,
     ridge: float = 1.0,
     norm_bound: float = 1.0,
     max_norm: float = 1.0,
-    tau: float | None = None,
 ) -> float:
     """The radius of the pseudo-Huber estimate after ``rounds`` rounds; it holds with ``1 - 4·delta``.
 
@@ -31,11 +31,11 @@ def robust_radius(
         rounds: T.
         dim: Features.
         sigma_min: The smallest sigma that will ever come.
+        tau: τ₀; default: the least that the lemma allows, ``max(√(2κ), 2√d)/√ℓ``.
         delta: A quarter of the error probability.
         ridge: λ.
         norm_bound: R.
         max_norm: A.
-        tau: τ₀; default: the least that the lemma allows, ``max(√(2κ), 2√d)/√ℓ``.
     """
     check_count("rounds", rounds)
     check_count("dim", dim)

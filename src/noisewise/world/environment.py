@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions.oracle_set import finite_vector
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import generator
@@ -74,11 +75,8 @@ class Environment:
     ) -> None:
         known = isinstance(actions, ActionSet | OracleSet)
         fixed: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
-        try:
-            parameter = np.array(theta, dtype=np.float64)
-        except (TypeError, ValueError):
-            parameter = np.empty(0)
-        if parameter.shape != (fixed.dim,) or not np.isfinite(parameter).all():
+        parameter = finite_vector(theta, fixed.dim)
+        if parameter is None:
             raise ValueError(f"`theta` must be {fixed.dim} finite numbers, one per feature; got {theta!r}.")
         self._fixed: Any = fixed
         self._theta = parameter

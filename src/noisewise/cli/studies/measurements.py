@@ -22,7 +22,9 @@ from noisewise.cli.studies.session import (
 from noisewise.cli.terminal.output import import_progress
 from noisewise.cli.terminal.tables import read_stdin, write_csv
 
-By = Annotated[str | None, typer.Option(help="Who measures.")]
+By = Annotated[str | None, typer.Option(help="The name of the person or process that measures.")]
+Ignored = Annotated[int, typer.Argument(help="The number of the ignored event; see status.")]
+Job = Annotated[str, typer.Argument(help="A suggestion, such as ask-17.")]
 Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Suggestions, such as ask-17.")]
 Id = Annotated[str, typer.Argument(metavar="MEASUREMENT", help="The measurement's id (m-17) or key.")]
 Key = Annotated[
@@ -135,13 +137,7 @@ def void(store: Store, measurement: Id, reason: Reason, study: Name = None, json
     report("void", opened, json, content, f"{measurement} no longer counts: {reason}.")
 
 
-def mend(
-    store: Store,
-    event: Annotated[int, typer.Argument(help="The number of the ignored event; see status.")],
-    reason: Reason,
-    study: Name = None,
-    json: Json = False,
-) -> None:
+def mend(store: Store, event: Ignored, reason: Reason, study: Name = None, json: Json = False) -> None:
     """Accept that an unusable event stays ignored; an unusable measurement can be amended instead."""
     opened = open_study(store, study, write=True)
     opened.mend(event, reason)
@@ -150,13 +146,7 @@ def mend(
     )
 
 
-def fail(
-    store: Store,
-    job: Annotated[str, typer.Argument(help="A suggestion, such as ask-17.")],
-    reason: Reason,
-    study: Name = None,
-    json: Json = False,
-) -> None:
+def fail(store: Store, job: Job, reason: Reason, study: Name = None, json: Json = False) -> None:
     """Report that a suggestion could not be measured; it is free again, and the reason is kept."""
     opened = open_study(store, study, write=True)
     opened.fail(job, reason)

@@ -11,17 +11,19 @@ from noisewise.cli.terminal.options import parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress, summary_row
 from noisewise.cli.worlds.racers import choose_racers, legend, marks
 
+Rules = Annotated[
+    list[str],
+    typer.Option(
+        "--policies",
+        "-p",
+        metavar="RULES",
+        help="Rules, with commas or repeatedly; options as name:option=value; all: every rule that fits.",
+    ),
+]
+
 
 def simulate(
-    policies: Annotated[
-        list[str],
-        typer.Option(
-            "--policies",
-            "-p",
-            metavar="RULES",
-            help="Rules, with commas or repeatedly; options as name:option=value; all: every rule that fits.",
-        ),
-    ] = ["vaee", "widest", "round_robin", "uniform"],  # noqa: B006 - typer reads it; it is never changed
+    policies: Rules = ["vaee", "widest", "round_robin", "uniform"],  # noqa: B006 - typer reads it; it is never changed
     instance: Annotated[str, typer.Option(help="The problem, as name:option=value.")] = "sphere",
     schedule: Annotated[
         str | None, typer.Option(help="The sigmas, as name:option=value; default: rare-quiet.")

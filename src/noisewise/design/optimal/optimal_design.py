@@ -42,10 +42,10 @@ def optimal_design(
         gap: stop when g <= (1 + gap) rank, proved over all actions.
         support: ``"core"`` for g <= 2 rank on at most 4 r log log r + 16 actions (``gap`` is not
             used); ``"caratheodory"`` for at most r(r+1)/2 actions at no loss of g.
-        max_support: the best g found on at most so many actions; ``gap`` may then be missed.
+        max_support: the largest number of actions; g is then the best found, and ``gap`` may be missed.
         warm_start: a design of the same actions, or ``(indices, weights)``, to start from.
         verify: read all actions once more in float64 for the certificate instead of using
-            bounds (which are exact up to rounding, too).
+            bounds (which are also exact up to rounding).
         seed: of the samples that choose where to look; the certificate does not depend on it.
 
     >>> import numpy as np

@@ -42,7 +42,7 @@ def minimise_model(coordinates: Floats, weights: Floats, *, effort: int) -> Floa
 
 def least_squares(coordinates: Floats) -> Floats:
     """Solve the model by Lawson-Hanson: at most r(r+1)/2 + 1 positive weights, never a cycle."""
-    from scipy.optimize import nnls  # a third of a second: not for who never calls it
+    from scipy.optimize import nnls  # takes a third of a second: only where it is called
 
     rank = coordinates.shape[1]
     row, column = np.triu_indices(rank)

@@ -12,7 +12,7 @@ TINY = 1e-12
 
 
 def full_size(rank: int) -> int:
-    """Return r(r+1)/2: so many actions are enough for any moment matrix, up to its scale."""
+    """Return r(r+1)/2, the number of actions that is enough for any moment matrix, up to its scale."""
     return rank * (rank + 1) // 2
 
 

@@ -96,7 +96,7 @@ def largest_places(values: Floats, n_wanted: int) -> Indices:
 
 
 def balance(coordinates: Floats, weights: Floats) -> tuple[Floats, float]:
-    """Reweight the chosen rows for the largest g over the whole pool; return it, too.
+    """Reweight the chosen rows for the largest g over the whole pool, and return that g.
 
     The power mean of g over the pool stands for the maximum, its power rising; its slope along
     weight j is z_j^T M z_j, M the moment of the pool weighted by g^(p-1), and the weights go

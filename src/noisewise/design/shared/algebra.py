@@ -2,7 +2,7 @@
 
 NumPy and SciPy each bring their own BLAS with its own pool of threads. Alternating between the
 two makes the idle pool spin against the busy one: the solver ran five times slower on two
-cores. Called without SciPy's checks, small problems take half the time, too.
+cores. Called without SciPy's checks, small problems also take half the time.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def complete_span(
         far = np.argpartition(distances, rows.n_actions - n_kept)[-n_kept:]
         far = far[choose_spanning(product(rows.take(far), root))]
         if np.isin(far, indices).all():
-            return indices, vectors  # as much of the span as rounding lets anyone see
+            return indices, vectors  # as much of the span as rounding leaves visible
         indices = np.union1d(indices, far)
         vectors = rows.take(indices)
 

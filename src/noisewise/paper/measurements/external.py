@@ -71,7 +71,7 @@ def stopping_times_on_published_draws(
 def published_world(problem: str, longest: int, seed: int) -> Environment:
     """The world of one published run: its rounds take the normal numbers of its seed in turn.
 
-    The actions keep the order of the instance, too.
+    The actions also keep the order of the instance.
     """
     vectors, theta = instances.named(problem).draw(np.random.default_rng(0), np.ones(1))
     return Environment(vectors, theta, np.ones(longest), noise=lambda _, size: Twister(seed).normals(size))
