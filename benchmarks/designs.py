@@ -8,7 +8,6 @@ others need numba, and cvxpy with Clarabel where installed.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import statistics
 import tempfile
@@ -18,42 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.support.design_twins import KINDS, instance
 
 from benchmarks import design_rivals, timing
 from noisewise.design import Design, optimal_design
 
-KINDS = ("gaussian", "sphere", "polynomial", "clustered", "heavy")
 CHUNK = 8192
 Row = dict[str, Any]
 LIMIT = 60.0
-
-
-def monomials(points: np.ndarray, dim: int) -> np.ndarray:
-    """Return the first ``dim`` monomials of the points, by degree."""
-    columns, degree = [np.ones(len(points))], 1
-    while len(columns) < dim:
-        sets = itertools.combinations_with_replacement(range(points.shape[1]), degree)
-        columns += [np.prod(points[:, list(which)], axis=1) for which in sets]
-        degree += 1
-    return np.column_stack(columns[:dim])
-
-
-def instance(kind: str, n_actions: int, dim: int, seed: int = 0) -> np.ndarray:
-    """Return a set of vectors: five kinds with thin, tied, clustered and far-flung boundaries."""
-    rng = np.random.default_rng(seed)
-    normal = rng.standard_normal((n_actions, dim))
-    if kind == "sphere":
-        return normal / np.linalg.norm(normal, axis=1)[:, None]
-    if kind == "polynomial":
-        return monomials(rng.uniform(-1, 1, (n_actions, 5 if dim > 40 else 3)), dim)
-    if kind == "heavy":
-        return normal / np.sqrt(rng.chisquare(2.5, (n_actions, 1)) / 2.5)
-    if kind == "clustered":
-        centres = rng.standard_normal((3 * dim, dim))
-        vectors = centres[rng.integers(0, 3 * dim, n_actions)] + 1e-3 * normal
-        vectors[: n_actions // 10] = vectors[n_actions - n_actions // 10 :]
-        return vectors * np.logspace(-4, 4, dim)
-    return normal
 
 
 def true_gap(vectors: np.ndarray, indices: np.ndarray, weights: np.ndarray) -> float:

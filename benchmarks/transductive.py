@@ -4,9 +4,9 @@ import statistics
 import time
 
 import numpy as np
+from tests.support.design_twins import instance
 
 import noisewise as nw
-from benchmarks.designs import instance
 from benchmarks.timing import Row
 
 SIZES = ((1000, 10, 0.2, 9), (10_000, 20, 1.0, 3))
