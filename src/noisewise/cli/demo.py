@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from noisewise.cli.studies.session import WIDTH
+from noisewise.cli.terminal.options import Seed
 from noisewise.cli.terminal.output import console, print_json
 
 EPS, CONFIDENCE = 3.0, 0.95
@@ -25,7 +26,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the study and the chart.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     rules: Annotated[bool, typer.Option("--rules", help="Let the rules race instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:

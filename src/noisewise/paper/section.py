@@ -108,7 +108,7 @@ class Account:
             "title": title,
             "subtitle": subtitle,
         }
-        chart = lines_with_bands(_frame(lines), x="horizon", **words, **how)
+        chart = lines_with_bands(_frame(lines), x="horizon", **words | how)
         self.draw(name, caption, chart)
 
     def draw_claims(

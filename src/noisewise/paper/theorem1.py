@@ -173,18 +173,12 @@ def _describe_soare(account: Account, outcomes: Mapping[str, Outcome]) -> None:
         best.""",
         frame.rename({"policy": "rule", "mean": "wrong"}),
     )
-    account.draw(
-        "theorem1-elimination",
-        "The same as a chart.",
-        lines_with_bands(
-            frame,
-            x="horizon",
-            x_title="Rounds",
-            y_title="Share of runs that recommend wrongly",
-            title="Elimination can remove the action that teaches most",
-            subtitle="Soare's instance; with 95 % bands. Everything else is the same.",
-            log_y=False,
-        ),
+    y_title = "Share of runs that recommend wrongly"
+    title = "Elimination can remove the action that teaches most"
+    subtitle = "Soare's instance; with 95 % bands. Everything else is the same."
+    how = {"x_title": "Rounds", "log_y": False}
+    account.draw_curves(
+        "theorem1-elimination", "The same as a chart.", frame, y_title, title, subtitle, **how
     )
     last = {row["policy"]: row for row in lines if row["horizon"] == 3000}
     printed, all_ = (last[label] for label in list(SOARE_RULES)[:2])

@@ -1,7 +1,13 @@
-"""Reading ``name:option=value`` from the command line."""
+"""Options that many commands have, and reading ``name:option=value``."""
 
 import json
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+
+JsonTable = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Processes = Annotated[int | None, typer.Option(help="Processes; default: one per processor.")]
 
 
 def parse_named(text: str, what: str) -> tuple[str, dict[str, Any]]:

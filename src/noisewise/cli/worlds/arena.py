@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.terminal.options import parse_named, split_list
+from noisewise.cli.terminal.options import JsonTable, Processes, Seed, parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress
 
 #: The rules of a quick arena if none is named: the closest rivals, and few to compile.
@@ -55,10 +55,10 @@ def arena(
     ] = False,
     horizon: Annotated[int, typer.Option(help="Rounds per run.")] = 400,
     replications: Annotated[int | None, typer.Option(help="Runs per match; default: 1000.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes; default: one per processor.")] = None,
+    seed: Seed = 0,
+    jobs: Processes = None,
     out: Annotated[Path, typer.Option(help="Folder for the matches and the page.")] = Path("arena"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    json: JsonTable = False,
 ) -> None:
     """Let rules play against each other in many worlds; finished matches are kept and not played again."""
     from noisewise.arena import cells_named, load_arena, run_arena, write_page

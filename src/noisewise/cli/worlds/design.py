@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.terminal.options import split_list
+from noisewise.cli.terminal.options import JsonTable, split_list
 from noisewise.cli.terminal.output import console, print_json
 
 
@@ -24,7 +24,7 @@ def design(
     ] = None,
     intercept: Annotated[bool, typer.Option("--intercept", help="Add a column of ones.")] = False,
     chart: Annotated[Path | None, typer.Option(help="Draw the shares (.png .svg .html).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    json: JsonTable = False,
 ) -> None:
     """Find the shares of measurements under which every option becomes known equally well."""
     import noisewise as nw

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from noisewise.cli.terminal.options import Processes, Seed
 from noisewise.cli.terminal.output import console, print_json, progress
 
 
@@ -19,11 +20,11 @@ def paper(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="All replications, or what a few minutes allow.")
     ] = False,
-    jobs: Annotated[int | None, typer.Option(help="Processes; default: one per processor.")] = None,
+    jobs: Processes = None,
     out: Annotated[
         Path, typer.Option(help="Folder for the report; finished work in it is used again.")
     ] = Path("paper"),
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a list.")] = False,
 ) -> None:
     """Check the paper: every theorem, table and claim in numbers. Exit code 1 if a check fails."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.terminal.options import parse_named, split_list
+from noisewise.cli.terminal.options import JsonTable, Seed, parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress, summary_row
 from noisewise.cli.worlds.racers import choose_racers, legend, marks
 
@@ -40,7 +40,7 @@ def simulate(
     ] = False,
     horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 1000,
     replications: Annotated[int, typer.Option(help="Independent repetitions.")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads; default: one per processor.")] = None,
     stop: Annotated[
         str | None, typer.Option(help="The stopping rule: glr, gap, glr-log-log or glr-log.")
@@ -51,7 +51,7 @@ def simulate(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write everything to this Parquet file.")] = None,
     chart: Annotated[Path | None, typer.Option(help="Draw regret over rounds (.png .svg .html).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    json: JsonTable = False,
 ) -> None:
     """Compare rules on the same simulated measurements."""
     import noisewise as nw
