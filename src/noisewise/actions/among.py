@@ -64,7 +64,7 @@ def _widest_on_paths(actions: OracleSet, spread: Floats, passes: Test, start: Fl
         if not better.any():
             break
         at[better], squares[better] = moved[better], reached[better]
-        # Width is convex: what is best for its gradient is at least as wide.
+        # Width is convex: the best action for its gradient is at least as wide.
         directions = at @ spread
     return np.asarray(at[int(np.argmax(squares))])
 

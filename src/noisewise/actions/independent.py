@@ -46,7 +46,7 @@ class IndependentOptions(ActionSet):
 
     @property
     def notes(self) -> list[str]:
-        """Nothing to tell."""
+        """None: there are no vectors to warn about."""
         return []
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ from noisewise.core.choice.selection import TIE, first_largest
 from noisewise.core.compiler.kernels import has_twins, large_kernel
 from noisewise.core.model.dense import Floats
 
-#: As many vertices are tried one by one.
+#: The largest number of vertices that are tried one by one.
 MOST_VERTICES = 2**20
 
 

@@ -1,4 +1,4 @@
-"""How the bound fell: after which measurement it was how large, and which of them were quiet ones."""
+"""How the bound fell: its size after each measurement, and which measurements were quiet."""
 
 from typing import Any
 

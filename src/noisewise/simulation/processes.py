@@ -1,4 +1,4 @@
-"""Spreading pieces of work over processes, such that every rule is compiled once, and rules side by side."""
+"""Work spread over processes, so that every rule is compiled once, and different rules side by side."""
 
 import multiprocessing
 from collections import defaultdict
@@ -17,7 +17,7 @@ def spread(
 ) -> Iterator[Piece]:
     """Do every piece and yield it when it is done.
 
-    Threads would not do: Numba compiles one function at a time in each process.
+    Threads would not help: Numba compiles one function at a time in each process.
 
     Args:
         work: A function that another process can import; it keeps what it found in a file.

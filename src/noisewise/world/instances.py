@@ -24,7 +24,7 @@ from noisewise.world.instance import Instance as Instance
 from noisewise.world.instance import constant, on_set
 from noisewise.world.twister import Twister
 
-#: From which Tirinzoni and Degenne drew their instance.
+#: The seed from which Tirinzoni and Degenne drew their instance.
 PUBLISHED_SEED = 123
 
 

@@ -108,7 +108,7 @@ class NamedLaw:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, rng: np.random.Generator, size: int) -> Floats:
-        """So many independent draws."""
+        """``size`` independent draws."""
         return LAWS[self.name](rng, size, **self.options)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Write a chart to one file: a picture, a drawing, a page that needs no network, or its specification."""
+"""Files of charts: a picture, a drawing, a page that needs no network, or the specification."""
 
 import functools
 import json
@@ -61,7 +61,7 @@ def save_chart(chart: alt.TopLevelMixin, path: str | PathLike[str]) -> Path:
 
 
 def check_suffix(path: Path) -> str:
-    """The suffix that says how to write a chart, refused if none of ours."""
+    """The suffix that says how to write a chart, refused if it is not one of ours."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"`path` must end in .png, .svg, .html or .json; got {str(path)!r}.")

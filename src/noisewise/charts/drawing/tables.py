@@ -1,4 +1,4 @@
-"""Take what people hand in as a table, and refuse what no chart could show."""
+"""Tables as charts take them: checked, and refused where no chart could show them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -70,7 +70,7 @@ def worst_rows(
     """Choose among the rows of too large a g those that differ most from one another."""
     rank = working.rank
     reached = price.g_value / rank - 1.0
-    level = rank * (1.0 + 0.3 * gap)  # as the inner tolerance: no row that is fine enters
+    level = rank * (1.0 + 0.3 * gap)  # as the inner tolerance: no row within it enters
     n_wanted = max((8 if reached > 0.1 else 4) * rank, working.n_support // 2, 50)
     fresh = (price.g_values > level) & ~np.isin(price.indices, working.indices)
     violators = price.indices[fresh]

@@ -133,7 +133,7 @@ class _Working:
 
 
 def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesign:
-    """Solve on few rows, look for rows that contradict it, add them, until none does."""
+    """Solve on few rows, look for rows that contradict the solution, add them, until none does."""
     working = _begin(problem, sampled)
     lower_bound, value, found = 0.0, np.inf, (working.indices, working.weights)
     # Early rounds need not be solved better than the rows that are missing allow.
@@ -151,7 +151,7 @@ def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesig
         reached = value / lower_bound - 1.0
         if reached <= gap:
             break
-        # Rows are dropped only on the way down: what comes and goes would keep it from ending.
+        # Rows are dropped only while the gap falls: rows that come and go would keep the loop from ending.
         grown = _grow(problem, working, solved, priced, reached, gap, drop=reached < 0.5 * halved)
         halved = min(halved, reached) if reached < 0.5 * halved else halved
         if grown is None and tolerance <= 0.03 * gap:
@@ -178,7 +178,7 @@ class _Priced:
 
     @property
     def lower_bound(self) -> float:
-        """What no design is below."""
+        """No design has a smaller value."""
         return self.value**2 / float(self.prices.max())
 
 
@@ -203,7 +203,7 @@ def _root(coordinates: Floats, shares: Floats) -> Floats:
 def _as_design(
     problem: _Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
 ) -> TransductiveDesign:
-    # A barrier leaves a little on every row: without these crumbs, where that is good enough as well.
+    # A barrier leaves a little weight on every row: dropped where the design is good enough without it.
     for crumb in (0.1, 0.01, 0.03 * gap):
         kept = shares > crumb / len(shares)
         thinned = shares[kept] / shares[kept].sum()
@@ -272,7 +272,7 @@ def _grow(
         solved.q_values > (1.0 - min(0.5, 3.0 * reached)) * solved.q_values.max()
     )
     if drop:
-        # What is left must still say something of every direction, however little it is measured.
+        # The rows that are left must span every direction, however little weight they have.
         weighted = problem.take(working.indices) * np.sqrt(priced.shares)[:, None]
         plays[choose_spanning(weighted)] = True
     else:
