@@ -63,7 +63,7 @@ class Fixture:
 
 @functools.cache
 def _sources_hash(home: str) -> str:
-    """A hash of every source that decides how a rule fares; also of the rule's own file, if another package brings it."""
+    """A hash of every source that decides how a rule fares, a file of another package included."""
     files = [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
     own = getattr(sys.modules.get(home), "__file__", None)
     if own is not None and PACKAGE not in Path(own).parents:
