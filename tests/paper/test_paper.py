@@ -82,6 +82,10 @@ def only_small(monkeypatch):
     monkeypatch.setattr(reproduction, "SECTIONS", (small(),))
 
 
+def runs(horizon, replications, seed):
+    return {"horizon": horizon, "replications": replications, "seed": seed}
+
+
 def files(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
@@ -253,7 +257,7 @@ def test_regrets_by_four_ways_to_recommend():
         "round_robin",
         {},
         world_of("sphere", {"n_actions": 5, "dim": 2}, "flat"),
-        {"horizon": 200, "replications": 20, "seed": 0},
+        runs(200, 20, 0),
     )
     # Round robin plays everything alike: what is drawn from it is as bad as the average action.
     assert found["drawn from those played"]["mean"] > 5 * found["own"]["mean"]
@@ -264,7 +268,7 @@ def test_regrets_by_four_ways_to_recommend():
 def test_the_lemma_on_tracked_designs_is_measured():
     found = tracked_design(
         world_of("hypercube", {"dim": 3}, "log-uniform", {"low": 1e-3, "high": 1.0}),
-        {"horizon": 200, "replications": 6, "seed": 0},
+        runs(200, 6, 0),
     )
     assert min(found["gathered"]) >= 1 - 1e-9
     assert all(bound > regret for bound, regret in zip(found["bound"], found["regret"], strict=True))
@@ -273,7 +277,7 @@ def test_the_lemma_on_tracked_designs_is_measured():
 def test_round_robin_of_the_external_table():
     """100 runs: the standard error is about 3 %, so within 15 % (false alarm below 1e-6)."""
     options = {"delta": 0.1, "norm_bound": 2.0}
-    found = stopping_times("soare", SOARE, "round_robin", options, "glr-log-log", 120_000, 100, 0)
+    found = stopping_times("soare", SOARE, "round_robin", options, "glr-log-log", runs(120_000, 100, 0))
     assert found["unfinished"] == 0
     assert found["mean"] == pytest.approx(PUBLISHED["round robin"][0], rel=0.15)
 
@@ -340,9 +344,9 @@ def test_a_run_on_published_draws_has_their_noise_and_their_order():
     world = published_world("tirinzoni-degenne", 70, 124).world(70, 0, 0)
     assert np.array_equal(world.noise, Twister(124).normals(70))
     assert np.array_equal(world.actions.vectors, vectors)
-    arguments = "tirinzoni-degenne", "round_robin", {"delta": 0.999}, "glr-log", 3000
-    both = stopping_times_on_published_draws(*arguments, 2, 124)
-    each = [stopping_times_on_published_draws(*arguments, 1, seed)["mean"] for seed in (124, 125)]
+    arguments = "tirinzoni-degenne", "round_robin", {"delta": 0.999}, "glr-log"
+    both = stopping_times_on_published_draws(*arguments, runs(3000, 2, 124))
+    each = [stopping_times_on_published_draws(*arguments, runs(3000, 1, k))["mean"] for k in (124, 125)]
     assert both["runs"] == 2
     assert both["mean"] == np.mean(each)
     # A textbook round robin on the same draws.
@@ -366,7 +370,9 @@ def test_a_quick_external_table_has_few_rules_to_compile():
 
     assert rules(full=False) == {"round_robin", "frank_wolfe_sampling"}
     assert rules(full=True) > rules(full=False) | {"lingame", "rage", "vage"}
-    assert all(cell.arguments["replications"] >= 100 for cell in external.pieces(Effort(full=True)).values())
+    assert all(
+        cell.arguments["runs"]["replications"] >= 100 for cell in external.pieces(Effort(full=True)).values()
+    )
 
 
 def test_floors_by_hand():

@@ -78,12 +78,12 @@ def _piece(effort: Effort, row: EliminationRow) -> Piece:
         "rule": row.rule,
         "options": {"delta": DELTA} | row.options,
         "stop": row.stop,
-        "replications": effort.pick(row.quick, row.full),
     }
     if row.their_draws:
-        replayed = {"longest": DRAWS, "first_seed": FIRST_SEED}
-        return Piece(stopping_times_on_published_draws, options | replayed)
-    return Piece(stopping_times, options | {"problem_options": {}, "longest": LONGEST, "seed": effort.seed})
+        replayed = effort._replace(seed=FIRST_SEED).runs(DRAWS, row.quick, row.full)
+        return Piece(stopping_times_on_published_draws, options | {"runs": replayed})
+    runs = effort.runs(LONGEST, row.quick, row.full)
+    return Piece(stopping_times, options | {"problem_options": {}, "runs": runs})
 
 
 def describe(effort: Effort, account: Account, outcomes: Mapping[str, Outcome]) -> None:

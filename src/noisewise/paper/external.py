@@ -72,9 +72,7 @@ def _piece(rule: str, delta: float, problem: dict[str, float], runs: int, seed: 
         "rule": rule,
         "options": {"delta": delta, "norm_bound": problem["length"]},
         "stop": "glr-log-log",
-        "longest": LONGEST,
-        "replications": runs,
-        "seed": seed,
+        "runs": {"horizon": LONGEST, "replications": runs, "seed": seed},
     }
     return Piece(stopping_times, arguments)
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.design import transductive_design
-from noisewise.paper.measurements.runs import make_world, mean_and_error, run
+from noisewise.paper.measurements.runs import Runs, make_world, mean_and_error, run
 from noisewise.simulation import Simulation
 from noisewise.world import Environment, instances
 from noisewise.world.twister import Twister
@@ -15,57 +15,25 @@ ALONE = 1e-12
 
 
 def stopping_times(
-    problem: str,
-    problem_options: dict[str, Any],
-    rule: str,
-    options: dict[str, Any],
-    stop: str,
-    longest: int,
-    replications: int,
-    seed: int,
+    problem: str, problem_options: dict[str, Any], rule: str, options: dict[str, Any], stop: str, runs: Runs
 ) -> dict[str, Any]:
     """The mean number of rounds until a rule stops where all sigmas are 1, its spread, and the mistakes.
 
     ``stop="gap"`` stands for the rule's own: no other action is left.
     """
-    env = make_world(problem, problem_options, np.ones(longest))
-    simulation = run(
-        rule,
-        options,
-        env,
-        horizon=longest,
-        replications=replications,
-        seed=seed,
-        stop=stop,
-        eps=ALONE if stop == "gap" else None,
-    )
-    return _summary([simulation])
+    env = make_world(problem, problem_options, np.ones(runs["horizon"]))
+    eps = ALONE if stop == "gap" else None
+    return _summary([run(rule, options, env, stop=stop, eps=eps, **runs)])
 
 
 def stopping_times_on_published_draws(
-    problem: str,
-    rule: str,
-    options: dict[str, Any],
-    stop: str,
-    longest: int,
-    replications: int,
-    first_seed: int,
+    problem: str, rule: str, options: dict[str, Any], stop: str, runs: Runs
 ) -> dict[str, Any]:
-    """The same on the noise of a published experiment, run by run."""
-    return _summary(
-        [
-            run(
-                rule,
-                options,
-                published_world(problem, longest, first_seed + r),
-                horizon=longest,
-                replications=1,
-                seed=0,
-                stop=stop,
-            )
-            for r in range(replications)
-        ]
-    )
+    """The same on the noise of a published experiment, run by run; the seed is that of its first run."""
+    longest, first = runs["horizon"], runs["seed"]
+    worlds = [published_world(problem, longest, first + r) for r in range(runs["replications"])]
+    alone: Runs = {"horizon": longest, "replications": 1, "seed": 0}
+    return _summary([run(rule, options, world, stop=stop, **alone) for world in worlds])
 
 
 def published_world(problem: str, longest: int, seed: int) -> Environment:
