@@ -74,11 +74,20 @@ def test_the_code_on_the_page_runs(page):
     run_blocks(page)
 
 
-def test_what_the_quick_start_shows_is_what_it_prints(capsys):
-    page = ROOT / "docs" / "quickstart.md"
-    run_blocks(page, slice(6))
-    (shown,) = re.findall(r"^```text\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert capsys.readouterr().out.endswith(shown)
+#: A block of code, and right after it what it prints.
+SHOWN = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n\n^```text\n(?P<shown>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+@pytest.mark.parametrize("name", ["quickstart.md", "policies.md", "studies.md"])
+def test_what_a_page_shows_is_what_it_prints(name, capsys):
+    page = ROOT / "docs" / name
+    match = SHOWN.search(page.read_text("utf-8"))
+    codes = [code for _, code in blocks(page)]
+    last = next(n for n, code in enumerate(codes) if match["code"].endswith(code))
+    run_blocks(page, slice(last + 1))
+    assert capsys.readouterr().out.endswith(match["shown"])
 
 
 def test_few_blocks_are_exempt():
@@ -89,7 +98,18 @@ def test_few_blocks_are_exempt():
 
 def test_the_pages_exist_and_have_code():
     with_code = {page.name for page in PAGES if blocks(page)}
-    assert with_code >= {"quickstart.md", "adding-a-rule.md", "charts.md"}
+    assert with_code >= {"quickstart.md", "policies.md", "adding-a-rule.md", "charts.md"}
+
+
+def test_the_index_lists_every_page_once():
+    listed = re.findall(r"\]\(([^)#]+)\)", (ROOT / "docs" / "index.md").read_text("utf-8"))
+    pages = {path.name for path in PAGES[1:]} - {"index.md"} | {"rules/README.md"}
+    assert sorted(target for target in listed if not target.startswith("../")) == sorted(pages)
+
+
+def test_the_readme_leads_to_few_pages():
+    listed = set(re.findall(r"\]\(docs/([^)#]+)", PAGES[0].read_text("utf-8")))
+    assert listed == {"quickstart.md", "studies.md", "policies.md", "certificate.md", "index.md"}
 
 
 def test_links_between_pages_lead_somewhere():
