@@ -84,13 +84,13 @@ def some_allowed(state: State) -> Mask:
 
 
 def _worth_asking(analysis: Analysis, found: Recommended | None) -> Mask:
-    """Options that are not excluded; in the independent model, only those that may still be the best.
+    """Options that are not excluded; where options share nothing, only those that may still be the best.
 
-    An independent option teaches about itself, and in a block about the offset, which the others do as well.
+    Such an option teaches about itself, and in a block about the offset, which the others do as well.
     """
     state = analysis.state
     allowed = some_allowed(state)
-    if state.features is None and found is not None and found.candidates.any():
+    if not analysis.model.shares_information and found is not None and found.candidates.any():
         return allowed & found.candidates
     return allowed
 

@@ -18,7 +18,7 @@ from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.log.measurements import Codes
 from noisewise.study.log.model_choice import SIZES
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.linear_boundary import TOO_MUCH
+from noisewise.study.models.features.linear_boundary import TOO_MUCH
 from noisewise.study.models.sums import block_places
 
 #: Searching for the smallest bound looks at most at so many options; each look costs O(n).
@@ -52,7 +52,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
             *_notes(analysis, found, claim),
             *(one.advice for one in state.ignored.values()),
         ),
-        radius=RADII[state.model.model],
+        radius=analysis.model.radius,
         n_events=state.n_events,
         data=fingerprint(analysis),
         approximate=approximations(analysis),
@@ -75,14 +75,6 @@ def _lost_to_rounding(analysis: Analysis) -> list[str]:
         f"the smallest error bar, {number(least)}, is too small beside the others (or the span) for any "
         "arithmetic here to tell what follows: state it no smaller than 1e-15 of them"
     ]
-
-
-RADII = {
-    "independent": "normal-mixture boundaries, one per option, over differences to the best (union bound)",
-    "linear": "normal-mixture ellipsoid of the features, over differences",
-    "linear+deviation": "normal-mixture ellipsoid of the features, plus a normal quantile for the deviations "
-    "(union bound over options), at the moment of stopping",
-}
 
 
 class Recommended(NamedTuple):
@@ -190,7 +182,7 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
     if found is None:
         return []
     notes, state = [], analysis.state
-    if found.unmeasured and (math.isinf(found.bound) or not state.model.uses_features):
+    if found.unmeasured and (math.isinf(found.bound) or not analysis.model.shares_information):
         missing = [state.ids[k] for k in np.flatnonzero((analysis.estimates.group < 0) & state.allowed())]
         notes.append(f"{counted(found.unmeasured, 'option')} never measured ({some_of(missing)}).")
     if found.unconnected:

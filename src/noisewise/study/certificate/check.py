@@ -11,7 +11,6 @@ from noisewise.core.support.words import as_html, counted, number
 from noisewise.study.certificate.deviations import sizes_in_words, standing_rows, unlike_the_others
 from noisewise.study.inputs.error_bars import COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
-from noisewise.study.log.model_choice import DEVIATION, LINEAR
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.scatter import unequal_scatter
@@ -139,13 +138,7 @@ def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, floa
 
 
 def _misfit(analysis: Analysis, reduced: float, worst: tuple[dict[str, Any], ...]) -> str:
-    model = analysis.state.model.model
-    blame = "the measurements disagree by more than their error bars"
-    if model == LINEAR:
-        blame = "the linear model, the error bars or some measurements are wrong"
-    if model == DEVIATION:
-        blame = "the size of the deviations, the error bars or some measurements are wrong"
-    text = f"reduced chi-square {number(reduced)} (expected 1): {blame}"
+    text = f"reduced chi-square {number(reduced)} (expected 1): {analysis.model.blame}"
     if worst:
         text += f", most of all for {worst[0]['what']} {worst[0]['name']}"
     return text
@@ -176,7 +169,7 @@ def _worst(
         count = np.bincount(codes, minlength=len(names))
         together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
-        known = what == "option" and analysis.state.model.model == DEVIATION  # see `standing_rows`
+        known = what == "option" and analysis.standing_out is not None  # see `standing_rows`
         if abs(together[at]) > 3.0 and names[at] and not known:
             rows.append({"what": what, "name": names[at], "residual": together[at]})
     sign = analysis.specification.sign

@@ -1,38 +1,20 @@
-"""The deviations of single options: how large they are, and whether one is unlike the others."""
+"""Single options that are not what their model expects: which they are, and how large deviations are."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
-from noisewise.study.log.model_choice import DEVIATION, ESTIMATE
+from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sums import totals
-
-
-def standing_out(analysis: Analysis) -> Floats:
-    """How far each measured option lies from its weighted sum, in standard errors, (n,); 0 without any."""
-    features, sums, size = analysis.state.features, analysis.sums, analysis.sizes.deviation
-    if features is None or not sums.n_measurements:
-        return np.zeros(analysis.n)
-    weights = np.asarray(analysis.estimates.weights)
-    level = sums.minus < 0
-    plus, weight = sums.plus[level], sums.weight[level]
-    offsets = analysis.estimates.offsets[sums.block[level]]
-    away = totals(plus, weight * (sums.value[level] - offsets - features[plus] @ weights), analysis.n)
-    total = totals(plus, weight, analysis.n)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        apart = np.where(total > 0.0, away / total / np.sqrt(size**2 + 1.0 / total), 0.0)
-    return np.asarray(analysis.specification.sign * apart)
 
 
 def standing_rows(analysis: Analysis, least: float) -> list[dict[str, Any]]:
-    """Options that lie further than this from their weighted sums, as rows of the check."""
-    if analysis.state.model.model != DEVIATION or not analysis.columns.value.size:
+    """Options that lie further than this from what the model expects of them, as rows of the check."""
+    apart, ids = analysis.standing_out, analysis.state.ids
+    if apart is None:
         return []
-    apart, ids = standing_out(analysis), analysis.state.ids
     return [
         {"what": "option", "name": ids[at], "residual": float(apart[at])}
         for at in np.flatnonzero(np.abs(apart) > least)
@@ -40,21 +22,17 @@ def standing_rows(analysis: Analysis, least: float) -> list[dict[str, Any]]:
 
 
 def unlike_the_others(analysis: Analysis, suspicious: float) -> str | None:
-    """A sentence if some deviation is too large for a normal law of this size, all options considered."""
-    if analysis.state.model.model != DEVIATION or not analysis.columns.value.size:
+    """A sentence if some option lies further off than a normal law allows, all options considered."""
+    apart = analysis.standing_out
+    if apart is None:
         return None
-    apart = standing_out(analysis)
     at = int(np.argmax(np.abs(apart)))
     measured = np.unique(analysis.columns.plus).size
     chance = math.erfc(abs(apart[at]) / math.sqrt(2.0)) * measured
     if chance >= suspicious:
         return None
     name, size = analysis.state.ids[at], analysis.sizes.deviation
-    return (
-        f"{name} lies {number(abs(float(apart[at])), 2)} standard errors from the weighted sum of its "
-        f"features, where deviations have size {number(size)}: it is not like the others. Void its "
-        'measurements if they are wrong, or switch to model="independent"'
-    )
+    return analysis.model.unlike_the_others(name, float(apart[at]), size)
 
 
 def sizes_in_words(analysis: Analysis) -> list[str]:

@@ -14,7 +14,6 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
 from noisewise.study.certificate.check import name_of, standard_residuals, tails
 from noisewise.study.log.measurements import Codes, Columns
-from noisewise.study.log.model_choice import DEVIATION, LINEAR
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.sums import Sums, block_places
@@ -89,10 +88,8 @@ def find_outliers(analysis: Analysis, columns: Columns, sigma: Floats) -> Blamed
                 else "all fits"
             )
             sentences.append(f"Without {without} {good}: void or amend what is wrong before anything else.")
-            if analysis.state.model.model == LINEAR:
-                sentences.append(
-                    f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
-                )
+            if analysis.model.if_nothing_is_wrong:
+                sentences.append(analysis.model.if_nothing_is_wrong)
             return Blamed(" ".join(sentences), tuple(blamed))
     return None
 

@@ -1,14 +1,15 @@
 """What is promised about blocks: how a study bounds differences within them, and signs of a broken promise.
 
 ``"contrasts"``: offsets are projected out, which costs nothing, and asks that what is measured next within a
-block depends on contrasts only (`noisewise.study.models.contrasts`). ``"any"``: every offset is paid for, and
-anybody may choose what to measure by anything.
+block depends on contrasts only (`noisewise.study.models.networks.contrasts`). ``"any"``: every offset is paid
+for, and what is measured may be chosen by anything.
 
-The promise concerns whoever looks at the first value of a block and then leaves the block, repeats the value,
-or picks the option to compare it with. Before a second option there is no contrast, so what comes after the
-first value must not depend on it. Two signs of a breach are looked for: more blocks with one measurement than
-chance explains; and first values that are higher or lower, by rank, where one thing came next than where
-another did. Where either is found, the study falls back on the bound that holds for anybody.
+The promise is broken by looking at the first value of a block and then leaving the block, repeating the
+value, or picking the option to compare it with. Before a second option there is no contrast, so what comes
+after the first value must not depend on it. Two signs of a breach are looked for: more blocks with one
+measurement than chance explains; and first values that are higher or lower, by rank, where one thing came
+next than where another did. Where either is found, the study falls back on the bound that holds whatever
+decided what was measured.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The least-squares fit behind estimates, certificate and check: its form, and the linear model's.
+"""The least-squares fit behind estimates, certificate and check: the form that every model's fit has.
 
 A value in a block is the option's value plus the block's offset, which is unknown and has no prior.
 """
@@ -35,14 +35,10 @@ class Fit(NamedTuple):
     log_det: float = 0.0  # of the precision of what was determined; independent model only
     dim: int = 0  # features in the border of the model with deviations; its offsets follow
     seats: int = 0  # deviations that sit in its border, last
-    fine: Floats | None = (
-        None  # (n,): what the means lack as doubles; see `noisewise.study.models.exact.twofold`
-    )
+    fine: Floats | None = None  # (n,): what the means lack as doubles; see `exact/twofold.py`
     slack: float = 0.0  # what rounding may have cost, in standard errors
     weights: Floats | None = None  # (dim,): of the features, in the linear models
-    parts: Any = (
-        None  # of the linear models: what their boundaries need, `noisewise.study.models.linear_fit.Parts`
-    )
+    parts: Any = None  # of the linear models: what their boundaries need, `features/linear_fit.py`
     components: tuple[Component, ...] = ()  # the connected parts of a study with blocks or differences
 
     def differences(self, option: int) -> Floats:
@@ -62,6 +58,19 @@ class Fit(NamedTuple):
         k = self.loads.shape[1]
         variances[self.touched] += quadratic_forms(self.loads, self.covariance[:k, :k])
         return variances
+
+
+def reference_place(precision: Floats, blocks: Codes | None = None) -> int:
+    """Where the block stands that others are compared with.
+
+    It is the block without a name, if anything was measured there, else the one with the most precision.
+
+    Args:
+        precision: Of the offsets of some blocks, (blocks,).
+        blocks: Which these are, sorted; default: all. The block without a name is number 0.
+    """
+    nameless = precision[0] > 0.0 and (blocks is None or blocks[0] == 0)
+    return 0 if nameless else int(np.argmax(precision))
 
 
 def left_over(

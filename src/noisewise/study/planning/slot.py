@@ -27,7 +27,7 @@ from noisewise.core.support.words import number, rounded_up, usual_measurements
 from noisewise.study.asking.chooser import Chooser
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.what_if import Foreseen, reference_of, with_more
+from noisewise.study.planning.what_if import WhatIf, reference_of, with_more
 
 #: So many options are tried out.
 TRIED = 12
@@ -221,13 +221,13 @@ class _Filler:
         self._now = self._as_expected(option, sigma)
         self._found = recommend(self._now)
 
-    def _as_expected(self, option: int, sigma: float) -> Foreseen:
+    def _as_expected(self, option: int, sigma: float) -> WhatIf:
         analysis = self._now
         reference = reference_of(analysis)
         expected = float(analysis.estimates.means[option]) + reference.zero + analysis.sums.centre
         value = np.array([analysis.specification.sign * expected])
         columns = with_more(analysis.columns, np.array([option]), value, np.array([sigma]), reference.name)
-        return Foreseen(analysis.state, columns, analysis.sizes)
+        return WhatIf(analysis.state, columns, analysis.sizes)
 
 
 def _rival(analysis: Analysis, found: Recommended) -> int | None:

@@ -13,8 +13,8 @@ from noisewise.core.support.words import as_html, counted, number, percent, roun
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.what_if import Foreseen
 from noisewise.study.planning.ledger import information
+from noisewise.study.planning.what_if import WhatIf
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
 QUIET = 0.5
@@ -163,7 +163,7 @@ def bound_after(analysis: Analysis, count: int) -> float:
     """The bound when the first so many measurements had come in, a misfit apart; NaN if there was none."""
     columns = analysis.columns
     some = columns.select(np.arange(columns.value.size) < count)
-    first = Foreseen(analysis.state, some, analysis.sizes)
+    first = WhatIf(analysis.state, some, analysis.sizes)
     found = recommend(first)
     return math.nan if found is None or math.isinf(found.bound) else found.bound
 
