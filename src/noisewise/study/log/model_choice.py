@@ -37,9 +37,14 @@ def add_model(facts: ModelFacts) -> None:
     _FACTS[facts.name] = facts
 
 
-def model_names(wanted: Callable[[ModelFacts], bool] = lambda facts: True) -> tuple[str, ...]:
-    """The names of all models, or of those that have some property."""
-    return tuple(name for name, facts in _FACTS.items() if wanted(facts))
+def facts_of(name: Any) -> ModelFacts:
+    """What is known of the model with this name."""
+    return _FACTS[check_choice("model", name, tuple(_FACTS))]
+
+
+def named_models(wanted: Callable[[ModelFacts], bool]) -> str:
+    """The names of the models that have some property, for a sentence."""
+    return " or ".join(f'"{facts.name}"' for facts in _FACTS.values() if wanted(facts))
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,7 @@ class ModelChoice:
     @property
     def facts(self) -> ModelFacts:
         """What is known of the model by its name."""
-        check_choice("model", self.model, model_names())
-        return _FACTS[self.model]
+        return facts_of(self.model)
 
     @property
     def uses_features(self) -> bool:
@@ -78,7 +82,7 @@ class ModelChoice:
 
 def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> ModelChoice:
     """Check a model and its sizes, and complete them."""
-    facts = _FACTS[check_choice("model", model, model_names())]
+    facts = facts_of(model)
     span = None if span is None else check_amount("span", span)
     if span is None and facts.needs_span:
         raise ValueError(
@@ -86,7 +90,7 @@ def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> M
             "two options differ more; got None. A generous one costs little."
         )
     if deviation is not None and not facts.has_deviation:
-        others = _listed(model_names(lambda other: other.has_deviation))
+        others = named_models(lambda other: other.has_deviation)
         raise ValueError(f'`deviation` goes with model={others}; got it with model="{model}".')
     size = ESTIMATE if deviation is None and facts.has_deviation else _size("deviation", deviation)
     return ModelChoice(model, span, size, _size("extra_scatter", extra_scatter))
@@ -98,9 +102,9 @@ def switched(
     """The model after a change; what is not said stays as it is, and an extra scatter of 0 takes it away."""
     if all(given is None for given in (model, span, deviation, extra_scatter)):
         raise ValueError("say what to switch: model=, deviation=, extra_scatter= or span=; got none of them.")
-    name = now.model if model is None else check_choice("model", model, model_names())
-    if _FACTS[name].uses_features and not has_features:
-        others = _listed(model_names(lambda other: not other.uses_features))
+    name = now.model if model is None else facts_of(model).name
+    if facts_of(name).uses_features and not has_features:
+        others = named_models(lambda facts: not facts.uses_features)
         raise ValueError(
             f"`model` must be {others} for a study that was made without features; got {name!r}. "
             "Make a new study, naming features=, and tell it the same measurements."
@@ -110,7 +114,7 @@ def switched(
             f"`span` is {now.span:g} since the study was made, and stays: a bound that is chosen after "
             "looking at the measurements bounds nothing. Make a new study instead."
         )
-    if deviation is None and _FACTS[name].has_deviation:
+    if deviation is None and facts_of(name).has_deviation:
         deviation = now.deviation
     if extra_scatter is None:
         extra_scatter = now.extra_scatter
@@ -120,10 +124,6 @@ def switched(
     if chosen == now:
         raise ValueError(f"nothing would change: the study uses the {now} already.")
     return chosen
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return " or ".join(f'"{name}"' for name in names)
 
 
 def _size(name: str, given: Any) -> Size:
