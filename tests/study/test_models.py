@@ -49,17 +49,12 @@ class Drawn(StudyModel):
         return Fit(
             means=pull * own,
             own=own,
-            touched=np.empty(0, dtype=np.int64),
-            loads=np.zeros((0, 0)),
-            covariance=np.zeros((0, 0)),
             precision=precision,
             offset_precision=np.array([precision.sum()]),
             offsets=np.zeros(1),
             group=np.zeros(self.n, dtype=np.int64),
             residuals=left_over(sums, measured, np.zeros(1)),
             rank=sums.plus.size,
-            ridge=SPREAD**-2,
-            level=0.0,
         )
 
     def boundary(self, case):

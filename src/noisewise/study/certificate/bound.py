@@ -37,31 +37,19 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     claim = claim_at(analysis, found, withheld)
     return Certificate(
         study=specification.name,
-        option=claim.option,
-        bound=claim.bound,
-        estimate=claim.estimate,
         confidence=specification.confidence,
         goal=specification.goal,
         eps=specification.eps,
         n_options=int(state.allowed().sum()),
         n_measurements=analysis.columns.value.size,
-        candidates=claim.candidates,
-        withheld=withheld,
-        assumptions=assumptions(analysis, check),
-        notes=(
-            *_notes(analysis, found, claim),
-            *(one.advice for one in state.ignored.values()),
-        ),
-        radius=analysis.model.radius,
         n_events=state.n_events,
         data=fingerprint(analysis),
+        withheld=withheld,
+        assumptions=assumptions(analysis, check),
         approximate=approximations(analysis),
-        verdict=claim.verdict,
-        largest_estimate=claim.largest_estimate,
-        largest_estimate_value=claim.largest_estimate_value,
-        rank=claim.rank,
-        n_compared=claim.n_compared,
-        spread=claim.spread,
+        notes=(*_notes(analysis, found, claim), *(one.advice for one in state.ignored.values())),
+        radius=analysis.model.radius,
+        **claim._asdict(),
     )
 
 

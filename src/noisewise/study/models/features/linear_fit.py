@@ -181,7 +181,6 @@ def fit_mixed(
         level=float(offsets[reference_place(offset_precision)]),
         penalty=0.0,
         dim=dim,
-        seats=layout.seats.size,
         fine=means.low if solved.exact else None,
         weights=solved.solution.high[layout.before :],
         slack=solved.slack,

@@ -45,24 +45,10 @@ def fit_independent(n: int, sums: Sums) -> Fit:
             log_det, slack, rank = log_det + grounded.log_det, max(slack, last), rank + part.size - 1
     residuals = left_over(sums, means, offsets, fine, fine_offsets)
     return Fit(
-        means=means,
-        own=own,
-        touched=np.empty(0, dtype=np.int64),
-        loads=np.zeros((0, 0)),
-        covariance=np.zeros((0, 0)),
-        precision=precision,
-        offset_precision=offset_precision,
-        offsets=offsets,
-        group=group,
-        residuals=residuals,
-        rank=rank,
-        ridge=0.0,
-        level=0.0,
-        log_det=log_det,
-        fine=fine,
-        components=tuple(components),
-        slack=slack,
-    )
+        means=means, own=own, precision=precision, group=group, offsets=offsets,
+        offset_precision=offset_precision, residuals=residuals, rank=rank, fine=fine, slack=slack,
+        log_det=log_det, components=tuple(components),
+    )  # fmt: skip
 
 
 def independent_rank(n: int, sums: Sums) -> int:
