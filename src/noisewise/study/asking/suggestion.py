@@ -19,7 +19,8 @@ class Asking:
     """Everything that a suggestion needs, at one moment; what others ask for afterwards can be added.
 
     Only the recommendation is needed, not whether the model fits: that costs a hundred times as much. It is
-    made before the turn to append has come, so that those who ask at the same time do so beside each other.
+    made before the turn to append has come, so that people who ask at the same time need not wait for each
+    other.
     """
 
     def __init__(self, analysis: Analysis, now: float) -> None:

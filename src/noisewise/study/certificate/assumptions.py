@@ -46,7 +46,7 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
 
 
 def about_time(analysis: Analysis, check: Check) -> list[str]:
-    """What neither the options nor those who measure may do as time goes by."""
+    """What must not change as time goes by, neither in the options nor in how measurements come in."""
     return [
         "what a measurement measures does not change with time, apart from its block's offset",
         "when a measurement is told, and whether at all, does not depend on how it came out (no good run "

@@ -21,7 +21,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.features.linear_boundary import TOO_MUCH
 from noisewise.study.models.sums import block_places
 
-#: Searching for the smallest bound looks at most at so many options; each look costs O(n).
+#: The most options that a search for the smallest bound looks at; each look costs O(n).
 MOST_LOOKS = 60
 #: Bounds that differ by less than this part of themselves are equal.
 EQUAL = 1e-9

@@ -21,7 +21,7 @@ from noisewise.study.models.variance_components import usual_errors
 SUSPICIOUS = 0.01
 #: Sets of readings this unlikely under one common scatter must not be pooled.
 UNEQUAL = 0.001
-#: An estimated difference so many standard errors above `span` contradicts it.
+#: Standard errors by which an estimated difference must exceed `span` to contradict it.
 BEYOND = 4.0
 WORST = 5
 
@@ -129,7 +129,7 @@ def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, floa
     """Upper and lower tail of the reduced chi-square, and where it lies in 95 % of cases."""
     from scipy.special import chdtr, chdtrc, chdtri, fdtr, fdtrc, fdtri
 
-    if pooled > 0:  # the scatter was estimated, too
+    if pooled > 0:  # the scatter itself was estimated
         high, low = fdtri(freedom, pooled, 0.975), fdtri(freedom, pooled, 0.025)
         return fdtrc(freedom, pooled, reduced), fdtr(freedom, pooled, reduced), (float(low), float(high))
     squares = reduced * freedom

@@ -32,10 +32,10 @@ from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.remedies import Remedy
 from noisewise.study.models.scatter import chance_of_equal_scatter, unequal_scatter
 
-#: By so much log L must be larger before error bars are taken for variances: than as given, than otherwise.
+#: By how much log L must be larger before error bars are taken for variances: than as given, than otherwise.
 #: Down to `EVEN` of the latter they fit as well, having no number that was fitted.
 MUCH, SOME, EVEN = 6.0, 1.0, -2.0
-#: Neighbours in the order of telling that agree so much more than by chance, in standard errors, are a run.
+#: Neighbours in the order of telling are a run if they agree by this many standard errors more than chance.
 RUNS = 3.0
 #: Degrees of freedom below which nothing is said about blocks or error bars that look too large.
 FEW = 5
@@ -136,18 +136,16 @@ def _blocks(analysis: Analysis, columns: Columns, sigma: Floats) -> str | None:
             rest.freedom >= FEW
             and tails(analysis, rest.squares / rest.freedom, rest.freedom)[0] >= SUSPICIOUS
         ):
-            who = "instruments" if what == "instrument" else "those who measured (by=)"
+            sources = "Instruments" if what == "instrument" else "Those who measured (by=)"
             return (
-                f"{who[0].upper()}{who[1:]} differ by an offset: with the {what} as block= the reduced "
-                f"chi-square is {number(rest.squares / rest.freedom)}. Tell it as block=, too."
+                f"{sources} differ by an offset: with the {what} as block= the reduced "
+                f"chi-square is {number(rest.squares / rest.freedom)}. Tell it as block= as well."
             )
     if (agreement := _agreement(analysis, columns, sigma)) is None:
         return None
     said = f"What was told one after the other agrees (correlation {number(agreement, 2)} of the residuals)"
     if _named(columns):
-        return (
-            f"{said}: within your blocks, too, conditions changed as time went on; make the blocks shorter."
-        )
+        return f"{said}: conditions changed within your blocks as time went on; make the blocks shorter."
     return f"{said}: conditions changed as time went on. Give block=, such as the day or the batch."
 
 
@@ -203,7 +201,7 @@ def _copies(columns: Columns) -> int:
 
 
 def _about_scatter(analysis: Analysis, columns: Columns, pool: int) -> str:
-    """Between whom the scatter of readings differs, and what to do so that only equals are pooled."""
+    """Where the scatter of readings differs, and what to do so that only equals are pooled."""
     members = (columns.kind == KINDS.index(READINGS)) & (columns.pool == pool)
     name = columns.pools[pool]
     for what, codes, names in (

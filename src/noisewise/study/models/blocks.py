@@ -20,7 +20,7 @@ from noisewise.study.models.fit import Fit
 
 #: The part of δ that is kept for the fall-back.
 DOUBTED = 0.05
-#: So many blocks may be left after one measurement, whatever their values: work under way, mishaps.
+#: Blocks that may be left after one measurement, whatever their values: work under way, mishaps.
 FEW = 4
 #: And beyond these, at most this part of the blocks that went on.
 SHARE = 0.1
@@ -30,7 +30,7 @@ LEVEL = 0.01
 NEGLIGIBLE = 1e-3
 #: Blocks before and after, whose first values say what is usual: offsets may drift.
 AROUND = 5
-#: What comes next must have come next so often, after the same first option, to be compared.
+#: The least number of times that the same option came second, after the same first one, to be compared.
 OFTEN = 3
 NOTHING = -1
 
@@ -89,7 +89,7 @@ def _without_drift(above: Floats) -> Floats:
 
 
 def _chance(values: Floats, first: Codes, second: Codes) -> float:
-    """How likely ranks that differ so much are if what came second does not depend on them.
+    """How likely ranks that differ as much are if what came second does not depend on them.
 
     Kruskal and Wallis, within blocks that began with the same option, and summed up.
     """

@@ -4,12 +4,14 @@ Everything that differs from model to model is a method or an attribute here. No
 model's name: `noisewise.study.models.registry` finds the class, and `Analysis.model` is an instance of it.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import number
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.log.state import State
@@ -41,7 +43,7 @@ class BoundaryCase(NamedTuple):
     promised: bool  # whether anything was promised about blocks
 
 
-class StudyModel:
+class StudyModel(ABC):
     """The base class: what is not overridden holds for options that share nothing.
 
     Args:
@@ -67,6 +69,7 @@ class StudyModel:
         self.state, self.choice, self.specification = state, state.model, state.specification
         self.n = len(state.ids)
 
+    @abstractmethod
     def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
         """Estimates from pooled measurements.
 
@@ -75,15 +78,14 @@ class StudyModel:
             deviation: The size of deviations, where the model has them.
             any_choice: Whether bounds will have to hold whatever decided what was measured within blocks.
         """
-        raise NotImplementedError
 
     def scatter_fit(self, sums: Sums) -> Fit:
         """The fit whose residuals say how measurements without error bars scatter; no size is known yet."""
         return self.fit(sums, 0.0, any_choice=False)
 
+    @abstractmethod
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """Bounds on differences that hold at every moment."""
-        raise NotImplementedError
 
     def likelihood(self, columns: Columns, sigma: Floats) -> Likelihood:
         """The restricted likelihood of the sizes of deviations and extra scatter."""
@@ -99,10 +101,11 @@ class StudyModel:
         """Why the confidence is not exact with this model, given the kinds of error bars but known ones."""
         return []
 
+    @abstractmethod
     def actions(self, view: RuleView) -> ActionSet:
         """What a rule chooses from."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fill(self, rule_model: Any, view: RuleView, ridge: float) -> None:
         """Fill a rule's fresh model with what was measured, or with the prior if the rule learns one by one.
 
@@ -111,7 +114,6 @@ class StudyModel:
             view: What the rule sees.
             ridge: The rule's prior precision of every unknown.
         """
-        raise NotImplementedError
 
     def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:
         """What to do about a chi-square that is too large; None if nothing is known beyond the usual."""
@@ -126,13 +128,16 @@ class StudyModel:
 
     def unlike_the_others(self, name: str, apart: float, deviation: float) -> str:
         """A sentence about an option that stands out by more than chance."""
-        raise NotImplementedError
+        far = number(abs(apart), 2)
+        return (
+            f"{name} lies {far} standard errors from what the model expects of it: it is not like the others"
+        )
 
+    @abstractmethod
     def draw_worlds(
         self, fit: Fit, sums: Sums, count: int, rng: np.random.Generator, span: float | None
     ) -> Floats:
         """What the options' values may be, given the measurements, (count, n): for plans."""
-        raise NotImplementedError
 
     def prior_parts(self, deviation: float) -> tuple[float, Floats]:
         """What an option has for itself, as a standard deviation, and its loads on what all share, (n, k).

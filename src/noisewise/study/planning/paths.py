@@ -25,20 +25,20 @@ from noisewise.study.planning.what_if import Reference, WhatIf, condensed, refer
 
 #: By which part of all measurements so far one stride may grow them.
 STRIDE = 0.08
-#: Strides of an option add at most so much to its precision, near the end and far from it; and the same
-#: while more than `CROWD` options may still be the best, each of which is then a small part of the whole.
+#: The largest part that a stride of an option adds to its precision, near the end and far from it; and the
+#: same while more than `CROWD` options may still be the best, each of which is then a small part of all.
 FINE, FINE_IN_A_CROWD = (0.1, 1.0), (0.25, 2.0)
 CROWD = 30
 #: The certificate is looked at when measurements grew by this part, near the end and far from it. Near it the
-#: bound goes up and down, and the study stops the first time that it is small enough; far from it, too, the
+#: bound goes up and down, and the study stops the first time that it is small enough; far from it the
 #: first measurements take it down at a stroke, when the last direction is measured.
 LOOKED = (0.05, 0.15)
-#: The end is near while the bound is at most so many eps.
+#: The end is near while the bound is at most this many times eps.
 NEAR = 2.0
 #: A policy is asked afresh, as at every question of the study, after each of the first strides, which are
 #: single measurements, and then when the number of measurements grew by this.
 RENEWED = 1.1
-#: Its books are filled with at most so many of the measurements that there are already.
+#: The most measurements, of those that there are already, that its books are filled with.
 MANY = 5000
 #: A chooser whose unit is off by more, or whose zero (around which the level of all options is thought to be)
 #: by this part of the unit, is made afresh.
@@ -68,7 +68,7 @@ class Question(NamedTuple):
     menu: Menu
     eps: float
     most: int
-    least: int  # before so many there is no certificate, whatever the bound
+    least: int  # measurements before which there is no certificate, whatever the bound
     costs: Floats  # (n,): of options
 
 
@@ -209,7 +209,7 @@ class Path:
 
         Args:
             option: Which one.
-            most: At most so often, but once at least.
+            most: How often at most; it is measured once at least.
             fine: No more often than adds this part to the precision that the option has.
         """
         question, menu = self._question, self._question.menu

@@ -82,7 +82,7 @@ class Plan:
 
     @property
     def median(self) -> float:
-        """Half of the simulated studies need at most so many."""
+        """A number of measurements that half of the simulated studies do not exceed."""
         return self.forecasts[0].median
 
     @property
@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def high(self) -> float:
-        """Nine of ten need at most so many."""
+        """A number of measurements that nine of ten simulated studies do not exceed."""
         return self.forecasts[0].high
 
     @property

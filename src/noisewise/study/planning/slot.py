@@ -29,7 +29,7 @@ from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.what_if import WhatIf, reference_of, with_more
 
-#: So many options are tried out.
+#: The number of options that are tried out.
 TRIED = 12
 #: A bound that stays above this part of what it was has hardly been lowered.
 HARDLY = 0.99
@@ -48,7 +48,7 @@ class Slot:
     se_after: float | None
     bound_before: float | None
     bound_after: float | None
-    rival: str | None  # from whom it helps to tell the recommended option apart
+    rival: str | None  # the option that it helps to tell apart from the recommended one
     recommended: str | None
     withheld: bool = False  # then there is no bound, before or after
 
@@ -231,7 +231,7 @@ class _Filler:
 
 
 def _rival(analysis: Analysis, found: Recommended) -> int | None:
-    """Who may be furthest above the recommended option; None while anybody may be, or nobody."""
+    """The option that may be furthest above the recommended one; None while every option may be, or none."""
     if analysis.sigmas.waiting or not math.isfinite(found.bound):
         return None
     fit = analysis.certified

@@ -19,7 +19,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.models.analysis import Analysis
 
-#: Worlds in which options differ by more than the span are drawn again so often; then the span must be wrong.
+#: How often worlds whose options differ by more than the span are drawn again; then the span must be wrong.
 REDRAWN = 8
 
 

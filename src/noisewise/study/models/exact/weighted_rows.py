@@ -10,8 +10,8 @@ rows, which is the orthogonal projection. What remains is factorised by QR, neve
 Rounding perturbs a row by ε times the longest one, so with rows in units of their standard errors the
 answers are off by ε·strain, where strain is the longest row (before its mean was taken away) times the
 largest standard error of a unit of u. Where that is too much for floats, everything is done in twofold
-numbers, ε = 2⁻¹⁰⁰; where it is too much even for those, `SolvedRows.slack` says so, and whoever promises
-something must withhold it.
+numbers, ε = 2⁻¹⁰⁰; where it is too much even for those, `SolvedRows.slack` says so, and a bound that
+rests on the answers must be withheld.
 """
 
 from collections.abc import Callable

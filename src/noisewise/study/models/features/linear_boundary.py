@@ -12,8 +12,8 @@ at all times with probability 1 - δ; V is the precision of θ with all offsets 
 such differences only, and not on the level of the block. A block of two values is their measured difference;
 one value in a block of its own is nothing.
 
-**Whoever chose what to measure** (``any_order``): the offsets are part of the mixture, with precision Λ. The
-ellipsoid then holds for ``(θ, b)``, its determinant pays for every block, and a difference is off by
+**Whatever decided what to measure** (``any_order``): the offsets are part of the mixture, with precision Λ.
+The ellipsoid then holds for ``(θ, b)``, its determinant pays for every block, and a difference is off by
 ``<x, noise>`` with ``x = (V + R)⁻¹c``, R the ridge alone: by at most ``√(xᵀ(V + P)x)`` times the radius, P
 being the ridge on θ and Λ on b. Several Λ are tried side by side, each with a share of δ.
 

@@ -263,5 +263,5 @@ def restricted(features: Floats, sums: Sums, deviation: float, columns: Codes) -
 
     free = solve_free(laid_out, columns)
     layout = laid_out(free.exact)
-    heavy = np.sqrt(layout.rows.weight) * free.residuals
-    return sums.within + float(heavy @ heavy) + free.log_det + layout.log_rest
+    weighted = np.sqrt(layout.rows.weight) * free.residuals
+    return sums.within + float(weighted @ weighted) + free.log_det + layout.log_rest

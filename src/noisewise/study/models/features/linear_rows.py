@@ -115,10 +115,10 @@ def _linear(features: Floats, sums: Sums, exact: bool) -> RowLayout:
     group = np.full(sums.plus.size, -1)
     group[level] = place
     rows = WeightedRows(feature_rows(features, sums, exact), values_of(sums), sums.weight, group, blocks.size)
-    nobody = np.empty(0, dtype=np.int64)
+    none = np.empty(0, dtype=np.int64)
     log_rest = float(np.log(totals(place, sums.weight[level], blocks.size)).sum())
     data = np.arange(sums.plus.size)
-    return RowLayout(rows, nobody, nobody, blocks, data, None, features.shape[1], 0.0, exact, log_rest)
+    return RowLayout(rows, none, none, blocks, data, None, features.shape[1], 0.0, exact, log_rest)
 
 
 def _blocks_eliminated(
@@ -222,8 +222,8 @@ def _merge_exactly(
 
 def _seat(x: Floats, rows: Codes, seats: Codes, plus: Codes, minus: Codes) -> None:
     x[rows, np.searchsorted(seats, plus)] = 1.0
-    two = np.flatnonzero(minus >= 0)
-    x[rows[two], np.searchsorted(seats, minus[two])] = -1.0
+    compared = np.flatnonzero(minus >= 0)
+    x[rows[compared], np.searchsorted(seats, minus[compared])] = -1.0
 
 
 def _tie(x: Floats, first: int, seats: Codes, features: Floats) -> None:

@@ -11,9 +11,9 @@ is. So with M the noise in these contrasts, and any positive definite P fixed be
 
     ‖M‖² in the norm of (V + P)⁻¹  <=  2·log(1/δ) + log det(I + P⁻¹V)      at all times, with prob. 1 - δ,
 
-*if what is measured next within a block depends on contrasts only*: somebody who knows the offsets, and
+*if what is measured next within a block depends on contrasts only*: a person who knows the offsets, and
 leaves blocks after a low first reading, selects noise. Where that cannot be promised, offsets are unknowns
-with a part of P of their own (``any_choice``): the same bound then holds whoever chose what to measure.
+with a part of P of their own (``any_choice``): the same bound then holds however it was chosen.
 
 A difference of options i and k is off by ``<x, M>`` with ``Vx = e_k - e_i``. Such x are equal up to a shift
 of all nodes, so the one with the smallest ``xᵀ(V + P)x`` counts. Two families of P are used side by side:
@@ -242,7 +242,7 @@ class BorderPart:
         self._options = component.options.size
         self._is_block = np.arange(component.size) >= self._options
         alone = ~self._is_block & ~component.compared
-        # Nodes that go have a part of P: offsets have one only if anybody may choose.
+        # Nodes that go have a part of P: offsets have one only with `any_choice`.
         self._gone = self._is_block if any_choice and self._is_block.sum() > alone.sum() else alone
         self.border = int((~self._gone).sum())
         self.nodes = component.size if any_choice else self._options
