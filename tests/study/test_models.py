@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 from statistics import NormalDist
 
@@ -160,6 +162,12 @@ def test_every_module_of_kinds_is_a_model():
         assert name == model.facts.name
         assert issubclass(model, StudyModel)
         assert model.radius
+
+
+def test_a_log_that_is_read_alone_knows_every_model():
+    code = "from noisewise.study.log.model_choice import facts_of; print(facts_of('linear').needs_span)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout.strip() == "True", run.stderr
 
 
 def _tests_on_names(path):

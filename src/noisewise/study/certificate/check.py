@@ -8,9 +8,9 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import as_html, counted, number
-from noisewise.study.certificate.deviations import sizes_in_words, standing_rows, unlike_the_others
 from noisewise.study.inputs.error_bars import COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
+from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.scatter import unequal_scatter
@@ -98,9 +98,9 @@ def check_fit(analysis: Analysis) -> Check:
         )
     if contradiction := _beyond_span(analysis):
         problems.append(contradiction)
-    if outlier := unlike_the_others(analysis, SUSPICIOUS):
+    if outlier := _unlike_the_others(analysis, SUSPICIOUS):
         problems.append(outlier)
-    notes = tuple(sizes_in_words(analysis))
+    notes = tuple(_sizes_in_words(analysis))
     return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst)
 
 
@@ -169,12 +169,12 @@ def _worst(
         count = np.bincount(codes, minlength=len(names))
         together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
-        known = what == "option" and analysis.standing_out is not None  # see `standing_rows`
+        known = what == "option" and analysis.standing_out is not None  # see `_standing_rows`
         if abs(together[at]) > 3.0 and names[at] and not known:
             rows.append({"what": what, "name": names[at], "residual": together[at]})
     sign = analysis.specification.sign
     signed = [{**row, "residual": sign * float(row["residual"])} for row in rows]
-    signed = sorted([*signed, *standing_rows(analysis, 3.0)], key=lambda row: -abs(row["residual"]))
+    signed = sorted([*signed, *_standing_rows(analysis, 3.0)], key=lambda row: -abs(row["residual"]))
     return tuple(signed[:WORST])
 
 
@@ -203,3 +203,39 @@ def _beyond_span(analysis: Analysis) -> str | None:
         f"`span` is {span:g}, but {names[top]} and {names[bottom]} differ by about "
         f"{number(fit.means[top] - fit.means[bottom])}: make the study with a larger span"
     )
+
+
+def _standing_rows(analysis: Analysis, least: float) -> list[dict[str, Any]]:
+    """Options that lie further than this from what the model expects of them, as rows of the check."""
+    apart, ids = analysis.standing_out, analysis.state.ids
+    if apart is None:
+        return []
+    return [
+        {"what": "option", "name": ids[at], "residual": float(apart[at])}
+        for at in np.flatnonzero(np.abs(apart) > least)
+    ]
+
+
+def _unlike_the_others(analysis: Analysis, suspicious: float) -> str | None:
+    """A sentence if some option lies further off than a normal law allows, all options considered."""
+    apart = analysis.standing_out
+    if apart is None:
+        return None
+    at = int(np.argmax(np.abs(apart)))
+    measured = np.unique(analysis.columns.plus).size
+    chance = math.erfc(abs(apart[at]) / math.sqrt(2.0)) * measured
+    if chance >= suspicious:
+        return None
+    name, size = analysis.state.ids[at], analysis.sizes.deviation
+    return analysis.model.unlike_the_others(name, float(apart[at]), size)
+
+
+def _sizes_in_words(analysis: Analysis) -> list[str]:
+    """The sizes that the model reckons with, where they were estimated."""
+    model, sizes = analysis.state.model, analysis.sizes
+    said = []
+    if model.deviation == ESTIMATE:
+        said.append(f"Deviations of single options: estimated size {number(sizes.deviation)}.")
+    if model.extra_scatter == ESTIMATE:
+        said.append(f"Extra scatter: estimated size {number(sizes.extra_scatter)}.")
+    return said

@@ -90,7 +90,7 @@ class Analysis:
     @functools.cached_property
     def block_doubt(self) -> str | None:
         """Why blocks are not trusted to have been filled by looking at contrasts only; None if they are."""
-        if self._promised_nothing:
+        if self._promised_nothing or not (self.sums.block > 0).any():
             return None
         return doubt_about_blocks(
             self.columns, self.sigmas.estimated, self.estimates, self.specification.sign
