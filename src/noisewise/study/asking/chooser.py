@@ -40,7 +40,7 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
     return PolicyChoice(name, __version__, {**made.options, **horizon})
 
 
-#: A block that one of the last 8 measurements is in, and no others, was begun just now.
+#: A block with a single probe was begun just now if one of this many last measurements is in it.
 BEGUN = 8
 
 
@@ -143,11 +143,9 @@ class Levelled(NamedTuple):
 
     def zero(self, analysis: Analysis) -> float:
         """What was taken off values in the block of coming measurements."""
-        return (
-            0.0
-            if self.taken is None
-            else float(self.taken[reference_place(analysis.estimates.offset_precision)])
-        )
+        if self.taken is None:
+            return 0.0
+        return float(self.taken[reference_place(analysis.estimates.offset_precision)])
 
 
 def _on_a_level(analysis: Analysis) -> Levelled:
