@@ -7,10 +7,10 @@ from numpy.testing import assert_allclose
 from tests.study.test_fit import BLOCKS, N, columns, design
 
 from noisewise.core.model.independent import Separate, covariance_with, new_independent
-from noisewise.study.asking import border as module
-from noisewise.study.asking.deviation_posterior import layout_of
 from noisewise.study.models.exact.pooled_model import fill_independent
+from noisewise.study.models.networks import border as module
 from noisewise.study.models.sums import pool
+from noisewise.study.models.sums import shared_unknowns as layout_of
 
 
 def posterior(told, ridge, options_as_border, flat=False):

@@ -21,7 +21,7 @@ A-3,0.35,0.1,cast,5
 
 def read(options, **changes):
     return read_catalogue(
-        options, **{"id": None, "features": None, "cost": None, "model": "linear", **changes}
+        options, **{"id": None, "features": None, "cost": None, "needs_features": True, **changes}
     )
 
 

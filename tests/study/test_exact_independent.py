@@ -14,8 +14,8 @@ import pytest
 
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import COMPARING, Shares
-from noisewise.study.models.contrasts import ELLIPSOIDS, PAIRS, Contrasts
-from noisewise.study.models.independent_fit import fit_independent
+from noisewise.study.models.networks.contrasts import ELLIPSOIDS, PAIRS, Contrasts
+from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.sums import pool
 
 PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "24"))

@@ -14,8 +14,8 @@ from tests.support.exact_fit import ExactFit, logarithm, root, row
 
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import COMPARING, LINEAR
-from noisewise.study.models.linear_boundary import FIXED, LinearBoundary, MixedBoundary
-from noisewise.study.models.linear_fit import fit_linear, fit_mixed
+from noisewise.study.models.features.linear_boundary import FIXED, LinearBoundary, MixedBoundary
+from noisewise.study.models.features.linear_fit import fit_linear, fit_mixed
 from noisewise.study.models.sums import pool
 from noisewise.study.models.variance_components import Likelihood
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from noisewise.study.log.measurements import Columns
-from noisewise.study.models import contrasts
 from noisewise.study.models.boundary import COMPARING, INDEPENDENT, LINEAR, Boundary, Shares
-from noisewise.study.models.contrasts import ELLIPSOIDS, PAIRS, Contrasts
-from noisewise.study.models.independent_fit import fit_independent
-from noisewise.study.models.linear_boundary import LinearBoundary
-from noisewise.study.models.linear_fit import fit_linear
+from noisewise.study.models.features.linear_boundary import LinearBoundary
+from noisewise.study.models.features.linear_fit import fit_linear
+from noisewise.study.models.networks import contrasts
+from noisewise.study.models.networks.contrasts import ELLIPSOIDS, PAIRS, Contrasts
+from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.sums import pool
 
 N = 7

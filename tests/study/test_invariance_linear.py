@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 import noisewise as nw
 from noisewise.study.log.measurements import Columns
-from noisewise.study.models.linear_boundary import LinearBoundary, MixedBoundary
-from noisewise.study.models.linear_fit import fit_mixed
+from noisewise.study.models.features.linear_boundary import LinearBoundary, MixedBoundary
+from noisewise.study.models.features.linear_fit import fit_mixed
 from noisewise.study.models.sums import pool
 
 N, DIM, DELTA = 6, 2, 0.05

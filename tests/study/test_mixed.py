@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study.asking.deviation_posterior import on_a_level
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import COMPARING, LINEAR
-from noisewise.study.models.linear_boundary import FIXED, MixedBoundary
-from noisewise.study.models.linear_fit import estimated_weights, fit_linear, fit_mixed
+from noisewise.study.models.features.deviation_posterior import on_a_level
+from noisewise.study.models.features.linear_boundary import FIXED, MixedBoundary
+from noisewise.study.models.features.linear_fit import estimated_weights, fit_linear, fit_mixed
 from noisewise.study.models.scatter import upper_limit
 from noisewise.study.models.size_limits import FRACTIONS, lower_size, upper_size
 from noisewise.study.models.sums import pool

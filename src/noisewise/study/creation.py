@@ -13,7 +13,7 @@ from noisewise.study.asking.chooser import Chooser, pinned_policy
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import EARLIER, SUBSTANCE, Certificate
 from noisewise.study.inputs.catalogue import read_catalogue
-from noisewise.study.log.model_choice import CONTRASTS
+from noisewise.study.log.model_choice import CONTRASTS, facts_of
 from noisewise.study.log.specification import DEFAULT_POLICY, Specification, check_question
 from noisewise.study.log.state import State, replay
 from noisewise.study.models.analysis import Analysis
@@ -89,7 +89,9 @@ def create_study(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
     )  # fmt: skip
-    catalogue = read_catalogue(options, id=id, features=features, cost=cost, model=model)
+    catalogue = read_catalogue(
+        options, id=id, features=features, cost=cost, needs_features=facts_of(model).uses_features
+    )
     specification = Specification(
         name=check_text("name", check_name(name)),
         catalogue=catalogue,

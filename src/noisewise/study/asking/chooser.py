@@ -1,8 +1,8 @@
 """Which option to measure next: a policy's rule on what the study knows.
 
-The rule sees the measurements pooled, in units of half the span, on a model that holds offsets of blocks
-and differences, too. Its state is made afresh from the log at every question, so the answer depends on
-nothing else.
+The rule sees the measurements pooled, in units of half the span, on a model that also holds offsets of
+blocks and measured differences. Its state is made afresh from the log at every question, so the answer
+depends on nothing else.
 """
 
 import math
@@ -11,25 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.actions import ActionSet
-from noisewise.actions.independent import IndependentOptions
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.core.model.independent import Separate
 from noisewise.core.support.randomness import generator
 from noisewise.core.support.version import __version__
 from noisewise.policies.registry import make_policy, rule_named
 from noisewise.policies.shell.policy_file import copy_state
 from noisewise.policies.shell.rule import FORESEEING, Rule, make_params
-from noisewise.study.asking.border import assemble_border
-from noisewise.study.asking.deviation_posterior import Layout, deviating_options, fill_mixed, layout_of
-from noisewise.study.log.measurements import Codes
-from noisewise.study.log.model_choice import CONTRASTS, DEVIATION
+from noisewise.study.log.measurements import Codes, Columns
+from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.specification import PolicyChoice
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.exact.pooled_model import Border, fill_independent, fill_model
+from noisewise.study.models.fit import reference_place
+from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.sums import Sums, block_places, totals
-from noisewise.study.models.what_if import reference_place
 
 #: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
 SETTING = {"ridge": 1.0, "norm_bound": 1.0}
@@ -45,7 +40,7 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
     return PolicyChoice(name, __version__, {**made.options, **horizon})
 
 
-#: A block with one of so many last measurements was begun just now.
+#: A block with a single probe was begun just now if one of this many last measurements is in it.
 BEGUN = 8
 
 
@@ -54,23 +49,31 @@ class Chooser:
 
     def __init__(self, analysis: Analysis, policy: PolicyChoice) -> None:
         self._rule = rule_named(policy.name)
-        self._unit = unit_of(analysis)
+        self._unit = unit = unit_of(analysis)
         self._seed = int(policy.options.get("seed", 0))
-        sigma = analysis.sigmas.estimated / self._unit
+        sigma = analysis.sigmas.estimated / unit
         self._typical = float(np.median(sigma)) if sigma.size else math.nan
         levelled = _on_a_level(analysis)
         self._zero = levelled.zero(analysis)
         sums = levelled.sums
-        sums = sums._replace(value=sums.value / self._unit, weight=sums.weight * self._unit**2, fine=None)
+        sums = sums._replace(value=sums.value / unit, weight=sums.weight * unit**2, fine=None)
+        view = RuleView(
+            policy=self._rule.name,
+            whole=self._rule.catch_up is not None,
+            sums=sums,
+            contrasts_only=levelled.taken is not None,
+            deviation=analysis.sizes.deviation / unit,
+        )
         options = {name: value for name, value in policy.options.items() if name != "horizon"}
-        actions = _actions(analysis, levelled._replace(sums=sums), self._rule)
-        self._params = make_params(self._rule, actions, policy.options.get("horizon"), options)
+        horizon = policy.options.get("horizon")
+        self._params = make_params(self._rule, analysis.model.actions(view), horizon, options)
         self._state = self._rule.init(self._params)
-        if analysis.state.model.model == DEVIATION:
-            deviation = analysis.sizes.deviation / self._unit
-            fill_mixed(self._rule, self._params, self._state, analysis.state.features, sums, deviation)
-        levelled = levelled._replace(sums=sums)
-        _learn(self._rule, self._params, self._state, analysis, levelled, sigma)
+        analysis.model.fill(getattr(self._state, "model", None), view, self._params.setting.ridge)
+        if sums.n_measurements and view.whole:
+            _catch_up(self._rule, self._params, self._state, analysis.columns, sigma)
+        elif sums.n_measurements:
+            levelled = levelled._replace(sums=sums)
+            _learn_one_by_one(self._rule, self._params, self._state, analysis, levelled, sigma)
         for option, error in levelled.alone:
             self.imagine(option, error)
 
@@ -140,7 +143,9 @@ class Levelled(NamedTuple):
 
     def zero(self, analysis: Analysis) -> float:
         """What was taken off values in the block of coming measurements."""
-        return 0.0 if self.taken is None else float(self.taken[reference_place(analysis.estimates)])
+        if self.taken is None:
+            return 0.0
+        return float(self.taken[reference_place(analysis.estimates.offset_precision)])
 
 
 def _on_a_level(analysis: Analysis) -> Levelled:
@@ -180,64 +185,12 @@ def unit_of(analysis: Analysis) -> float:
     return specification.resolution
 
 
-def _actions(analysis: Analysis, levelled: Levelled, rule: Rule) -> ActionSet:
-    """What the rule chooses from: options without vectors, or features, a level, and a place per block."""
-    features, whole, sums = analysis.state.features, rule.catch_up is not None, levelled.sums
-    layout = layout_of(sums)
-    if features is not None and analysis.state.model.model == DEVIATION:
-        deviation = analysis.sizes.deviation / unit_of(analysis)
-        return deviating_options(features, deviation, layout if whole else None)
-    if features is None:
-        if not (whole and sums.has_border):
-            return IndependentOptions(analysis.n)
-        border = _border(analysis, levelled, ridge=1.0)
-        columns = Separate(analysis.n, border.touched, border.links.shape[0])
-        return IndependentOptions(analysis.n, columns=columns)
-    n_places = layout.blocks.size if whole else 0
-    return ActionSet(np.column_stack([features, np.ones(analysis.n), np.zeros((analysis.n, n_places))]))
-
-
-def _border(analysis: Analysis, levelled: Levelled, ridge: float) -> Border:
-    """What independent options share; where contrasts alone count, offsets of all blocks have no prior."""
-    sums, layout = levelled.sums, layout_of(levelled.sums)
-    flat = levelled.taken is not None and sums.has_border  # as the rule's options have it
-    blocks = np.unique(sums.block[sums.minus < 0]) if flat else layout.blocks
-    return assemble_border(analysis.n, sums, blocks, layout.compared, ridge, flat=flat)
-
-
-def _learn(
-    rule: Rule, params: Any, state: Any, analysis: Analysis, levelled: Levelled, sigma: Floats
-) -> None:
-    sums = levelled.sums
-    if not sums.n_measurements:
-        return
-    if rule.catch_up is None:
-        _learn_one_by_one(rule, params, state, analysis, levelled, sigma)
-        return
-    layout, told = layout_of(sums), sums.n_measurements
-    ridge = params.setting.ridge
-    if analysis.state.features is None:
-        border = _border(analysis, levelled, ridge)
-        fill_independent(state.model, border, float(sums.weight.sum()), told)
-    elif analysis.state.model.model != DEVIATION:
-        rows = _dense_rows(analysis.state.features, sums, layout)
-        fill_model(state.model, rows, sums.value, sums.weight, told)
-    columns = analysis.columns
+def _catch_up(rule: Rule, params: Any, state: Any, columns: Columns, sigma: Floats) -> None:
+    """Let all that a rule keeps besides its model follow from the measurements, differences apart."""
+    assert rule.catch_up is not None
     level = np.flatnonzero(columns.minus < 0)
     order = level[np.lexsort((sigma[level], columns.plus[level]))]
     rule.catch_up(params, state, columns.plus[order], sigma[order])
-
-
-def _dense_rows(features: Floats, sums: Sums, layout: Layout) -> Floats:
-    level = sums.minus < 0
-    rows = np.zeros((sums.plus.size, features.shape[1] + 1 + layout.blocks.size))
-    dim = features.shape[1]
-    rows[:, :dim] = features[sums.plus]
-    rows[~level, :dim] -= features[sums.minus[~level]]
-    rows[level, dim] = 1.0
-    named = np.flatnonzero(level & (sums.block > 0))
-    rows[named, dim + 1 + np.searchsorted(layout.blocks, sums.block[named])] = 1.0
-    return rows
 
 
 def _learn_one_by_one(

@@ -19,7 +19,8 @@ class Asking:
     """Everything that a suggestion needs, at one moment; what others ask for afterwards can be added.
 
     Only the recommendation is needed, not whether the model fits: that costs a hundred times as much. It is
-    made before the turn to append has come, so that those who ask at the same time do so beside each other.
+    made before the turn to append has come, so that people who ask at the same time need not wait for each
+    other.
     """
 
     def __init__(self, analysis: Analysis, now: float) -> None:
@@ -84,13 +85,13 @@ def some_allowed(state: State) -> Mask:
 
 
 def _worth_asking(analysis: Analysis, found: Recommended | None) -> Mask:
-    """Options that are not excluded; in the independent model, only those that may still be the best.
+    """Options that are not excluded; where options share nothing, only those that may still be the best.
 
-    An independent option teaches about itself, and in a block about the offset, which the others do as well.
+    Such an option teaches about itself, and in a block about the offset, which the others do as well.
     """
     state = analysis.state
     allowed = some_allowed(state)
-    if state.features is None and found is not None and found.candidates.any():
+    if not analysis.model.shares_information and found is not None and found.candidates.any():
         return allowed & found.candidates
     return allowed
 

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noisewise.core.support.words import counted, number, rounded_up
+from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
-from noisewise.study.log.model_choice import ANY, DEVIATION, ESTIMATE
+from noisewise.study.log.model_choice import ANY, ESTIMATE
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.variance_components import with_limit
 
 
 def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
@@ -45,7 +46,7 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
 
 
 def about_time(analysis: Analysis, check: Check) -> list[str]:
-    """What neither the options nor those who measure may do as time goes by."""
+    """What must not change as time goes by, neither in the options nor in how measurements come in."""
     return [
         "what a measurement measures does not change with time, apart from its block's offset",
         "when a measurement is told, and whether at all, does not depend on how it came out (no good run "
@@ -84,22 +85,10 @@ def about_fit(analysis: Analysis, check: Check) -> list[str]:
 
 def about_model(analysis: Analysis, check: Check) -> list[str]:
     """Assumptions that come with the model."""
-    model, sizes, said = analysis.state.model, analysis.sizes, []
-    if model.uses_features:
-        what = "is a weighted sum of its features"
-        if model.model == DEVIATION:
-            size = _limited(sizes.deviation, sizes.largest_deviation)
-            what += f" plus a deviation, drawn from a normal law of size {size}"
-        said.append(f"an option's value {what}; no two differ by more than {model.span:g}")
-    elif model.span is not None:
-        said.append(f"no two options differ by more than {model.span:g}, as was stated (`span`)")
-    if model.model == DEVIATION:
-        said += [
-            "the weighted sums differ by no more than that, either, and errors are normal",
-            "the confidence is that of the moment you stop, averaged over deviations of this size",
-        ]
+    model, sizes = analysis.state.model, analysis.sizes
+    said = analysis.model.assumptions(sizes)
     if sizes.extra_scatter or model.extra_scatter is not None:
-        scatter = _limited(sizes.extra_scatter, sizes.largest_scatter)
+        scatter = with_limit(sizes.extra_scatter, sizes.largest_scatter)
         said.append(f"every error bar lacks the same extra scatter, {scatter}, which is added in squares")
     if analysis.state.switched:
         told = counted(analysis.state.switched, "measurement")
@@ -110,13 +99,6 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
 TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_blocks, about_fit)
-
-
-def _limited(size: float, largest: float | None) -> str:
-    """A size, and the upper limit that the certificate uses if it was estimated."""
-    if largest is None:
-        return number(size)
-    return f"{number(size)} (estimated; used is its upper limit, {rounded_up(largest, 3)})"
 
 
 def approximations(analysis: Analysis) -> tuple[str, ...]:
@@ -132,10 +114,4 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
             "the scatter of measurements without error bars is exactly limited only if what was repeated did "
             "not depend on their values"
         )
-    if model.model == DEVIATION and present:
-        names = {READINGS: "readings", COUNTS: "shares", NONE: "measurements without error bars"}
-        listed = ", ".join(names[kind] for kind in sorted(present))
-        reasons.append(
-            f"of {listed} only an upper limit of the error is known, where deviations need the error itself"
-        )
-    return tuple(reasons)
+    return (*reasons, *analysis.model.approximations(present))

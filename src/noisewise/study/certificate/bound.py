@@ -18,10 +18,10 @@ from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.log.measurements import Codes
 from noisewise.study.log.model_choice import SIZES
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.linear_boundary import TOO_MUCH
+from noisewise.study.models.features.linear_boundary import TOO_MUCH
 from noisewise.study.models.sums import block_places
 
-#: Searching for the smallest bound looks at most at so many options; each look costs O(n).
+#: The most options that a search for the smallest bound looks at; each look costs O(n).
 MOST_LOOKS = 60
 #: Bounds that differ by less than this part of themselves are equal.
 EQUAL = 1e-9
@@ -37,31 +37,19 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     claim = claim_at(analysis, found, withheld)
     return Certificate(
         study=specification.name,
-        option=claim.option,
-        bound=claim.bound,
-        estimate=claim.estimate,
         confidence=specification.confidence,
         goal=specification.goal,
         eps=specification.eps,
         n_options=int(state.allowed().sum()),
         n_measurements=analysis.columns.value.size,
-        candidates=claim.candidates,
-        withheld=withheld,
-        assumptions=assumptions(analysis, check),
-        notes=(
-            *_notes(analysis, found, claim),
-            *(one.advice for one in state.ignored.values()),
-        ),
-        radius=RADII[state.model.model],
         n_events=state.n_events,
         data=fingerprint(analysis),
+        withheld=withheld,
+        assumptions=assumptions(analysis, check),
         approximate=approximations(analysis),
-        verdict=claim.verdict,
-        largest_estimate=claim.largest_estimate,
-        largest_estimate_value=claim.largest_estimate_value,
-        rank=claim.rank,
-        n_compared=claim.n_compared,
-        spread=claim.spread,
+        notes=(*_notes(analysis, found, claim), *(one.advice for one in state.ignored.values())),
+        radius=analysis.model.radius,
+        **claim._asdict(),
     )
 
 
@@ -75,14 +63,6 @@ def _lost_to_rounding(analysis: Analysis) -> list[str]:
         f"the smallest error bar, {number(least)}, is too small beside the others (or the span) for any "
         "arithmetic here to tell what follows: state it no smaller than 1e-15 of them"
     ]
-
-
-RADII = {
-    "independent": "normal-mixture boundaries, one per option, over differences to the best (union bound)",
-    "linear": "normal-mixture ellipsoid of the features, over differences",
-    "linear+deviation": "normal-mixture ellipsoid of the features, plus a normal quantile for the deviations "
-    "(union bound over options), at the moment of stopping",
-}
 
 
 class Recommended(NamedTuple):
@@ -190,7 +170,7 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
     if found is None:
         return []
     notes, state = [], analysis.state
-    if found.unmeasured and (math.isinf(found.bound) or not state.model.uses_features):
+    if found.unmeasured and (math.isinf(found.bound) or not analysis.model.shares_information):
         missing = [state.ids[k] for k in np.flatnonzero((analysis.estimates.group < 0) & state.allowed())]
         notes.append(f"{counted(found.unmeasured, 'option')} never measured ({some_of(missing)}).")
     if found.unconnected:

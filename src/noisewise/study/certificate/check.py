@@ -8,10 +8,9 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import as_html, counted, number
-from noisewise.study.certificate.deviations import sizes_in_words, standing_rows, unlike_the_others
 from noisewise.study.inputs.error_bars import COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
-from noisewise.study.log.model_choice import DEVIATION, LINEAR
+from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.scatter import unequal_scatter
@@ -22,7 +21,7 @@ from noisewise.study.models.variance_components import usual_errors
 SUSPICIOUS = 0.01
 #: Sets of readings this unlikely under one common scatter must not be pooled.
 UNEQUAL = 0.001
-#: An estimated difference so many standard errors above `span` contradicts it.
+#: Standard errors by which an estimated difference must exceed `span` to contradict it.
 BEYOND = 4.0
 WORST = 5
 
@@ -99,9 +98,9 @@ def check_fit(analysis: Analysis) -> Check:
         )
     if contradiction := _beyond_span(analysis):
         problems.append(contradiction)
-    if outlier := unlike_the_others(analysis, SUSPICIOUS):
+    if outlier := _unlike_the_others(analysis, SUSPICIOUS):
         problems.append(outlier)
-    notes = tuple(sizes_in_words(analysis))
+    notes = tuple(_sizes_in_words(analysis))
     return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst)
 
 
@@ -130,7 +129,7 @@ def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, floa
     """Upper and lower tail of the reduced chi-square, and where it lies in 95 % of cases."""
     from scipy.special import chdtr, chdtrc, chdtri, fdtr, fdtrc, fdtri
 
-    if pooled > 0:  # the scatter was estimated, too
+    if pooled > 0:  # the scatter itself was estimated
         high, low = fdtri(freedom, pooled, 0.975), fdtri(freedom, pooled, 0.025)
         return fdtrc(freedom, pooled, reduced), fdtr(freedom, pooled, reduced), (float(low), float(high))
     squares = reduced * freedom
@@ -139,13 +138,7 @@ def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, floa
 
 
 def _misfit(analysis: Analysis, reduced: float, worst: tuple[dict[str, Any], ...]) -> str:
-    model = analysis.state.model.model
-    blame = "the measurements disagree by more than their error bars"
-    if model == LINEAR:
-        blame = "the linear model, the error bars or some measurements are wrong"
-    if model == DEVIATION:
-        blame = "the size of the deviations, the error bars or some measurements are wrong"
-    text = f"reduced chi-square {number(reduced)} (expected 1): {blame}"
+    text = f"reduced chi-square {number(reduced)} (expected 1): {analysis.model.blame}"
     if worst:
         text += f", most of all for {worst[0]['what']} {worst[0]['name']}"
     return text
@@ -176,12 +169,12 @@ def _worst(
         count = np.bincount(codes, minlength=len(names))
         together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
-        known = what == "option" and analysis.state.model.model == DEVIATION  # see `standing_rows`
+        known = what == "option" and analysis.standing_out is not None  # see `_standing_rows`
         if abs(together[at]) > 3.0 and names[at] and not known:
             rows.append({"what": what, "name": names[at], "residual": together[at]})
     sign = analysis.specification.sign
     signed = [{**row, "residual": sign * float(row["residual"])} for row in rows]
-    signed = sorted([*signed, *standing_rows(analysis, 3.0)], key=lambda row: -abs(row["residual"]))
+    signed = sorted([*signed, *_standing_rows(analysis, 3.0)], key=lambda row: -abs(row["residual"]))
     return tuple(signed[:WORST])
 
 
@@ -210,3 +203,39 @@ def _beyond_span(analysis: Analysis) -> str | None:
         f"`span` is {span:g}, but {names[top]} and {names[bottom]} differ by about "
         f"{number(fit.means[top] - fit.means[bottom])}: make the study with a larger span"
     )
+
+
+def _standing_rows(analysis: Analysis, least: float) -> list[dict[str, Any]]:
+    """Options that lie further than this from what the model expects of them, as rows of the check."""
+    apart, ids = analysis.standing_out, analysis.state.ids
+    if apart is None:
+        return []
+    return [
+        {"what": "option", "name": ids[at], "residual": float(apart[at])}
+        for at in np.flatnonzero(np.abs(apart) > least)
+    ]
+
+
+def _unlike_the_others(analysis: Analysis, suspicious: float) -> str | None:
+    """A sentence if some option lies further off than a normal law allows, all options considered."""
+    apart = analysis.standing_out
+    if apart is None:
+        return None
+    at = int(np.argmax(np.abs(apart)))
+    measured = np.unique(analysis.columns.plus).size
+    chance = math.erfc(abs(apart[at]) / math.sqrt(2.0)) * measured
+    if chance >= suspicious:
+        return None
+    name, size = analysis.state.ids[at], analysis.sizes.deviation
+    return analysis.model.unlike_the_others(name, float(apart[at]), size)
+
+
+def _sizes_in_words(analysis: Analysis) -> list[str]:
+    """The sizes that the model reckons with, where they were estimated."""
+    model, sizes = analysis.state.model, analysis.sizes
+    said = []
+    if model.deviation == ESTIMATE:
+        said.append(f"Deviations of single options: estimated size {number(sizes.deviation)}.")
+    if model.extra_scatter == ESTIMATE:
+        said.append(f"Extra scatter: estimated size {number(sizes.extra_scatter)}.")
+    return said

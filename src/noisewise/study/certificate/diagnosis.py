@@ -14,7 +14,7 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import counted, number
-from noisewise.study.certificate.advice import Advice, advise
+from noisewise.study.certificate.advice import advise
 from noisewise.study.certificate.check import (
     SUSPICIOUS,
     UNEQUAL,
@@ -27,16 +27,15 @@ from noisewise.study.certificate.check import (
 from noisewise.study.certificate.outliers import find_outliers, fit_rest
 from noisewise.study.inputs.error_bars import KNOWN, READINGS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Columns
-from noisewise.study.log.model_choice import INDEPENDENT
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.independent_fit import fit_independent
+from noisewise.study.models.networks.independent_fit import fit_independent
+from noisewise.study.models.remedies import Remedy
 from noisewise.study.models.scatter import chance_of_equal_scatter, unequal_scatter
-from noisewise.study.models.variance_components import Likelihood
 
-#: By so much log L must be larger before error bars are taken for variances: than as given, than otherwise.
+#: By how much log L must be larger before error bars are taken for variances: than as given, than otherwise.
 #: Down to `EVEN` of the latter they fit as well, having no number that was fitted.
 MUCH, SOME, EVEN = 6.0, 1.0, -2.0
-#: Neighbours in the order of telling that agree so much more than by chance, in standard errors, are a run.
+#: Neighbours in the order of telling are a run if they agree by this many standard errors more than chance.
 RUNS = 3.0
 #: Degrees of freedom below which nothing is said about blocks or error bars that look too large.
 FEW = 5
@@ -71,8 +70,8 @@ def _about_misfit(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[
     first = [said for said in (variances, blocks) if said]
     sure = bool(blocks or (variances and likely))
     fixes = []
-    if analysis.state.model.model != INDEPENDENT:
-        fixes.append(f'switch to model="{INDEPENDENT}", which assumes no features')
+    if analysis.model.way_out:
+        fixes.append(analysis.model.way_out)
     if not _named(columns):
         fixes.append("give block= if days, plates or judges differ")
     fixes.append("use larger error bars")
@@ -88,7 +87,7 @@ def _named(columns: Columns) -> bool:
     return any(columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block))
 
 
-def _variances(analysis: Analysis, columns: Columns, found: Advice | None = None) -> tuple[str | None, bool]:
+def _variances(analysis: Analysis, columns: Columns, found: Remedy | None = None) -> tuple[str | None, bool]:
     """A sentence if the square roots of the error bars explain the residuals; whether better than all else.
 
     Better than the error bars as they are, than any multiple of them, and than what was found besides. All
@@ -119,8 +118,7 @@ def _variances(analysis: Analysis, columns: Columns, found: Advice | None = None
 
 def _restricted(analysis: Analysis, columns: Columns, sigma: Floats) -> float:
     """The restricted log-likelihood of error bars."""
-    sizes, state = analysis.sizes, analysis.state
-    likelihood = Likelihood(columns, sigma, analysis.n, state.features, analysis.specification.sign)
+    sizes, likelihood = analysis.sizes, analysis.likelihood(columns, sigma)
     return -0.5 * likelihood(sizes.deviation, sizes.extra_scatter)
 
 
@@ -138,18 +136,16 @@ def _blocks(analysis: Analysis, columns: Columns, sigma: Floats) -> str | None:
             rest.freedom >= FEW
             and tails(analysis, rest.squares / rest.freedom, rest.freedom)[0] >= SUSPICIOUS
         ):
-            who = "instruments" if what == "instrument" else "those who measured (by=)"
+            sources = "Instruments" if what == "instrument" else "Those who measured (by=)"
             return (
-                f"{who[0].upper()}{who[1:]} differ by an offset: with the {what} as block= the reduced "
-                f"chi-square is {number(rest.squares / rest.freedom)}. Tell it as block=, too."
+                f"{sources} differ by an offset: with the {what} as block= the reduced "
+                f"chi-square is {number(rest.squares / rest.freedom)}. Tell it as block= as well."
             )
     if (agreement := _agreement(analysis, columns, sigma)) is None:
         return None
     said = f"What was told one after the other agrees (correlation {number(agreement, 2)} of the residuals)"
     if _named(columns):
-        return (
-            f"{said}: within your blocks, too, conditions changed as time went on; make the blocks shorter."
-        )
+        return f"{said}: conditions changed within your blocks as time went on; make the blocks shorter."
     return f"{said}: conditions changed as time went on. Give block=, such as the day or the batch."
 
 
@@ -205,7 +201,7 @@ def _copies(columns: Columns) -> int:
 
 
 def _about_scatter(analysis: Analysis, columns: Columns, pool: int) -> str:
-    """Between whom the scatter of readings differs, and what to do so that only equals are pooled."""
+    """Where the scatter of readings differs, and what to do so that only equals are pooled."""
     members = (columns.kind == KINDS.index(READINGS)) & (columns.pool == pool)
     name = columns.pools[pool]
     for what, codes, names in (

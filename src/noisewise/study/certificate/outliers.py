@@ -14,14 +14,13 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
 from noisewise.study.certificate.check import name_of, standard_residuals, tails
 from noisewise.study.log.measurements import Codes, Columns
-from noisewise.study.log.model_choice import DEVIATION, LINEAR
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.sums import Sums, block_places
 
-#: At most so many measurements, and no more than this part of all, are blamed for a misfit.
+#: The most measurements that are blamed for a misfit, as a number and as a part of all.
 MOST_ROWS, MOST_PART = 3, 0.1
-#: So many are left out by turns.
+#: The number of measurements that are left out by turns.
 SUSPECTS = 12
 #: One is an outlier if chance makes the worst of all as bad with less than this probability.
 SUSPICIOUS = 0.01
@@ -89,10 +88,8 @@ def find_outliers(analysis: Analysis, columns: Columns, sigma: Floats) -> Blamed
                 else "all fits"
             )
             sentences.append(f"Without {without} {good}: void or amend what is wrong before anything else.")
-            if analysis.state.model.model == LINEAR:
-                sentences.append(
-                    f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
-                )
+            if analysis.model.if_nothing_is_wrong:
+                sentences.append(analysis.model.if_nothing_is_wrong)
             return Blamed(" ".join(sentences), tuple(blamed))
     return None
 
@@ -116,7 +113,7 @@ def _worst(analysis: Analysis, rest: Rest) -> tuple[Rest, list[int]]:
 
 
 def _suspects(analysis: Analysis, rest: Rest) -> Codes:
-    """Measurements with the largest studentised residuals, and whoever shares an option with the first."""
+    """Measurements with the largest studentised residuals, and those that share an option with the first."""
     columns = rest.columns
     residuals = np.abs(standard_residuals(analysis, columns, rest.sigma, rest.sums, rest.fit))
     variances = rest.fit.variances()

@@ -91,7 +91,7 @@ def read_catalogue(
     id: str | None,
     features: Sequence[str] | None,
     cost: str | None,
-    model: str,
+    needs_features: bool,
     known: Sequence[Feature] | None = None,
 ) -> Catalogue:
     """Check the table of options and encode its features.
@@ -99,10 +99,10 @@ def read_catalogue(
     Args:
         options: A table, or a plain list of names.
         id: The column with the names; default: the one called "id", or the only one there is.
-        features: Feature columns; default: all but names and costs. The independent model uses none, and
-            keeps those that are named, so that another model can use them later.
+        features: Feature columns; default: all but names and costs. A model that uses none keeps those that
+            are named, so that another model can use them later.
         cost: The column with the costs; default: the one called "cost", if any.
-        model: The model that the study begins with.
+        needs_features: Whether the model that the study begins with uses features.
         known: Features of an earlier catalogue that these options join.
     """
     table = _listed(options) if is_plain_list(options) else read_table("options", options)
@@ -111,13 +111,13 @@ def read_catalogue(
     cost = cost if cost is not None else ("cost" if "cost" in table.columns and cost != id else None)
     if cost is not None:
         _check_present(table, "cost", cost)
-    chosen = _chosen(table, id, cost, features) if model != "independent" or features else []
+    chosen = _chosen(table, id, cost, features) if needs_features or features else []
     for column in (id, *([cost] if cost else []), *chosen):
         check_text("name of a column", column)
     notes: list[str] = []
     table = _merge(table, id, [*chosen, *([cost] if cost else [])], notes)
     ids = table[id].to_list()
-    way_out = "or leave it out of features" if model == "independent" else 'or use model="independent"'
+    way_out = 'or use model="independent"' if needs_features else "or leave it out of features"
     encoded = [_encode(table, ids, name, _find(known, name), notes, way_out) for name in chosen]
     columns = [column for _, block in encoded for column in block]
     values = np.column_stack(columns) if columns else np.zeros((len(ids), 0))

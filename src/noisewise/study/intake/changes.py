@@ -8,7 +8,7 @@ from noisewise.core.support.text import NOTE_LENGTH, check_text
 from noisewise.study.inputs.catalogue import read_catalogue
 from noisewise.study.inputs.tables import is_plain_list, read_table
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
-from noisewise.study.log.model_choice import switched
+from noisewise.study.log.model_choice import named_models, switched
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
 
@@ -67,9 +67,8 @@ def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
     if id is None and not is_plain_list(source) and catalogue.id_column in source.columns:
         id = catalogue.id_column
     cost = None if catalogue.costs is None else catalogue.cost_column
-    model = "linear" if names else "independent"
     found = read_catalogue(
-        source, id=id, features=names or None, cost=cost, model=model, known=catalogue.features
+        source, id=id, features=names or None, cost=cost, needs_features=bool(names), known=catalogue.features
     )
     for option in found.ids:
         if option in state.index:
@@ -90,9 +89,9 @@ def switched_model(
 ) -> dict[str, Any]:
     """The body of an event "switch": the whole model that holds from now on."""
     chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
-    if chosen.model != "linear" and len(state.pairs) > MOST_PAIRS:
+    if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:
         raise ValueError(
-            f"`model` must be 'linear' for {len(state.pairs)} distinct pairs of compared options: the "
-            f"{chosen.model} model keeps at most {MOST_PAIRS}."
+            f"`model` must be {named_models(lambda facts: not facts.limits_pairs)} for {len(state.pairs)} "
+            f"distinct pairs of compared options: the {chosen.model} model keeps at most {MOST_PAIRS}."
         )
     return {"model": asdict(chosen), **({"reason": require_reason(reason)} if reason is not None else {})}

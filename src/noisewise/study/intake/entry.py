@@ -15,9 +15,10 @@ from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.core.support.words import duration
 from noisewise.study.inputs.error_bars import read_measured
+from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import FAILED, OPEN, RELEASED, TOLD, Job, State
 
-#: Distinct pairs of options that may be compared in the independent model.
+#: Distinct pairs of options that may be compared in models where each adds an unknown.
 MOST_PAIRS = 500
 #: What describes a measurement besides its value and error bar.
 ABOUT = ("block", "instrument", "key", "by", "note")
@@ -297,11 +298,13 @@ def find_probe(state: State, given: dict[str, Any], job: Job | None, where: str)
 def check_pair(state: State, option: str, minus: str, where: str) -> None:
     """Refuse one distinct pair too many."""
     one, other = sorted((state.index[option], state.index[minus]))
-    if state.model.model != "linear" and (one, other) not in state.pairs and len(state.pairs) >= MOST_PAIRS:
+    limited = state.model.facts.limits_pairs and len(state.pairs) >= MOST_PAIRS
+    if limited and (one, other) not in state.pairs:
+        others = named_models(lambda facts: not facts.limits_pairs)
         raise ValueError(
             f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the {state.model.model} model "
             f"keeps at most {MOST_PAIRS} distinct pairs, because every compared option is tied to every "
-            'other. Compare all options with a few references, measure them directly, or use model="linear".'
+            f"other. Compare all options with a few references, measure them directly, or use model={others}."
         )
 
 

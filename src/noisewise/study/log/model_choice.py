@@ -1,12 +1,12 @@
 """Which model a study uses: what options have in common, and by how much error bars are too small."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import check_amount
 
-INDEPENDENT, LINEAR, DEVIATION = MODELS = ("independent", "linear", "linear+deviation")
 #: In the place of a number: to be found from the measurements, by restricted likelihood.
 ESTIMATE = "estimate"
 #: What is promised about blocks: see `noisewise.study.models.blocks`.
@@ -19,6 +19,35 @@ Size = float | str | None
 
 
 @dataclass(frozen=True)
+class ModelFacts:
+    """What a log has to know of a model; all else is in its class (`noisewise.study.models.kinds`)."""
+
+    name: str
+    uses_features: bool = False
+    needs_span: bool = False
+    has_deviation: bool = False  # whether the size of deviations is part of it
+    limits_pairs: bool = True  # whether every compared option becomes an unknown that is tied to all others
+
+
+_FACTS: dict[str, ModelFacts] = {}
+
+
+def add_model(facts: ModelFacts) -> None:
+    """Make a model known by its name."""
+    _FACTS[facts.name] = facts
+
+
+def facts_of(name: Any) -> ModelFacts:
+    """What is known of the model with this name."""
+    return _FACTS[check_choice("model", name, tuple(_FACTS))]
+
+
+def named_models(wanted: Callable[[ModelFacts], bool]) -> str:
+    """The names of the models that have some property, for a sentence."""
+    return " or ".join(f'"{facts.name}"' for facts in _FACTS.values() if wanted(facts))
+
+
+@dataclass(frozen=True)
 class ModelChoice:
     """The model, with the sizes that are part of it."""
 
@@ -28,9 +57,14 @@ class ModelChoice:
     extra_scatter: Size = None  # standard deviation that every error bar lacks
 
     @property
+    def facts(self) -> ModelFacts:
+        """What is known of the model by its name."""
+        return facts_of(self.model)
+
+    @property
     def uses_features(self) -> bool:
         """Whether options have features in common."""
-        return self.model != INDEPENDENT
+        return self.facts.uses_features
 
     @property
     def estimates(self) -> tuple[str, ...]:
@@ -48,16 +82,17 @@ class ModelChoice:
 
 def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> ModelChoice:
     """Check a model and its sizes, and complete them."""
-    check_choice("model", model, MODELS)
+    facts = facts_of(model)
     span = None if span is None else check_amount("span", span)
-    if span is None and model != INDEPENDENT:
+    if span is None and facts.needs_span:
         raise ValueError(
             f'`span` must be given for model="{model}": a number, in the unit of your values, by which no '
             "two options differ more; got None. A generous one costs little."
         )
-    if deviation is not None and model != DEVIATION:
-        raise ValueError(f'`deviation` goes with model="{DEVIATION}"; got it with model="{model}".')
-    size = ESTIMATE if deviation is None and model == DEVIATION else _size("deviation", deviation)
+    if deviation is not None and not facts.has_deviation:
+        others = named_models(lambda other: other.has_deviation)
+        raise ValueError(f'`deviation` goes with model={others}; got it with model="{model}".')
+    size = ESTIMATE if deviation is None and facts.has_deviation else _size("deviation", deviation)
     return ModelChoice(model, span, size, _size("extra_scatter", extra_scatter))
 
 
@@ -67,10 +102,11 @@ def switched(
     """The model after a change; what is not said stays as it is, and an extra scatter of 0 takes it away."""
     if all(given is None for given in (model, span, deviation, extra_scatter)):
         raise ValueError("say what to switch: model=, deviation=, extra_scatter= or span=; got none of them.")
-    name = now.model if model is None else check_choice("model", model, MODELS)
-    if name != INDEPENDENT and not has_features:
+    name = now.model if model is None else facts_of(model).name
+    if facts_of(name).uses_features and not has_features:
+        others = named_models(lambda facts: not facts.uses_features)
         raise ValueError(
-            f'`model` must be "{INDEPENDENT}" for a study that was made without features; got {name!r}. '
+            f"`model` must be {others} for a study that was made without features; got {name!r}. "
             "Make a new study, naming features=, and tell it the same measurements."
         )
     if span is not None and now.span is not None and float(span) != now.span:
@@ -78,7 +114,7 @@ def switched(
             f"`span` is {now.span:g} since the study was made, and stays: a bound that is chosen after "
             "looking at the measurements bounds nothing. Make a new study instead."
         )
-    if deviation is None and name == DEVIATION:
+    if deviation is None and facts_of(name).has_deviation:
         deviation = now.deviation
     if extra_scatter is None:
         extra_scatter = now.extra_scatter

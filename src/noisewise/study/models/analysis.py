@@ -7,22 +7,17 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.log.measurements import Columns
-from noisewise.study.log.model_choice import CONTRASTS, DEVIATION
+from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.state import State
 from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
-from noisewise.study.models.boundary import INDEPENDENT, SCATTER, Boundary, Shares
-from noisewise.study.models.contrasts import Contrasts
+from noisewise.study.models.boundary import SCATTER, Shares
 from noisewise.study.models.fit import Fit
-from noisewise.study.models.independent_fit import fit_independent
 from noisewise.study.models.levels import display_levels
-from noisewise.study.models.linear_boundary import LinearBoundary, MixedBoundary
-from noisewise.study.models.linear_fit import fit_linear, fit_mixed
+from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
+from noisewise.study.models.study_model import BoundaryCase, HalfWidths
 from noisewise.study.models.sums import Sums, pool
 from noisewise.study.models.variance_components import Likelihood, Sizes, settle_sizes
-
-#: Share of δ of bounds on connected options, once readings without a block may have certified something.
-CONNECTED = 1.0 - sum(tuning.share for tuning in INDEPENDENT)
 
 
 class Analysis:
@@ -33,6 +28,7 @@ class Analysis:
         self.specification = state.specification
         self.columns = state.measurements.columns()
         self.n = len(state.ids)
+        self.model = model_of(state)
 
     @property
     def shares(self) -> Shares:
@@ -80,7 +76,7 @@ class Analysis:
         """The fit with the standard errors and the size of deviations that the certificate uses."""
         deviation, _ = self.sizes.certified
         same = self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation
-        if same and (self._any_choice == self._promised_nothing or self.state.model.model != DEVIATION):
+        if same and (self._any_choice == self._promised_nothing or not self.model.fit_knows_choice):
             return self.estimates
         return self.fit(self.certified_sums, deviation, any_choice=self._any_choice)
 
@@ -94,7 +90,7 @@ class Analysis:
     @functools.cached_property
     def block_doubt(self) -> str | None:
         """Why blocks are not trusted to have been filled by looking at contrasts only; None if they are."""
-        if self._promised_nothing:
+        if self._promised_nothing or not (self.sums.block > 0).any():
             return None
         return doubt_about_blocks(
             self.columns, self.sigmas.estimated, self.estimates, self.specification.sign
@@ -106,7 +102,7 @@ class Analysis:
 
     @property
     def _any_choice(self) -> bool:
-        """Whether bounds must hold whoever chose what to measure within blocks, and pay for every offset."""
+        """Whether bounds must hold whatever decided what to measure in blocks, and pay for every offset."""
         return self._promised_nothing or self.block_doubt is not None
 
     @property
@@ -117,34 +113,30 @@ class Analysis:
         return self.shares.delta * (DOUBTED if self._any_choice else 1.0 - DOUBTED)
 
     @functools.cached_property
-    def boundary(self) -> Boundary | LinearBoundary | Contrasts:
+    def boundary(self) -> HalfWidths:
         """The boundary on differences."""
-        delta, resolution = self._certified_delta, self.specification.resolution
-        if self.state.model.model == DEVIATION:
-            n_allowed = int(self.state.allowed().sum())
-            return MixedBoundary(self.certified, delta, n_allowed, resolution, any_order=self._any_choice)
-        if self.state.features is not None:
-            return LinearBoundary(self.certified, delta, resolution, any_order=self._any_choice)
-        linked = self.certified_sums
-        if not self._promised_nothing:
-            linked = linked.without_lone_blocks()
-        fit = self.certified
-        if not linked.has_border:
-            bare = fit if linked is self.certified_sums else fit_independent(self.n, linked)
-            return Boundary(bare, self.shares, resolution)
-        shares = self.shares._replace(delta=self._connected_share() * delta)
-        return Contrasts(fit.components, shares, resolution, any_choice=self._any_choice, slack=fit.slack)
+        case = BoundaryCase(
+            fit=self.certified,
+            sums=self.certified_sums,
+            shares=self.shares,
+            delta=self._certified_delta,
+            resolution=self.specification.resolution,
+            n_allowed=int(self.state.allowed().sum()),
+            any_choice=self._any_choice,
+            promised=not self._promised_nothing,
+        )
+        return self.model.boundary(case)
 
-    def _connected_share(self) -> float:
-        """Of δ, for connected options.
+    @functools.cached_property
+    def standing_out(self) -> Floats | None:
+        """How far each option lies from what the model expects of it, in standard errors, (n,).
 
-        Before anything connected them, options that were measured without a block had bounds of their own,
-        and may have been certified. With at most one such option there was nothing to certify; and if the
-        promise about blocks is kept, its values did not decide what came next.
+        None if nothing was measured, or if the model expects nothing of single options.
         """
-        sums = self.certified_sums
-        without_block = int(np.count_nonzero((sums.minus < 0) & (sums.block == 0)))
-        return 1.0 if without_block < 2 and not self._any_choice else CONNECTED
+        if not self.columns.value.size:
+            return None
+        apart = self.model.standing_out(self.sums, self.estimates, self.sizes.deviation)
+        return None if apart is None else np.asarray(self.specification.sign * apart)
 
     def estimated_values(self) -> Floats:
         """The options' values as a person would read them: see `shown_values`."""
@@ -175,28 +167,25 @@ class Analysis:
         Args:
             sums: The measurements.
             deviation: The size of deviations; default: the estimated one.
-            any_choice: Whether bounds on it will have to hold whoever chose what to measure within blocks.
+            any_choice: Whether bounds on it will have to hold whatever decided what to measure in blocks.
         """
-        if self.state.features is None:
-            return fit_independent(self.n, sums)
-        ridge = (2.0 / (self.state.model.span or np.inf)) ** 2
-        if self.state.model.model == DEVIATION:
-            size = self.sizes.deviation if deviation is None else deviation
-            strict = self._promised_nothing if any_choice is None else any_choice
-            return fit_mixed(self.state.features, sums, size, ridge, any_order=strict)
-        return fit_linear(self.state.features, sums, ridge)
+        size = self.sizes.deviation if deviation is None else deviation
+        strict = self._promised_nothing if any_choice is None else any_choice
+        return self.model.fit(sums, size, any_choice=strict)
 
-    def likelihood(self) -> Likelihood:
-        """The restricted likelihood of both sizes."""
-        return Likelihood(
-            self.columns, self.stated.estimated, self.n, self.state.features, self.specification.sign
-        )
+    def likelihood(self, columns: Columns | None = None, sigma: Floats | None = None) -> Likelihood:
+        """The restricted likelihood of both sizes.
+
+        Args:
+            columns: The measurements; default: all.
+            sigma: Their standard errors; default: without extra scatter.
+        """
+        columns = self.columns if columns is None else columns
+        return self.model.likelihood(columns, self.stated.estimated if sigma is None else sigma)
 
     def _residual_scatter(self, columns: Columns) -> tuple[float, int]:
         sums = self.pooled(columns, np.ones(columns.value.size))
-        # With deviations the options are not where their features say: only repeats tell the scatter.
-        alone = self.state.model.model == DEVIATION
-        fit = fit_independent(self.n, sums) if alone else self.fit(sums)
+        fit = self.model.scatter_fit(sums)
         return fit.squares(sums), columns.value.size - fit.rank
 
 

@@ -1,14 +1,15 @@
 """What is promised about blocks: how a study bounds differences within them, and signs of a broken promise.
 
 ``"contrasts"``: offsets are projected out, which costs nothing, and asks that what is measured next within a
-block depends on contrasts only (`noisewise.study.models.contrasts`). ``"any"``: every offset is paid for, and
-anybody may choose what to measure by anything.
+block depends on contrasts only (`noisewise.study.models.networks.contrasts`). ``"any"``: every offset is paid
+for, and what is measured may be chosen by anything.
 
-The promise concerns whoever looks at the first value of a block and then leaves the block, repeats the value,
-or picks the option to compare it with. Before a second option there is no contrast, so what comes after the
-first value must not depend on it. Two signs of a breach are looked for: more blocks with one measurement than
-chance explains; and first values that are higher or lower, by rank, where one thing came next than where
-another did. Where either is found, the study falls back on the bound that holds for anybody.
+The promise is broken by looking at the first value of a block and then leaving the block, repeating the
+value, or picking the option to compare it with. Before a second option there is no contrast, so what comes
+after the first value must not depend on it. Two signs of a breach are looked for: more blocks with one
+measurement than chance explains; and first values that are higher or lower, by rank, where one thing came
+next than where another did. Where either is found, the study falls back on the bound that holds whatever
+decided what was measured.
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ from noisewise.study.models.fit import Fit
 
 #: The part of δ that is kept for the fall-back.
 DOUBTED = 0.05
-#: So many blocks may be left after one measurement, whatever their values: work under way, mishaps.
+#: Blocks that may be left after one measurement, whatever their values: work under way, mishaps.
 FEW = 4
 #: And beyond these, at most this part of the blocks that went on.
 SHARE = 0.1
@@ -29,7 +30,7 @@ LEVEL = 0.01
 NEGLIGIBLE = 1e-3
 #: Blocks before and after, whose first values say what is usual: offsets may drift.
 AROUND = 5
-#: What comes next must have come next so often, after the same first option, to be compared.
+#: The least number of times that the same option came second, after the same first one, to be compared.
 OFTEN = 3
 NOTHING = -1
 
@@ -88,7 +89,7 @@ def _without_drift(above: Floats) -> Floats:
 
 
 def _chance(values: Floats, first: Codes, second: Codes) -> float:
-    """How likely ranks that differ so much are if what came second does not depend on them.
+    """How likely ranks that differ as much are if what came second does not depend on them.
 
     Kruskal and Wallis, within blocks that began with the same option, and summed up.
     """

@@ -16,7 +16,7 @@ and differences only two scalar boundaries remain, one per option. The best opti
 option, so only the n - 1 comparisons with it must hold: δ is divided by n - 1, and not by the number of
 pairs.
 
-The linear models have their own: `noisewise.study.models.linear_boundary`.
+The linear models have their own: `noisewise.study.models.features.linear_boundary`.
 
 ρ and Λ are fixed beforehand, in units of the difference that matters; several are tried side by side, each
 with a share of δ. If options were added or excluded, which option is the best changed with them: see
@@ -45,7 +45,8 @@ INDEPENDENT = (Tuning(4.0, 1e9, 0.45), Tuning(0.2, 1e9, 0.2), Tuning(0.01, 1e9, 
 #: Of the linear models where offsets are in the mixture.
 LINEAR = (Tuning(0.0, 1e3, 0.15), Tuning(0.0, 1e2, 0.25), Tuning(0.0, 1e1, 0.35), Tuning(0.0, 1e0, 0.25))
 
-
+#: Share of δ of bounds on connected options, once readings without a block may have certified something.
+CONNECTED = 1.0 - sum(tuning.share for tuning in INDEPENDENT)
 #: Shares of δ: comparisons; the same once options were excluded; with added options; upper limits of scatter.
 COMPARING, CHANGED, ADDED, SCATTER = 0.85, 0.025, 0.025, 0.1
 
@@ -54,9 +55,9 @@ class Shares(NamedTuple):
     """How δ is divided.
 
     Differences between options that were there from the beginning, as long as none was added or excluded,
-    have most of it. Once the catalogue changed, the best of those that remain may be anyone: every ordered
-    pair has a share, and pairs with the i-th added option share 6/(π²i²) of what is set aside for added
-    ones.
+    have most of it. Once the catalogue changed, the best of those that remain may be any of them: every
+    ordered pair has a share, and pairs with the i-th added option share 6/(π²i²) of what is set aside for
+    added ones.
     """
 
     delta: float

@@ -1,4 +1,4 @@
-"""The least-squares fit behind estimates, certificate and check: its form, and the linear model's.
+"""The least-squares fit behind estimates, certificate and check: the form that every model's fit has.
 
 A value in a block is the option's value plus the block's offset, which is unknown and has no prior.
 """
@@ -14,36 +14,36 @@ from noisewise.study.models.connected_parts import Component
 from noisewise.study.models.exact.twofold import Twofold, add, subtract, twofold
 from noisewise.study.models.sums import Sums
 
+NONE_TOUCHED: Codes = np.empty(0, dtype=np.int64)
+NO_BORDER = np.zeros((0, 0))
+
 
 class Fit(NamedTuple):
     """Estimates and their covariance, in the form of `noisewise.core.model.independent`."""
 
     means: Floats  # (n,)
-    own: Floats  # (n,): infinite for an option that was never measured
-    touched: Codes  # (rows,)
-    loads: Floats  # (rows, k)
-    covariance: Floats  # (q, q) of all unknowns of the border; loads refer to the first k of them
+    own: Floats  # (n,): variances of an option's own; infinite for an option that was never measured
     precision: Floats  # (n,): the precision of an option's value were all else known
-    offset_precision: Floats  # (n_blocks,): the same of each block's offset
-    offsets: Floats  # (n_blocks,): 0 for those that were set to 0 or never measured
     group: Codes  # (n,): which options are connected; UNMEASURED if never measured
+    offsets: Floats  # (n_blocks,): 0 for those that were set to 0 or never measured
+    offset_precision: Floats  # (n_blocks,): the precision of each offset were all else known
     residuals: Floats  # (rows of the sums,): from the fit without ridge
     rank: int  # how many unknowns were determined
-    ridge: float  # on theta; 0 in the independent model
-    level: float  # what to add to the means to have values as in the block that others are compared with
-    penalty: float = 0.0  # Σ (deviation/size)² of the fit without ridge
-    log_det: float = 0.0  # of the precision of what was determined; independent model only
-    dim: int = 0  # features in the border of the model with deviations; its offsets follow
-    seats: int = 0  # deviations that sit in its border, last
-    fine: Floats | None = (
-        None  # (n,): what the means lack as doubles; see `noisewise.study.models.exact.twofold`
-    )
+    level: float = 0.0  # what to add to the means to have values as in the block others are compared with
+    touched: Codes = NONE_TOUCHED  # (rows,): the options that depend on a border
+    loads: Floats = NO_BORDER  # (rows, k): how they do
+    covariance: Floats = NO_BORDER  # (q, q) of all unknowns of the border; loads refer to the first k of them
+    fine: Floats | None = None  # (n,): what the means lack as doubles; see `exact/twofold.py`
     slack: float = 0.0  # what rounding may have cost, in standard errors
-    weights: Floats | None = None  # (dim,): of the features, in the linear models
-    parts: Any = (
-        None  # of the linear models: what their boundaries need, `noisewise.study.models.linear_fit.Parts`
-    )
+    # Of independent options.
+    log_det: float = 0.0  # of the precision of what was determined
     components: tuple[Component, ...] = ()  # the connected parts of a study with blocks or differences
+    # Of the linear models.
+    penalty: float = 0.0  # Σ (deviation/size)² of the fit without ridge
+    ridge: float = 0.0  # prior precision of the weights
+    dim: int = 0  # features in the border; offsets of blocks come before them
+    weights: Floats | None = None  # (dim,): of the features
+    parts: Any = None  # what their boundaries need, `features/linear_fit.py`
 
     def differences(self, option: int) -> Floats:
         """By how much each option is estimated above this one, (n,): without the rounding of the means."""
@@ -62,6 +62,19 @@ class Fit(NamedTuple):
         k = self.loads.shape[1]
         variances[self.touched] += quadratic_forms(self.loads, self.covariance[:k, :k])
         return variances
+
+
+def reference_place(precision: Floats, blocks: Codes | None = None) -> int:
+    """Where the block stands that others are compared with.
+
+    It is the block without a name, if anything was measured there, else the one with the most precision.
+
+    Args:
+        precision: Of the offsets of some blocks, (blocks,).
+        blocks: Which these are, sorted; default: all. The block without a name is number 0.
+    """
+    nameless = precision[0] > 0.0 and (blocks is None or blocks[0] == 0)
+    return 0 if nameless else int(np.argmax(precision))
 
 
 def left_over(

@@ -20,7 +20,7 @@ from noisewise.core.support.words import counted
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
 
-#: Below so many pooled degrees of freedom no certificate is given.
+#: Pooled degrees of freedom below which no certificate is given.
 LEAST_FREEDOM = 20
 #: Values of λ tried side by side: for few, some and many degrees of freedom.
 SLOPES = (1.2, 0.4, 0.12)

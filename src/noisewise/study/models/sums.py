@@ -50,6 +50,21 @@ class Sums(NamedTuple):
         return self._replace(**some)
 
 
+class SharedUnknowns(NamedTuple):
+    """What options share: named blocks that were used, and options that were compared with others."""
+
+    blocks: Codes  # places in `Sums.blocks`
+    compared: Codes  # options
+
+
+def shared_unknowns(sums: Sums) -> SharedUnknowns:
+    """What the options of pooled measurements share."""
+    difference = sums.minus >= 0
+    blocks = np.unique(sums.block[~difference])
+    compared = np.unique(np.concatenate([sums.plus[difference], sums.minus[difference]]))
+    return SharedUnknowns(blocks[blocks > 0], compared)
+
+
 def block_places(columns: Columns, blocks: list[str]) -> Codes:
     """The block of every measurement as a place in the sorted list, (N,)."""
     place = {name: at for at, name in enumerate(blocks)}
@@ -79,7 +94,7 @@ class Probes:
         self._centre = float(np.median(levels)) if levels.size else 0.0
         if turned.any():
             value = np.where(turned, -value, value)
-        # One number per probe; sorting by value and weight, too, makes sums independent of the order told.
+        # One number per probe; sorting by value and weight as well makes sums independent of the order told.
         n = 1 + int(plus.max(initial=0))
         probe = (plus * (n + 1) + minus + 1) * len(self._blocks) + block
         self._order = _order(probe, value, sigma**-2.0)
@@ -120,7 +135,7 @@ def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
 
 
 def _order(probe: Codes, value: Floats, weight: Floats) -> Codes:
-    """Places sorted by probe, then value, then weight; who is equal in all three is interchangeable.
+    """Places sorted by probe, then value, then weight; rows that are equal in all three are interchangeable.
 
     Three stable sorts take most of the time of a question to a large study. Ties in the value are rare, and
     few probes fit 16 bits, which NumPy sorts by counting.

@@ -16,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import number, rounded_up
 from noisewise.study.inputs.error_bars import COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelChoice
-from noisewise.study.models.independent_fit import fit_independent, independent_rank
-from noisewise.study.models.linear_fit import determined, restricted
+from noisewise.study.models.features.linear_fit import determined, restricted
+from noisewise.study.models.networks.independent_fit import fit_independent, independent_rank
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.models.size_limits import lower_size, upper_size
 from noisewise.study.models.sums import Probes, Sums, totals
@@ -122,6 +123,13 @@ class Likelihood:
             sigma = np.sqrt(self._sigma**2 + extra_scatter**2)
             self._pooled = extra_scatter, self._probes.pool(sigma)
         return self._pooled[1]
+
+
+def with_limit(size: float, largest: float | None) -> str:
+    """A size in words, with the upper limit that the certificate uses if it was estimated."""
+    if largest is None:
+        return number(size)
+    return f"{number(size)} (estimated; used is its upper limit, {rounded_up(largest, 3)})"
 
 
 def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood], delta: float) -> Sizes:

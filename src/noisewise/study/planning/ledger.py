@@ -24,18 +24,18 @@ class _Books:
     """What is known of every option while the measurements come in; in units of half the span."""
 
     def __init__(self, analysis: Analysis) -> None:
-        columns, features = analysis.columns, analysis.state.features
+        columns = analysis.columns
         level = columns.minus < 0
         named = [code for code in np.unique(columns.block[level]) if columns.blocks[code] != NO_BLOCK]
         compared = np.unique(np.concatenate([columns.plus[~level], columns.minus[~level]]))
         # What an option has for itself: all of its value, its deviation, or nothing.
-        alone = 1.0 if features is None else analysis.sizes.deviation / unit_of(analysis)
+        alone, self._shared = analysis.model.prior_parts(analysis.sizes.deviation / unit_of(analysis))
         self.own = np.full(analysis.n, alone**2)
         self.own[compared] = 0.0  # these sit in the border
-        shared = 0 if features is None else features.shape[1] + 1
+        shared = self._shared.shape[1]
         seats = compared.size if alone > 0.0 else 0
         self.size = shared + len(named) + seats
-        self._features, self._alone = features, alone
+        self._alone = alone
         self._seats = {
             int(option): self.size - seats + place for place, option in enumerate(compared[:seats])
         }
@@ -47,9 +47,7 @@ class _Books:
         """How an option depends on what is shared, (size,)."""
         if option not in self.loads:
             load = np.zeros(self.size)
-            if self._features is not None:
-                dim = self._features.shape[1]
-                load[:dim], load[dim] = self._features[option], 1.0
+            load[: self._shared.shape[1]] = self._shared[option]
             if option in self._seats:
                 load[self._seats[option]] = self._alone
             self.loads[option] = load

@@ -43,7 +43,5 @@ def _options_lacking(analysis: Analysis, given: Likelihood) -> int:
 
 
 def _unknowns(analysis: Analysis, given: Likelihood) -> int:
-    """Weights and a level, or as many as options; more where blocks have offsets."""
-    features = analysis.state.features
-    whole = int(analysis.state.allowed().sum()) if features is None else features.shape[1] + 1
-    return max(whole, given.rank)
+    """What the model must know, or more where blocks have offsets."""
+    return max(analysis.model.n_unknowns(), given.rank)

@@ -19,25 +19,26 @@ from noisewise.study.certificate.bound import recommend
 from noisewise.study.log.measurements import Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.study_model import StudyModel
 from noisewise.study.models.variance_components import Sizes
-from noisewise.study.models.what_if import Foreseen, Reference, condensed, reference_of, with_more
+from noisewise.study.planning.what_if import Reference, WhatIf, condensed, reference_of, with_more
 
 #: By which part of all measurements so far one stride may grow them.
 STRIDE = 0.08
-#: Strides of an option add at most so much to its precision, near the end and far from it; and the same
-#: while more than `CROWD` options may still be the best, each of which is then a small part of the whole.
+#: The largest part that a stride of an option adds to its precision, near the end and far from it; and the
+#: same while more than `CROWD` options may still be the best, each of which is then a small part of all.
 FINE, FINE_IN_A_CROWD = (0.1, 1.0), (0.25, 2.0)
 CROWD = 30
 #: The certificate is looked at when measurements grew by this part, near the end and far from it. Near it the
-#: bound goes up and down, and the study stops the first time that it is small enough; far from it, too, the
+#: bound goes up and down, and the study stops the first time that it is small enough; far from it the
 #: first measurements take it down at a stroke, when the last direction is measured.
 LOOKED = (0.05, 0.15)
-#: The end is near while the bound is at most so many eps.
+#: The end is near while the bound is at most this many times eps.
 NEAR = 2.0
 #: A policy is asked afresh, as at every question of the study, after each of the first strides, which are
 #: single measurements, and then when the number of measurements grew by this.
 RENEWED = 1.1
-#: Its books are filled with at most so many of the measurements that there are already.
+#: The most measurements, of those that there are already, that its books are filled with.
 MANY = 5000
 #: A chooser whose unit is off by more, or whose zero (around which the level of all options is thought to be)
 #: by this part of the unit, is made afresh.
@@ -57,6 +58,7 @@ class Question(NamedTuple):
     """What all paths have in common."""
 
     state: State
+    model: StudyModel
     columns: Columns  # condensed
     sizes: Sizes
     reference: Reference
@@ -66,7 +68,7 @@ class Question(NamedTuple):
     menu: Menu
     eps: float
     most: int
-    least: int  # before so many there is no certificate, whatever the bound
+    least: int  # measurements before which there is no certificate, whatever the bound
     costs: Floats  # (n,): of options
 
 
@@ -89,6 +91,7 @@ def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int, least: int 
     extra = np.where(scatters, analysis.sizes.extra_scatter, 0.0)
     return Question(
         state=analysis.state,
+        model=analysis.model,
         columns=columns,
         # Extra scatter is in the condensed error bars already, and put into the menu's.
         sizes=Sizes(deviation=analysis.sizes.certified[0]),
@@ -104,7 +107,7 @@ def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int, least: int 
     )
 
 
-class Seen(NamedTuple):
+class LookTaken(NamedTuple):
     """How far a path was when the certificate was looked at."""
 
     told: int
@@ -153,10 +156,10 @@ class Path:
             count = least
         return Outcome(count, cost, self._used, self._steps, self._looks)
 
-    def _seen(self) -> Seen:
-        return Seen(self._count, self._cost, self._precision, self._bound)
+    def _seen(self) -> LookTaken:
+        return LookTaken(self._count, self._cost, self._precision, self._bound)
 
-    def _worth_a_look(self, last: Seen) -> bool:
+    def _worth_a_look(self, last: LookTaken) -> bool:
         """Whether the bound may have changed by enough since the last time."""
         far = self._bound / self._question.eps
         grown = 1.0 + min(0.5, max(0.03, 0.5 * (far - 1.0)))
@@ -172,8 +175,8 @@ class Path:
         return level * float(self._question.costs[self._allowed].mean())
 
     def _first_looks(self) -> None:
-        """Without features, nothing can be said before every option was looked at once."""
-        if self._question.state.features is not None:
+        """Where options share nothing, no bound exists before every option was measured once."""
+        if self._question.model.shares_information:
             return
         seen = np.zeros(self._allowed.size, dtype=bool)
         seen[self._question.columns.plus] = True
@@ -206,7 +209,7 @@ class Path:
 
         Args:
             option: Which one.
-            most: At most so often, but once at least.
+            most: How often at most; it is measured once at least.
             fine: No more often than adds this part to the precision that the option has.
         """
         question, menu = self._question, self._question.menu
@@ -245,7 +248,7 @@ class Path:
         ended = int(np.searchsorted(np.cumsum(precisions[levels]), enough - least))
         return levels[: ended + 1]
 
-    def _foreseen(self) -> Foreseen:
+    def _foreseen(self) -> WhatIf:
         question = self._question
         columns = with_more(
             question.columns,
@@ -254,26 +257,27 @@ class Path:
             np.array(self._sigma),
             question.reference.name,
         )
-        return Foreseen(question.state, columns, question.sizes)
+        return WhatIf(question.state, columns, question.sizes)
 
     def _look(self) -> None:
-        """What the certificate would say now, and whom the study would ask for."""
+        """What the certificate would say now, and which options the study would ask for."""
         self._looks += 1
         foreseen = self._foreseen()
         found = recommend(foreseen)
         self._bound = math.inf if found is None else found.bound
         state = self._question.state
-        if found is not None and state.features is None:
+        sharing = self._question.model.shares_information
+        if found is not None and not sharing:
             self._allowed = state.allowed() & found.candidates
             self._crowded = bool(self._allowed.sum() > CROWD)
         if not self._plus:
             return
         off = unit_of(foreseen) / self._chooser.unit
         away = abs(foreseen.sums.centre - self._centre) / self._chooser.unit
-        if not 1.0 / UNIT_OFF < off < UNIT_OFF or (state.features is not None and away > ZERO_OFF):
+        if not 1.0 / UNIT_OFF < off < UNIT_OFF or (sharing and away > ZERO_OFF):
             self._begin_afresh(foreseen)
 
-    def _begin_afresh(self, foreseen: Foreseen) -> None:
+    def _begin_afresh(self, foreseen: WhatIf) -> None:
         """As the study does at every question."""
         self._chooser = Chooser(foreseen, self._question.state.policy)
         self._centre = foreseen.sums.centre

@@ -82,7 +82,7 @@ class Plan:
 
     @property
     def median(self) -> float:
-        """Half of the simulated studies need at most so many."""
+        """A number of measurements that half of the simulated studies do not exceed."""
         return self.forecasts[0].median
 
     @property
@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def high(self) -> float:
-        """Nine of ten need at most so many."""
+        """A number of measurements that nine of ten simulated studies do not exceed."""
         return self.forecasts[0].high
 
     @property
@@ -204,7 +204,7 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
 
 
 def _forecast(question: Question, name: str, menu: Menu, worlds: Floats, seed: int, work: float) -> Forecast:
-    step, look = _work_of(question)
+    step, look = question.model.milliseconds()
     outcomes: list[Outcome] = []
     spent = 0.0
     for place, world in enumerate(worlds):
@@ -227,15 +227,6 @@ def _forecast(question: Question, name: str, menu: Menu, worlds: Floats, seed: i
         levels=tuple(map(Level, menu.sigma.tolist(), share.tolist(), menu.cost.tolist())),
         paths=len(outcomes),
     )
-
-
-def _work_of(question: Question) -> tuple[float, float]:
-    """What a step of the rule and a look at the certificate take, in milliseconds of a usual machine."""
-    n, features = question.costs.size, question.state.features
-    if features is None:
-        return 0.25 + 4e-5 * n, 0.8 + 4e-4 * n
-    numbers = n * (features.shape[1] + 1)
-    return 0.6 + 2e-5 * numbers, 1.2 + 3e-5 * numbers
 
 
 def _end(ordered: Floats, share: float) -> float:

@@ -27,9 +27,9 @@ from noisewise.core.support.words import number, rounded_up, usual_measurements
 from noisewise.study.asking.chooser import Chooser
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.what_if import Foreseen, reference_of, with_more
+from noisewise.study.planning.what_if import WhatIf, reference_of, with_more
 
-#: So many options are tried out.
+#: The number of options that are tried out.
 TRIED = 12
 #: A bound that stays above this part of what it was has hardly been lowered.
 HARDLY = 0.99
@@ -48,7 +48,7 @@ class Slot:
     se_after: float | None
     bound_before: float | None
     bound_after: float | None
-    rival: str | None  # from whom it helps to tell the recommended option apart
+    rival: str | None  # the option that it helps to tell apart from the recommended one
     recommended: str | None
     withheld: bool = False  # then there is no bound, before or after
 
@@ -221,17 +221,17 @@ class _Filler:
         self._now = self._as_expected(option, sigma)
         self._found = recommend(self._now)
 
-    def _as_expected(self, option: int, sigma: float) -> Foreseen:
+    def _as_expected(self, option: int, sigma: float) -> WhatIf:
         analysis = self._now
         reference = reference_of(analysis)
         expected = float(analysis.estimates.means[option]) + reference.zero + analysis.sums.centre
         value = np.array([analysis.specification.sign * expected])
         columns = with_more(analysis.columns, np.array([option]), value, np.array([sigma]), reference.name)
-        return Foreseen(analysis.state, columns, analysis.sizes)
+        return WhatIf(analysis.state, columns, analysis.sizes)
 
 
 def _rival(analysis: Analysis, found: Recommended) -> int | None:
-    """Who may be furthest above the recommended option; None while anybody may be, or nobody."""
+    """The option that may be furthest above the recommended one; None while every option may be, or none."""
     if analysis.sigmas.waiting or not math.isfinite(found.bound):
         return None
     fit = analysis.certified

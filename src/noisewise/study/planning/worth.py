@@ -13,12 +13,12 @@ from noisewise.core.support.words import as_html, counted, number, percent, roun
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.what_if import Foreseen
 from noisewise.study.planning.ledger import information
+from noisewise.study.planning.what_if import WhatIf
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
 QUIET = 0.5
-#: Bounds are computed after at most so many of the measurements.
+#: The most measurements after which bounds are computed.
 MOST_LOOKS = 400
 #: Rows in words.
 SHOWN = 5
@@ -160,16 +160,16 @@ def look_places(learnt: Floats, most: int) -> Codes:
 
 
 def bound_after(analysis: Analysis, count: int) -> float:
-    """The bound when the first so many measurements had come in, a misfit apart; NaN if there was none."""
+    """The bound when the first ``count`` measurements had come in, a misfit apart; NaN if there was none."""
     columns = analysis.columns
     some = columns.select(np.arange(columns.value.size) < count)
-    first = Foreseen(analysis.state, some, analysis.sizes)
+    first = WhatIf(analysis.state, some, analysis.sizes)
     found = recommend(first)
     return math.nan if found is None or math.isinf(found.bound) else found.bound
 
 
 def _bounds(analysis: Analysis, places: Codes) -> tuple[Floats, Floats]:
-    """The bound before and after every measurement, NaN where nobody looked or none existed, (N,) each."""
+    """The bound before and after every measurement, (N,) each; NaN where it was not computed or is none."""
     bounds = np.full(analysis.columns.value.size + 1, np.nan)
     for place in places:
         bounds[place] = bound_after(analysis, int(place))

@@ -23,7 +23,7 @@ from noisewise.study.models.exact.twofold import Twofold, add, product_of, subtr
 
 Codes = NDArray[np.int64]
 
-#: Estimates are refined at most so often, until no difference along the tree moves by more of its error.
+#: The most refinements of estimates, and by which part of its error no difference along the tree moves then.
 REFINED, SETTLED = 4, 1e-12
 
 

@@ -10,8 +10,8 @@ rows, which is the orthogonal projection. What remains is factorised by QR, neve
 Rounding perturbs a row by ε times the longest one, so with rows in units of their standard errors the
 answers are off by ε·strain, where strain is the longest row (before its mean was taken away) times the
 largest standard error of a unit of u. Where that is too much for floats, everything is done in twofold
-numbers, ε = 2⁻¹⁰⁰; where it is too much even for those, `Solved.slack` says so, and whoever promises
-something must withhold it.
+numbers, ε = 2⁻¹⁰⁰; where it is too much even for those, `SolvedRows.slack` says so, and a bound that
+rests on the answers must be withheld.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ _EPS = 2.0**-52
 _CORRECTIONS = 2
 
 
-class Rows(NamedTuple):
+class WeightedRows(NamedTuple):
     """Measurements, in any order."""
 
     x: Twofold  # (m, q)
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     groups: int  # how many groups there are; each has a row
 
 
-class Solved(NamedTuple):
+class SolvedRows(NamedTuple):
     """What the rows say about u and about the unknowns of the groups."""
 
     factor: Twofold  # (q, q): R, upper triangular
@@ -82,7 +82,7 @@ def product(rows: Twofold, numbers: Twofold, exact: bool) -> Twofold:
     return tf.total(terms)
 
 
-def solve(rows: Callable[[bool], Rows], ridge: Floats) -> Solved:
+def solve(rows: Callable[[bool], WeightedRows], ridge: Floats) -> SolvedRows:
     """Least squares with a prior of mean 0 and precision ``ridge`` (q,) on each unknown.
 
     The unknowns must be determined by rows and ridge together; if they are not, ``slack`` is infinite.
@@ -103,7 +103,7 @@ def triangle(rows: Floats) -> Floats:
     return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
-def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
+def solve_plainly(rows: WeightedRows, ridge: Floats) -> SolvedRows:
     """In floats; ``slack`` says whether that is good enough."""
     x, value, group = rows.x.high, rows.value.high, rows.group
     inside = group >= 0
@@ -136,7 +136,7 @@ def solve_plainly(rows: Rows, ridge: Floats) -> Solved:
     rough = float(np.sqrt(np.sum(rows.weight * value * value)))
     size = float(np.sqrt(left @ left))
     slack = _EPS * (strain * (np.sqrt(1.0 + m) + size) + 4.0 * rough)
-    return Solved(
+    return SolvedRows(
         tf.plainly(upper), tf.plainly(solution), tf.plainly(centre), tf.plainly(centre_value), group_weight,
         left[:m] / heavy, slack if np.isfinite(slack) else np.inf, False,
     )  # fmt: skip
@@ -183,7 +183,7 @@ def _substitute(triangle: Floats, right: Floats) -> Floats:
     return np.asarray(np.linalg.solve(triangle / size[:, None], scaled))
 
 
-def solve_exactly(rows: Rows, ridge: Floats) -> Solved:
+def solve_exactly(rows: WeightedRows, ridge: Floats) -> SolvedRows:
     """The same in twofold numbers, by modified Gram-Schmidt with the values as a further column."""
     m, q = rows.x.shape
     heavy = np.sqrt(rows.weight)
@@ -221,7 +221,7 @@ def solve_exactly(rows: Rows, ridge: Floats) -> Solved:
         left = tf.subtract(told, product(x, solution, exact=True))
     size = float(np.sqrt(np.sum(left.high**2)))
     slack = tf.UNIT * (strain * (np.sqrt(1.0 + m) + size) * (1.0 + tf.UNIT * strain * rough) + rough)
-    return Solved(
+    return SolvedRows(
         factor, solution, centre.at((slice(None), slice(0, q))), centre.at((slice(None), q)),
         group_weight.high, left.plain[:m] / heavy, slack if np.isfinite(slack) else np.inf, True,
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """The fit of the linear models: weights of features, offsets of blocks, and a deviation per option or none.
 
-Estimates of deviations are shrunk by what their size makes likely, so an option that was never measured has
-one, too: the weighted sum of its features, give or take the size. With size 0 this is the linear model.
+Estimates of deviations are shrunk by what their size makes likely, so an option that was never measured
+has one as well: the weighted sum of its features, give or take the size. With size 0 this is the linear
+model.
 """
 
 import functools
@@ -13,10 +14,9 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.models.exact import twofold as tf
 from noisewise.study.models.exact.twofold import Twofold
-from noisewise.study.models.exact.weighted_rows import Codes, Rows, Solved, solve
-from noisewise.study.models.fit import Fit
-from noisewise.study.models.linear_rows import (
-    Layout,
+from noisewise.study.models.exact.weighted_rows import Codes, SolvedRows, WeightedRows, solve
+from noisewise.study.models.features.linear_rows import (
+    RowLayout,
     Values,
     feature_rows,
     lay_out,
@@ -25,6 +25,7 @@ from noisewise.study.models.linear_rows import (
     option_values,
     spread_merged,
 )
+from noisewise.study.models.fit import Fit, reference_place
 from noisewise.study.models.sums import Sums, totals
 
 #: Directions of the measured features below this share of their size are rounding.
@@ -33,7 +34,7 @@ RANK_TOLERANCE = 1e-8
 CLOSE = 1e-10
 
 
-class Free(NamedTuple):
+class FreeFit(NamedTuple):
     """The fit without ridge."""
 
     residuals: Floats  # (rows of the sums,)
@@ -57,13 +58,13 @@ class Parts:
     ) -> None:
         self._features, self._sums, self._deviation = features, sums, deviation
         self.ridge, self._keep_offsets = ridge, keep_offsets
-        self._layouts: dict[bool, Layout] = {}
+        self._layouts: dict[bool, RowLayout] = {}
         layout = self.laid_out(False)
         held = np.concatenate([np.zeros(layout.before), np.full(layout.dim, ridge)])
         self.solved = solve(lambda exact: self.laid_out(exact).rows, held)
         self.layout = self.laid_out(self.solved.exact)
 
-    def laid_out(self, exact: bool) -> Layout:
+    def laid_out(self, exact: bool) -> RowLayout:
         """The rows, with their low parts or without."""
         if exact not in self._layouts:
             self._layouts[exact] = lay_out(
@@ -82,14 +83,14 @@ class Parts:
         return self.solved.whitened(self.values.loads)
 
     @functools.cached_property
-    def free(self) -> Free:
+    def free(self) -> FreeFit:
         """The fit without ridge."""
         columns = determined(self._features, self._sums)
         free = solve_free(self.laid_out, columns)
         layout = self.laid_out(free.exact)
         left = spread_merged(layout, free, self._sums, *left_in_rows(layout, free, self._sums.plus.size))
         present = np.unique(self._sums.block[self._sums.minus < 0]).size
-        return Free(*left, columns.size + present)
+        return FreeFit(*left, columns.size + present)
 
     def apart(self, option: int) -> Floats:
         """The differences to one option in these units, (q, n), without the rounding of either."""
@@ -111,7 +112,7 @@ class Parts:
 
 
 class LinearFit(Fit):
-    """A fit whose residuals are found when somebody looks at them."""
+    """A fit whose residuals are computed when they are first used."""
 
     @property
     def residuals(self) -> Floats:
@@ -131,6 +132,11 @@ class LinearFit(Fit):
     def variances(self) -> Floats:
         """Squared standard errors of the options, (n,)."""
         return np.asarray(self.own + np.einsum("ij,ij->i", self.loads, self.loads))
+
+
+def ridge_of(span: float | None) -> float:
+    """The prior precision of the weights: with it, ``ridge·‖θ‖² <= 1`` if no two options differ by more."""
+    return float((2.0 / (span or np.inf)) ** 2)
 
 
 def fit_linear(features: Floats, sums: Sums, ridge: float) -> Fit:
@@ -159,8 +165,6 @@ def fit_mixed(
     offsets = offsets_of(layout, solved, means, sums)
     level = sums.minus < 0
     offset_precision = totals(sums.block[level], sums.weight[level], len(sums.blocks))
-    # As in the block without a name; if all have names, as in the one with the most precision.
-    reference = 0 if offset_precision[0] > 0.0 else int(np.argmax(offset_precision))
     return LinearFit(
         means=means.high,
         own=parts.values.own,
@@ -174,10 +178,9 @@ def fit_mixed(
         residuals=np.empty(0),  # these three are found later
         rank=0,
         ridge=ridge,
-        level=float(offsets[reference]),
+        level=float(offsets[reference_place(offset_precision)]),
         penalty=0.0,
         dim=dim,
-        seats=layout.seats.size,
         fine=means.low if solved.exact else None,
         weights=solved.solution.high[layout.before :],
         slack=solved.slack,
@@ -190,7 +193,7 @@ def estimated_weights(features: Floats, sums: Sums, deviation: float, ridge: flo
     return np.asarray(Parts(features, sums, deviation, ridge).solved.solution.high[-features.shape[1] :])
 
 
-def offsets_of(layout: Layout, solved: Solved, means: Twofold, sums: Sums) -> Floats:
+def offsets_of(layout: RowLayout, solved: SolvedRows, means: Twofold, sums: Sums) -> Floats:
     """The estimated offsets of all blocks, (n_blocks,); 0 for one without a measurement."""
     level = np.flatnonzero(sums.minus < 0)
     offsets = np.zeros(len(sums.blocks))
@@ -237,28 +240,28 @@ def determined(features: Floats, sums: Sums) -> Codes:
     return np.sort(np.array(found, dtype=np.int64))
 
 
-def solve_free(laid_out: Callable[[bool], Layout], columns: Codes) -> Solved:
+def solve_free(laid_out: Callable[[bool], RowLayout], columns: Codes) -> SolvedRows:
     """The fit without ridge, on the columns of the features that are determined."""
     before, dim = laid_out(False).before, laid_out(False).dim
     kept = np.concatenate([np.arange(before), before + columns])
 
-    def rows(exact: bool) -> Rows:
+    def rows(exact: bool) -> WeightedRows:
         whole = laid_out(exact).rows
-        return whole if columns.size == dim else Rows(whole.x.at((slice(None), kept)), *whole[1:])
+        return whole if columns.size == dim else WeightedRows(whole.x.at((slice(None), kept)), *whole[1:])
 
     return solve(rows, np.zeros(kept.size))
 
 
 def restricted(features: Floats, sums: Sums, deviation: float, columns: Codes) -> float:
     """The part of -2·log L that depends on pooled measurements: determinants, and what the fit leaves."""
-    layouts: dict[bool, Layout] = {}
+    layouts: dict[bool, RowLayout] = {}
 
-    def laid_out(exact: bool) -> Layout:
+    def laid_out(exact: bool) -> RowLayout:
         if exact not in layouts:
             layouts[exact] = lay_out(features, sums, deviation, exact)
         return layouts[exact]
 
     free = solve_free(laid_out, columns)
     layout = laid_out(free.exact)
-    heavy = np.sqrt(layout.rows.weight) * free.residuals
-    return sums.within + float(heavy @ heavy) + free.log_det + layout.log_rest
+    weighted = np.sqrt(layout.rows.weight) * free.residuals
+    return sums.within + float(weighted @ weighted) + free.log_det + layout.log_rest

@@ -12,8 +12,8 @@ at all times with probability 1 - δ; V is the precision of θ with all offsets 
 such differences only, and not on the level of the block. A block of two values is their measured difference;
 one value in a block of its own is nothing.
 
-**Whoever chose what to measure** (``any_order``): the offsets are part of the mixture, with precision Λ. The
-ellipsoid then holds for ``(θ, b)``, its determinant pays for every block, and a difference is off by
+**Whatever decided what to measure** (``any_order``): the offsets are part of the mixture, with precision Λ.
+The ellipsoid then holds for ``(θ, b)``, its determinant pays for every block, and a difference is off by
 ``<x, noise>`` with ``x = (V + R)⁻¹c``, R the ridge alone: by at most ``√(xᵀ(V + P)x)`` times the radius, P
 being the ridge on θ and Λ on b. Several Λ are tried side by side, each with a share of δ.
 
@@ -35,9 +35,9 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.models.boundary import COMPARING, LINEAR
 from noisewise.study.models.exact import twofold as tf
 from noisewise.study.models.exact.twofold import Twofold
-from noisewise.study.models.exact.weighted_rows import ENOUGH, Rows, solve
+from noisewise.study.models.exact.weighted_rows import ENOUGH, WeightedRows, solve
+from noisewise.study.models.features.linear_fit import Parts
 from noisewise.study.models.fit import Fit
-from noisewise.study.models.linear_fit import Parts
 
 #: The part of δ that belongs to the weights in the model with deviations; the rest belongs to these.
 FIXED = 0.5
@@ -145,7 +145,7 @@ def grown(parts: Parts, big: float) -> float:
     if layout.blocks.size:
         log_blocks = float(np.log(parts.solved.group_weight + big).sum())
 
-    def rows(exact: bool) -> Rows:
+    def rows(exact: bool) -> WeightedRows:
         # Λ is one more row of every eliminated block: its offset is 0.
         laid_out = parts.laid_out(exact).rows
         return _with_level_rows(laid_out, big) if layout.blocks.size else laid_out
@@ -155,13 +155,13 @@ def grown(parts: Parts, big: float) -> float:
     return float(2.0 * np.log(np.abs(np.diagonal(factor)[before:])).sum() + log_blocks - prior)
 
 
-def _with_level_rows(rows: Rows, big: float) -> Rows:
+def _with_level_rows(rows: WeightedRows, big: float) -> WeightedRows:
     nothing = np.zeros((rows.groups, rows.x.shape[1]))
     x = Twofold(np.vstack([rows.x.high, nothing]), np.vstack([rows.x.low, nothing]))
     zeros = np.zeros(rows.groups)
     value = Twofold(np.append(rows.value.high, zeros), np.append(rows.value.low, zeros))
     weight = np.append(rows.weight, np.full(rows.groups, big))
-    return Rows(x, value, weight, np.append(rows.group, np.arange(rows.groups)), rows.groups)
+    return WeightedRows(x, value, weight, np.append(rows.group, np.arange(rows.groups)), rows.groups)
 
 
 def _offsets_of_x(parts: Parts) -> Floats:

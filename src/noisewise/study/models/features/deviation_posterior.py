@@ -1,4 +1,4 @@
-"""What rules choose from in the model with deviations: options with a part of their own and a border.
+"""What rules see of the model with deviations: options with a part of their own and a border.
 
 The border holds a weight per feature, a level, a place per named block, and the deviations of compared
 options. The posterior takes the form of `core/model/independent.py`, whose verbs serve rules that compute
@@ -13,55 +13,50 @@ import numpy as np
 from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model.dense import LOG_DET, TOLD, TOTAL_PRECISION, Floats
 from noisewise.core.model.independent import IndependentModel, Separate, set_posterior
-from noisewise.policies.shell.rule import Rule
 from noisewise.study.models.exact.twofold import Twofold
-from noisewise.study.models.exact.weighted_rows import Rows, solve
-from noisewise.study.models.linear_rows import Layout as Unknowns
-from noisewise.study.models.linear_rows import Values, lay_out, means_of, option_values
-from noisewise.study.models.sums import Sums
+from noisewise.study.models.exact.weighted_rows import WeightedRows, solve
+from noisewise.study.models.features.linear_rows import (
+    RowLayout,
+    Values,
+    lay_out,
+    means_of,
+    option_values,
+)
+from noisewise.study.models.rule_view import RuleView
+from noisewise.study.models.sums import SharedUnknowns, Sums
 
 
-class Layout(NamedTuple):
-    """Which unknowns there are besides the options: named blocks that were used, and compared options."""
-
-    blocks: Any
-    compared: Any
-
-
-def layout_of(sums: Sums) -> Layout:
-    """The layout of pooled measurements."""
-    difference = sums.minus >= 0
-    blocks = np.unique(sums.block[~difference])
-    compared = np.unique(np.concatenate([sums.plus[difference], sums.minus[difference]]))
-    return Layout(blocks[blocks > 0], compared)
-
-
-def deviating_options(features: Floats, deviation: float, layout: Layout | None) -> IndependentOptions:
-    """The options; without a layout the border has only features and a level."""
+def deviating_options(
+    features: Floats, deviation: float, shared: SharedUnknowns | None
+) -> IndependentOptions:
+    """The options; without shared unknowns the border has only features and a level."""
     n, dim = features.shape
-    beside = 0 if layout is None else layout.blocks.size + layout.compared.size
+    beside = 0 if shared is None else shared.blocks.size + shared.compared.size
     longest = float(np.sqrt(np.einsum("ij,ij->i", features, features).max() + 1.0 + deviation**2))
     columns = Separate(n, np.arange(n), dim + 1 + beside)
     return IndependentOptions(n, columns=columns, rank=dim + 1, max_norm=longest)
 
 
-def fill_mixed(
-    rule: Rule, params: Any, state: Any, features: Floats | None, sums: Sums, deviation: float
-) -> None:
-    """Fill a rule's fresh model: with everything measured if it can catch up, else with the prior alone."""
-    model = getattr(state, "model", None)
-    if not isinstance(model, IndependentModel) or features is None:
+def fill_mixed(model: Any, features: Floats, view: RuleView, ridge: float) -> None:
+    """Fill a rule's fresh model: with everything measured if it takes that in at once, else with the prior.
+
+    Args:
+        model: The rule's model; None if the rule has none.
+        features: ``(n, dim)``.
+        view: What the rule sees.
+        ridge: The rule's prior precision of features, level and blocks.
+    """
+    if not isinstance(model, IndependentModel):
         raise ValueError(
-            f"the policy {rule.name!r} cannot serve options with deviations: choose another one, such as "
+            f"the policy {view.policy!r} cannot serve options with deviations: choose another one, such as "
             "'vage', with study.set_policy(...)."
         )
-    whole = rule.catch_up is not None
-    seen = sums if whole else sums.select(slice(0, 0))
-    found = on_a_level(features, seen, deviation, params.setting.ridge)
+    seen = view.sums if view.whole else view.sums.select(slice(0, 0))
+    found = on_a_level(features, seen, view.deviation, ridge)
     tally = {
         LOG_DET: found.log_det,
         TOTAL_PRECISION: float(seen.weight.sum()),
-        TOLD: float(sums.n_measurements if whole else 0),
+        TOLD: float(view.sums.n_measurements if view.whole else 0),
     }
     # The border is counted in independent units of its own error; places that nothing fills stay 0.
     loads = np.zeros_like(model.loads)
@@ -69,7 +64,7 @@ def fill_mixed(
     set_posterior(model, found.own, loads, np.eye(loads.shape[1]), found.means, tally)
 
 
-class Levelled(NamedTuple):
+class LevelPosterior(NamedTuple):
     """The posterior of options on a common level, for rules: see `noisewise.core.model.independent`."""
 
     own: Floats  # (n,)
@@ -78,7 +73,7 @@ class Levelled(NamedTuple):
     log_det: float
 
 
-def on_a_level(features: Floats, sums: Sums, deviation: float, ridge: float) -> Levelled:
+def on_a_level(features: Floats, sums: Sums, deviation: float, ridge: float) -> LevelPosterior:
     """The posterior with one level for all options, a place for every named block, and a ridge on each.
 
     Args:
@@ -88,7 +83,7 @@ def on_a_level(features: Floats, sums: Sums, deviation: float, ridge: float) -> 
         ridge: Prior precision of features, level and blocks.
     """
 
-    def levelled(exact: bool) -> tuple[Unknowns, Rows, Values]:
+    def levelled(exact: bool) -> tuple[RowLayout, WeightedRows, Values]:
         unknowns = lay_out(features, sums, deviation, exact, keep_offsets=True)
         rows, values = unknowns.rows, option_values(unknowns, features)
         offsets, x, loads = unknowns.offsets, unknowns.rows.x, values.loads
@@ -111,7 +106,7 @@ def on_a_level(features: Floats, sums: Sums, deviation: float, ridge: float) -> 
     if solved.exact:
         unknowns, rows, values = levelled(True)
     rest = unknowns.log_rest if deviation else 0.0
-    return Levelled(
+    return LevelPosterior(
         values.own,
         np.ascontiguousarray(solved.whitened(values.loads).high.T),
         means_of(values, solved).high,
@@ -119,7 +114,7 @@ def on_a_level(features: Floats, sums: Sums, deviation: float, ridge: float) -> 
     )
 
 
-def _onto_level(unknowns: Unknowns, offsets: Any) -> Floats:
+def _onto_level(unknowns: RowLayout, offsets: Any) -> Floats:
     """Old unknowns (seats, offsets, weights) from new ones (seats, level, places, weights).
 
     An offset is the level plus the block's own; that of the block without a name is the level alone.
@@ -141,5 +136,5 @@ def _widened(numbers: Twofold, count: int) -> Twofold:
 
 
 def _changed(numbers: Twofold, change: Floats) -> Twofold:
-    """Rows over the new unknowns; shares of a weight add up to 1 but for rounding."""
+    """WeightedRows over the new unknowns; shares of a weight add up to 1 but for rounding."""
     return Twofold(numbers.high @ change, numbers.low @ change)

@@ -11,9 +11,9 @@ is. So with M the noise in these contrasts, and any positive definite P fixed be
 
     ‖M‖² in the norm of (V + P)⁻¹  <=  2·log(1/δ) + log det(I + P⁻¹V)      at all times, with prob. 1 - δ,
 
-*if what is measured next within a block depends on contrasts only*: somebody who knows the offsets, and
+*if what is measured next within a block depends on contrasts only*: a person who knows the offsets, and
 leaves blocks after a low first reading, selects noise. Where that cannot be promised, offsets are unknowns
-with a part of P of their own (``any_choice``): the same bound then holds whoever chose what to measure.
+with a part of P of their own (``any_choice``): the same bound then holds however it was chosen.
 
 A difference of options i and k is off by ``<x, M>`` with ``Vx = e_k - e_i``. Such x are equal up to a shift
 of all nodes, so the one with the smallest ``xᵀ(V + P)x`` counts. Two families of P are used side by side:
@@ -54,7 +54,7 @@ DENSE = 400
 UNSETTLED = 1e-6
 
 
-class Seen(NamedTuple):
+class DifferenceVectors(NamedTuple):
     """The vectors x of the differences to one option: what they weigh at the pair and elsewhere."""
 
     variance: Floats  # (options,): of the difference; x is 0 at the one option and this at the other
@@ -62,7 +62,7 @@ class Seen(NamedTuple):
     scatter: Floats  # (options,): its sum of squares around this mean
 
 
-class Part(Protocol):
+class PartAlgebra(Protocol):
     """The algebra of one component."""
 
     nodes: int  # that have a part of P
@@ -70,7 +70,7 @@ class Part(Protocol):
     def growth(self, prior: float) -> float:
         """``log det(I + V/prior)``."""
 
-    def seen_from(self, option: int) -> Seen:
+    def seen_from(self, option: int) -> DifferenceVectors:
         """Everything about the differences to one of its options."""
 
     def pair_growth(self, option: int) -> Floats:
@@ -111,7 +111,7 @@ class Contrasts:
         half[option] = 0.0
         return half
 
-    def _within(self, component: Component, part: Part, at: int) -> Floats:
+    def _within(self, component: Component, part: PartAlgebra, at: int) -> Floats:
         if self._slack > UNSETTLED:
             return np.full(component.options.size, np.inf)
         seen = part.seen_from(at)
@@ -129,7 +129,7 @@ class Contrasts:
         # What is not a number bounds nothing.
         return np.asarray(np.sqrt(np.where(squared >= 0.0, squared, np.inf).min(axis=0)))
 
-    def _lengths(self, part: Part, seen: Seen, rho: Floats, big: Floats) -> Floats:
+    def _lengths(self, part: PartAlgebra, seen: DifferenceVectors, rho: Floats, big: Floats) -> Floats:
         """``min over shifts of xᵀ(V + P)x``: a sum of squares of distances between three groups of nodes."""
         rho, big, others = rho[:, None], big[:, None], part.nodes - 2
         x, middle = seen.variance, seen.middle
@@ -138,7 +138,7 @@ class Contrasts:
         return np.asarray(x + big * seen.scatter + apart)
 
 
-def make_part(component: Component, any_choice: bool, unit: float) -> Part:
+def make_part(component: Component, any_choice: bool, unit: float) -> PartAlgebra:
     """The algebra over the side that is smaller, options or blocks."""
     nodes = component.size if any_choice else component.options.size
     if nodes <= DENSE:
@@ -176,7 +176,7 @@ class DensePart:
         """``log det(I + V/prior)``."""
         return self._growth[prior]
 
-    def seen_from(self, option: int) -> Seen:
+    def seen_from(self, option: int) -> DifferenceVectors:
         """Everything about the differences to one of its options."""
         columns = self._shifted(option)[:, : self._options]
         at = np.arange(self._options)
@@ -185,7 +185,7 @@ class DensePart:
         middle = (columns.sum(axis=0) - x) / others
         apart = columns - middle
         apart[option], apart[at, at] = 0.0, 0.0
-        return Seen(x, middle * (self.nodes > 2), np.einsum("jk,jk->k", apart, apart))
+        return DifferenceVectors(x, middle * (self.nodes > 2), np.einsum("jk,jk->k", apart, apart))
 
     def _grounded(self, node: int) -> Floats:
         """The inverse of V with a node set to 0, which has a row and a column of zeros, (nodes, nodes)."""
@@ -242,7 +242,7 @@ class BorderPart:
         self._options = component.options.size
         self._is_block = np.arange(component.size) >= self._options
         alone = ~self._is_block & ~component.compared
-        # Nodes that go have a part of P: offsets have one only if anybody may choose.
+        # Nodes that go have a part of P: offsets have one only with `any_choice`.
         self._gone = self._is_block if any_choice and self._is_block.sum() > alone.sum() else alone
         self.border = int((~self._gone).sum())
         self.nodes = component.size if any_choice else self._options
@@ -266,7 +266,7 @@ class BorderPart:
             logs -= float(np.log(self._weight[self._is_block]).sum())
         return max(0.0, logs - self.nodes * math.log(prior))
 
-    def seen_from(self, option: int) -> Seen:
+    def seen_from(self, option: int) -> DifferenceVectors:
         """Everything about the differences to one of its options."""
         gone = self._gone & (np.arange(self._component.size) != option)
         stay, weights = self._component.weights(gone)
@@ -291,10 +291,10 @@ class BorderPart:
         count = max(1, self.nodes - 2)
         middle = reach @ centre - beside / count
         scatter = np.einsum("ij,ij->i", reach @ (apart.T @ apart), reach) - beside**2 * (1.0 + 1.0 / count)
-        found = Seen(*(np.zeros(self._component.size) for _ in range(3)))
+        found = DifferenceVectors(*(np.zeros(self._component.size) for _ in range(3)))
         for target, given in zip(found, (x, middle, np.maximum(scatter, 0.0)), strict=True):
             target[nodes] = given
-        return Seen(*(target[: self._options] for target in found))
+        return DifferenceVectors(*(target[: self._options] for target in found))
 
     def pair_growth(self, option: int) -> Floats:
         """An upper bound of ``log det(I + P⁻¹V)``: a determinant is at most the product of the diagonal."""

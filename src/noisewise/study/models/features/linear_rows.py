@@ -28,7 +28,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.models.exact import twofold as tf
 from noisewise.study.models.exact.twofold import Twofold
-from noisewise.study.models.exact.weighted_rows import Codes, Rows, Solved, product
+from noisewise.study.models.exact.weighted_rows import Codes, SolvedRows, WeightedRows, product
 from noisewise.study.models.sums import Sums, totals
 
 
@@ -44,10 +44,10 @@ class Merged(NamedTuple):
     seen: Twofold  # (k,): 1 - kept, the part of its measurements
 
 
-class Layout(NamedTuple):
-    """Rows, and what their unknowns are."""
+class RowLayout(NamedTuple):
+    """WeightedRows, and what their unknowns are."""
 
-    rows: Rows
+    rows: WeightedRows
     seats: Codes  # (seats,): options
     offsets: Codes  # (offsets,): blocks whose offset is an unknown
     blocks: Codes  # (groups,): blocks whose offset is eliminated; empty if options are
@@ -82,7 +82,7 @@ def feature_rows(features: Floats, sums: Sums, exact: bool) -> Twofold:
 
 def lay_out(
     features: Floats, sums: Sums, deviation: float, exact: bool, *, keep_offsets: bool = False
-) -> Layout:
+) -> RowLayout:
     """The rows of pooled measurements.
 
     Args:
@@ -109,21 +109,21 @@ def lay_out(
     return _blocks_eliminated(features, sums, deviation, exact, np.flatnonzero(~alone), blocks, lonely)
 
 
-def _linear(features: Floats, sums: Sums, exact: bool) -> Layout:
+def _linear(features: Floats, sums: Sums, exact: bool) -> RowLayout:
     level = sums.minus < 0
     blocks, place = np.unique(sums.block[level], return_inverse=True)
     group = np.full(sums.plus.size, -1)
     group[level] = place
-    rows = Rows(feature_rows(features, sums, exact), values_of(sums), sums.weight, group, blocks.size)
-    nobody = np.empty(0, dtype=np.int64)
+    rows = WeightedRows(feature_rows(features, sums, exact), values_of(sums), sums.weight, group, blocks.size)
+    none = np.empty(0, dtype=np.int64)
     log_rest = float(np.log(totals(place, sums.weight[level], blocks.size)).sum())
     data = np.arange(sums.plus.size)
-    return Layout(rows, nobody, nobody, blocks, data, None, features.shape[1], 0.0, exact, log_rest)
+    return RowLayout(rows, none, none, blocks, data, None, features.shape[1], 0.0, exact, log_rest)
 
 
 def _blocks_eliminated(
     features: Floats, sums: Sums, deviation: float, exact: bool, data: Codes, blocks: Codes, lonely: float
-) -> Layout:
+) -> RowLayout:
     level = sums.minus[data] < 0
     plus, minus = sums.plus[data], sums.minus[data]
     seats = np.unique(np.concatenate([plus, minus[~level]]))
@@ -134,10 +134,10 @@ def _blocks_eliminated(
     group = np.full(len(x), -1)
     group[:m][level] = place = np.searchsorted(blocks, sums.block[data][level])
     value, weight = _with_priors(sums, data, seats.size, deviation)
-    rows = Rows(tf.plainly(x), value, weight, group, blocks.size)
+    rows = WeightedRows(tf.plainly(x), value, weight, group, blocks.size)
     log_rest = float(np.log(totals(place, sums.weight[data][level], blocks.size)).sum())
     log_rest += lonely + 2.0 * seats.size * float(np.log(deviation))
-    return Layout(rows, seats, blocks[:0], blocks, data, None, dim, deviation, exact, log_rest)
+    return RowLayout(rows, seats, blocks[:0], blocks, data, None, dim, deviation, exact, log_rest)
 
 
 def _options_eliminated(
@@ -150,12 +150,12 @@ def _options_eliminated(
     options: Codes,
     blocks: Codes,
     lonely: float,
-) -> Layout:
+) -> RowLayout:
     dim = features.shape[1]
     q, place = seats.size + blocks.size + dim, np.searchsorted(blocks, sums.block)
     seated = np.zeros(len(features), dtype=bool)
     seated[seats] = True
-    # Rows of compared options, then those of others that have several, then ties and means.
+    # WeightedRows of compared options, then those of others that have several, then ties and means.
     count = np.bincount(sums.plus[data], minlength=len(features))
     other = ~seated[sums.plus[data]]
     first, several = data[~other], data[other & (count[sums.plus[data]] > 1)]
@@ -181,10 +181,10 @@ def _options_eliminated(
     value, weight = _with_priors(sums, data, seats.size, deviation)
     value = _joined(value, merged.value)
     weight = np.concatenate([weight, merged.weight / (1.0 + deviation**2 * merged.weight)])
-    rows = Rows(whole, value, weight, group, own.size)
+    rows = WeightedRows(whole, value, weight, group, own.size)
     log_rest = lonely + float(np.log1p(deviation**2 * merged.weight).sum())
     log_rest += 2.0 * seats.size * float(np.log(deviation))
-    return Layout(rows, seats, blocks, blocks[:0], data, merged, dim, deviation, exact, log_rest)
+    return RowLayout(rows, seats, blocks, blocks[:0], data, merged, dim, deviation, exact, log_rest)
 
 
 def _merge(
@@ -222,12 +222,12 @@ def _merge_exactly(
 
 def _seat(x: Floats, rows: Codes, seats: Codes, plus: Codes, minus: Codes) -> None:
     x[rows, np.searchsorted(seats, plus)] = 1.0
-    two = np.flatnonzero(minus >= 0)
-    x[rows[two], np.searchsorted(seats, minus[two])] = -1.0
+    compared = np.flatnonzero(minus >= 0)
+    x[rows[compared], np.searchsorted(seats, minus[compared])] = -1.0
 
 
 def _tie(x: Floats, first: int, seats: Codes, features: Floats) -> None:
-    """Rows ``s - <θ, z> = 0``."""
+    """WeightedRows ``s - <θ, z> = 0``."""
     at = np.arange(seats.size)
     x[first + at, at] = 1.0
     x[first + at, x.shape[1] - features.shape[1] :] = -features[seats]
@@ -250,7 +250,7 @@ class Values(NamedTuple):
     own: Floats  # (n,): its variance
 
 
-def option_values(layout: Layout, features: Floats) -> Values:
+def option_values(layout: RowLayout, features: Floats) -> Values:
     """What the unknowns say about each option."""
     n, q, before = len(features), layout.rows.x.shape[1], layout.before
     loads = tf.plainly(np.zeros((n, q)))
@@ -278,13 +278,13 @@ def option_values(layout: Layout, features: Floats) -> Values:
     return Values(base, loads, own)
 
 
-def means_of(values: Values, solved: Solved) -> Twofold:
+def means_of(values: Values, solved: SolvedRows) -> Twofold:
     """The options' estimated values, (n,)."""
     along = product(values.loads, solved.solution, solved.exact)
     return tf.add(values.base, along) if solved.exact else tf.plainly(values.base.high + along.high)
 
 
-def left_in_rows(layout: Layout, solved: Solved, rows: int) -> tuple[Floats, float]:
+def left_in_rows(layout: RowLayout, solved: SolvedRows, rows: int) -> tuple[Floats, float]:
     """Residuals of the rows of the sums, and ``Σ (deviation/τ)²``; 0 for a row that is alone in its block."""
     residuals, left = np.zeros(rows), solved.residuals
     residuals[layout.data] = left[: layout.data.size]
@@ -294,7 +294,7 @@ def left_in_rows(layout: Layout, solved: Solved, rows: int) -> tuple[Floats, flo
 
 
 def spread_merged(
-    layout: Layout, solved: Solved, sums: Sums, residuals: Floats, penalty: float
+    layout: RowLayout, solved: SolvedRows, sums: Sums, residuals: Floats, penalty: float
 ) -> tuple[Floats, float]:
     """The same with what the means of eliminated options leave: part is noise, part the deviation."""
     merged = layout.merged

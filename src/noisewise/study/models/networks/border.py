@@ -90,8 +90,8 @@ def _options_as_border(
     excess += prior * shares.sum(axis=0)
     values -= shares.T @ totals(place, pull[named], blocks.size)
     np.fill_diagonal(links, 0.0)
-    nobody = np.where(np.isin(np.arange(n), measured), 0.0, ridge)
+    excess_outside = np.where(np.isin(np.arange(n), measured), 0.0, ridge)
     return Border(
-        nobody, np.zeros(n), measured, np.zeros((q, q)), links, excess, values, np.arange(q),
+        excess_outside, np.zeros(n), measured, np.zeros((q, q)), links, excess, values, np.arange(q),
         gone=0 if flat else blocks.size, gone_log_det=0.0 if flat else float(np.log(total).sum()),
     )  # fmt: skip

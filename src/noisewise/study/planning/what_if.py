@@ -9,11 +9,11 @@ from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import KINDS, NOBODY, Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis, doubt_now
-from noisewise.study.models.fit import Fit
+from noisewise.study.models.fit import reference_place
 from noisewise.study.models.variance_components import Sizes
 
 
-class Foreseen(Analysis):
+class WhatIf(Analysis):
     """The study with other measurements than those it has; sizes of deviations and scatter are given."""
 
     def __init__(self, state: State, columns: Columns, sizes: Sizes) -> None:
@@ -83,12 +83,7 @@ class Reference(NamedTuple):
 
 
 def reference_of(analysis: Analysis) -> Reference:
-    """Nobody's block, if anything was measured there; else the one with the most precision."""
+    """The block that others are compared with, and its estimated offset."""
     fit, sums = analysis.estimates, analysis.sums
-    at = reference_place(fit)
+    at = reference_place(fit.offset_precision)
     return Reference(sums.blocks[at], float(fit.offsets[at]))
-
-
-def reference_place(fit: Fit) -> int:
-    """Where this block stands among the fit's blocks."""
-    return 0 if fit.offset_precision[0] > 0.0 else int(np.argmax(fit.offset_precision))

@@ -9,7 +9,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.models.connected_parts import UNMEASURED, Component, find_components
-from noisewise.study.models.fit import Fit, left_over
+from noisewise.study.models.fit import Fit, left_over, reference_place
 from noisewise.study.models.sums import Sums, totals
 
 
@@ -23,7 +23,6 @@ def fit_independent(n: int, sums: Sums) -> Fit:
     own, means, fine = np.full(n, np.inf), np.zeros(n), np.zeros(n)
     offsets, fine_offsets = np.zeros(n_blocks), np.zeros(n_blocks)
     group = np.full(n, UNMEASURED)
-    nobody = np.empty(0, dtype=np.int64)
     log_det, slack, components = 0.0, 0.0, []
     if not sums.has_border:
         own[sums.plus] = 1.0 / sums.weight
@@ -46,9 +45,9 @@ def fit_independent(n: int, sums: Sums) -> Fit:
             log_det, slack, rank = log_det + grounded.log_det, max(slack, last), rank + part.size - 1
     residuals = left_over(sums, means, offsets, fine, fine_offsets)
     return Fit(
-        means, own, nobody, np.zeros((0, 0)), np.zeros((0, 0)), precision, offset_precision, offsets,
-        group, residuals, rank, 0.0, 0.0, log_det=log_det, fine=fine, components=tuple(components),
-        slack=slack,
+        means=means, own=own, precision=precision, group=group, offsets=offsets,
+        offset_precision=offset_precision, residuals=residuals, rank=rank, fine=fine, slack=slack,
+        log_det=log_det, components=tuple(components),
     )  # fmt: skip
 
 
@@ -63,6 +62,4 @@ def _root(part: Component, offset_precision: Floats) -> int:
     """The node set to 0: the block without a name, else the one with the most precision, else an option."""
     if not part.blocks.size:
         return 0
-    if part.blocks[0] == 0:
-        return part.options.size
-    return part.options.size + int(np.argmax(offset_precision[part.blocks]))
+    return part.options.size + reference_place(offset_precision[part.blocks], part.blocks)

@@ -1,0 +1,109 @@
+"""The independent model: every option on its own; blocks and measured differences connect options."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from noisewise.actions import ActionSet
+from noisewise.actions.independent import IndependentOptions
+from noisewise.core.model.dense import Floats
+from noisewise.core.model.independent import Separate
+from noisewise.study.log.model_choice import ModelFacts
+from noisewise.study.models.boundary import CONNECTED, Boundary
+from noisewise.study.models.exact.pooled_model import Border, fill_independent
+from noisewise.study.models.fit import Fit
+from noisewise.study.models.networks.border import assemble_border
+from noisewise.study.models.networks.contrasts import Contrasts
+from noisewise.study.models.networks.independent_fit import fit_independent
+from noisewise.study.models.rule_view import RuleView
+from noisewise.study.models.spreads import possible_spreads
+from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
+from noisewise.study.models.sums import Sums, shared_unknowns
+
+
+class Independent(StudyModel):
+    """One unknown per option."""
+
+    facts = ModelFacts("independent")
+    radius = "normal-mixture boundaries, one per option, over differences to the best (union bound)"
+
+    def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
+        """The weighted means, or the network of what connects options, solved."""
+        return fit_independent(self.n, sums)
+
+    def boundary(self, case: BoundaryCase) -> HalfWidths:
+        """Two scalar boundaries where nothing connects options, else contrasts."""
+        linked = case.sums.without_lone_blocks() if case.promised else case.sums
+        if not linked.has_border:
+            bare = case.fit if linked is case.sums else fit_independent(self.n, linked)
+            return Boundary(bare, case.shares, case.resolution)
+        shares = case.shares._replace(delta=_connected_share(case) * case.delta)
+        return Contrasts(
+            case.fit.components, shares, case.resolution, any_choice=case.any_choice, slack=case.fit.slack
+        )
+
+    def actions(self, view: RuleView) -> ActionSet:
+        """Options without vectors, and a border for what connects them."""
+        if not (view.whole and view.sums.has_border):
+            return IndependentOptions(self.n)
+        border = self._border(view, ridge=1.0)
+        columns = Separate(self.n, border.touched, border.links.shape[0])
+        return IndependentOptions(self.n, columns=columns)
+
+    def fill(self, rule_model: Any, view: RuleView, ridge: float) -> None:
+        """Fill the rule's options and their border."""
+        if view.whole and view.sums.n_measurements:
+            sums, border = view.sums, self._border(view, ridge)
+            fill_independent(rule_model, border, float(sums.weight.sum()), sums.n_measurements)
+
+    def _border(self, view: RuleView, ridge: float) -> Border:
+        """What options share; where contrasts alone count, offsets of all blocks have no prior."""
+        sums, shared = view.sums, shared_unknowns(view.sums)
+        flat = view.contrasts_only and sums.has_border
+        blocks = np.unique(sums.block[sums.minus < 0]) if flat else shared.blocks
+        return assemble_border(self.n, sums, blocks, shared.compared, ridge, flat=flat)
+
+    def draw_worlds(
+        self, fit: Fit, sums: Sums, count: int, rng: np.random.Generator, span: float | None
+    ) -> Floats:
+        """Values that are normal around a common mean with an unknown spread, given their estimates."""
+        variances = fit.variances()
+        known = (fit.group >= 0) & np.isfinite(variances)
+        means, errors = fit.means[known], variances[known]
+        scale = 3.0 * float(np.std(means)) if means.size > 1 else math.inf
+        spreads = possible_spreads(self.n, span, max(scale, self.specification.resolution))
+        tau = spreads.tau
+        weights = 1.0 / (tau[:, None] ** 2 + errors)
+        total = weights.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centres = np.where(total > 0.0, (weights * means).sum(axis=1) / total, 0.0)
+        misfits = (weights * (means - centres[:, None]) ** 2).sum(axis=1)
+        evidence = 0.5 * (np.log(weights).sum(axis=1) - misfits)
+        if means.size:
+            evidence -= 0.5 * np.log(total)
+        at = spreads.weighed(evidence).draw(rng, count)
+        spread = tau[at][:, None]
+        centre = centres[at]
+        if means.size:
+            centre = centre + rng.standard_normal(count) / np.sqrt(total[at])
+        normals = rng.standard_normal((count, known.size))
+        worlds = centre[:, None] + spread * normals
+        kept = spread**2 / (spread**2 + errors)
+        shrunk = centre[:, None] * (1.0 - kept) + kept * means
+        worlds[:, known] = shrunk + np.sqrt(kept * errors) * normals[:, known]
+        return np.asarray(worlds)
+
+
+def _connected_share(case: BoundaryCase) -> float:
+    """Of δ, for connected options.
+
+    Before anything connected them, options that were measured without a block had bounds of their own, and
+    may have been certified. With at most one such option there was nothing to certify; and if the promise
+    about blocks is kept, its values did not decide what came next.
+    """
+    without_block = int(np.count_nonzero((case.sums.minus < 0) & (case.sums.block == 0)))
+    return 1.0 if without_block < 2 and not case.any_choice else CONNECTED
+
+
+MODEL = Independent

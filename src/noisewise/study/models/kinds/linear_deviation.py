@@ -1,0 +1,127 @@
+"""The linear model with deviations: a weighted sum of features, plus a deviation of the option's own."""
+
+from typing import Any
+
+import numpy as np
+
+from noisewise.actions import ActionSet
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import number
+from noisewise.study.inputs.error_bars import COUNTS, NONE, READINGS
+from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
+from noisewise.study.models.features.deviation_posterior import deviating_options, fill_mixed
+from noisewise.study.models.features.linear_boundary import MixedBoundary
+from noisewise.study.models.features.linear_fit import fit_mixed
+from noisewise.study.models.fit import Fit
+from noisewise.study.models.kinds.linear import DEVIATION, Linear
+from noisewise.study.models.networks.independent_fit import fit_independent
+from noisewise.study.models.remedies import TELLING, Remedy, scatter_of
+from noisewise.study.models.rule_view import RuleView
+from noisewise.study.models.study_model import BoundaryCase, HalfWidths
+from noisewise.study.models.sums import Sums, shared_unknowns, totals
+from noisewise.study.models.variance_components import (
+    Likelihood,
+    Sizes,
+    estimate_both,
+    estimate_one,
+    with_limit,
+)
+
+
+class LinearDeviation(Linear):
+    """One weight per feature, and a deviation per option, drawn from a normal law."""
+
+    facts = ModelFacts(DEVIATION, uses_features=True, needs_span=True, has_deviation=True)
+    fit_knows_choice = True
+    radius = (
+        "normal-mixture ellipsoid of the features, plus a normal quantile for the deviations "
+        "(union bound over options), at the moment of stopping"
+    )
+    blame = "the size of the deviations, the error bars or some measurements are wrong"
+    if_nothing_is_wrong = None
+
+    def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
+        """Deviations are shrunk by what their size makes likely."""
+        return fit_mixed(self.features, sums, deviation, self.ridge, any_order=any_choice)
+
+    def scatter_fit(self, sums: Sums) -> Fit:
+        """Options are not where their features say: only repeats tell the scatter."""
+        return fit_independent(self.n, sums)
+
+    def boundary(self, case: BoundaryCase) -> HalfWidths:
+        """An ellipsoid of the weights, and a quantile of the deviations."""
+        return MixedBoundary(case.fit, case.delta, case.n_allowed, case.resolution, any_order=case.any_choice)
+
+    def assumptions(self, sizes: Sizes) -> list[str]:
+        """That deviations are normal and of the size that is used, and that the span is right."""
+        size = with_limit(sizes.deviation, sizes.largest_deviation)
+        return [
+            "an option's value is a weighted sum of its features plus a deviation, drawn from a normal law "
+            f"of size {size}; no two differ by more than {self.choice.span:g}",
+            "the weighted sums differ by no more than that, either, and errors are normal",
+            "the confidence is that of the moment you stop, averaged over deviations of this size",
+        ]
+
+    def approximations(self, kinds: set[str]) -> list[str]:
+        """That errors of which only an upper limit is known are taken for known ones."""
+        if not kinds:
+            return []
+        names = {READINGS: "readings", COUNTS: "shares", NONE: "measurements without error bars"}
+        listed = ", ".join(names[kind] for kind in sorted(kinds))
+        return [
+            f"of {listed} only an upper limit of the error is known, where deviations need the error itself"
+        ]
+
+    def actions(self, view: RuleView) -> ActionSet:
+        """Options with a part of their own, and a border of features, a level and blocks."""
+        shared = shared_unknowns(view.sums) if view.whole else None
+        return deviating_options(self.features, view.deviation, shared)
+
+    def fill(self, rule_model: Any, view: RuleView, ridge: float) -> None:
+        """Fill the rule's options; one that learns one by one begins with the prior."""
+        fill_mixed(rule_model, self.features, view, ridge)
+
+    def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:
+        """With deviations there already, one of the sizes was stated too small."""
+        present = sizes.extra_scatter
+        given = self.choice.deviation
+        stated = float(given) if given not in (None, ESTIMATE) else None
+        size = estimate_one(lambda size: likelihood(size, present), likelihood.tried)
+        too_small = stated is not None and size > stated
+        if self.choice.extra_scatter != ESTIMATE and likelihood.repeats > 0:
+            both = estimate_both(likelihood)
+            told_apart = likelihood(size, present) - likelihood(*both) > TELLING
+            if told_apart or (stated is not None and not too_small):
+                kept = both[0] if stated is None else stated
+                extra = estimate_one(lambda extra: likelihood(kept, extra), likelihood.tried)
+                return scatter_of(kept, extra) if extra > present else None
+        if not too_small:
+            return None
+        words = f'options deviate by more than stated: switch to deviation="{ESTIMATE}" (size {number(size)})'
+        return Remedy(words, {"deviation": ESTIMATE}, (size, present))
+
+    def standing_out(self, sums: Sums, fit: Fit, deviation: float) -> Floats | None:
+        """How far each measured option lies from its weighted sum, in standard errors, (n,)."""
+        level = sums.minus < 0
+        plus, weight = sums.plus[level], sums.weight[level]
+        offsets, weighted = fit.offsets[sums.block[level]], self.features[plus] @ np.asarray(fit.weights)
+        away = totals(plus, weight * (sums.value[level] - offsets - weighted), self.n)
+        total = totals(plus, weight, self.n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            apart = np.where(total > 0.0, away / total / np.sqrt(deviation**2 + 1.0 / total), 0.0)
+        return np.asarray(apart)
+
+    def unlike_the_others(self, name: str, apart: float, deviation: float) -> str:
+        """A sentence about an option whose deviation is too large for a normal law of this size."""
+        return (
+            f"{name} lies {number(abs(apart), 2)} standard errors from the weighted sum of its features, "
+            f"where deviations have size {number(deviation)}: it is not like the others. Void its "
+            'measurements if they are wrong, or switch to model="independent"'
+        )
+
+    def prior_parts(self, deviation: float) -> tuple[float, Floats]:
+        """Its deviation; features and a level are shared."""
+        return deviation, super().prior_parts(deviation)[1]
+
+
+MODEL = LinearDeviation

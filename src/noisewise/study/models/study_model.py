@@ -1,0 +1,155 @@
+"""What a model of the options' values provides: one class per model, in `noisewise.study.models.kinds`.
+
+Everything that differs from model to model is a method or an attribute here. No other module asks for a
+model's name: `noisewise.study.models.registry` finds the class, and `Analysis.model` is an instance of it.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from noisewise.actions import ActionSet
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import number
+from noisewise.study.log.measurements import Columns
+from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
+from noisewise.study.log.state import State
+from noisewise.study.models.boundary import Shares
+from noisewise.study.models.fit import Fit
+from noisewise.study.models.remedies import Remedy, more_scatter
+from noisewise.study.models.rule_view import RuleView
+from noisewise.study.models.sums import Sums
+from noisewise.study.models.variance_components import Likelihood, Sizes
+
+
+class HalfWidths(Protocol):
+    """Bounds on differences."""
+
+    def half_widths(self, option: int) -> Floats:
+        """By how much each estimated difference to ``option`` can be off, (n,)."""
+
+
+class BoundaryCase(NamedTuple):
+    """What bounds on differences are made from."""
+
+    fit: Fit
+    sums: Sums  # with the certificate's standard errors
+    shares: Shares  # how the whole error probability is divided
+    delta: float  # the error probability, less what is kept for studies whose promise is doubted
+    resolution: float  # the difference that matters
+    n_allowed: int  # options that may be recommended
+    any_choice: bool  # whether bounds must hold whatever decided what was measured within blocks
+    promised: bool  # whether anything was promised about blocks
+
+
+class StudyModel(ABC):
+    """The base class: what is not overridden holds for options that share nothing.
+
+    Args:
+        state: What the log says; it must not change meanwhile.
+    """
+
+    facts: ClassVar[ModelFacts]
+    #: Whether measurements of one option say something about the others, a block's offset apart. If not, only
+    #: options that may be the best are asked for, and there is no bound before each was measured once.
+    shares_information: ClassVar[bool] = False
+    #: Whether the fit depends on what may have decided the measurements within blocks (`any_choice`).
+    fit_knows_choice: ClassVar[bool] = False
+    #: What the half-widths are, in the words of the certificate.
+    radius: ClassVar[str]
+    #: What may be wrong if the chi-square is too large.
+    blame: ClassVar[str] = "the measurements disagree by more than their error bars"
+    #: What to do if nothing is wrong with measurements that look like outliers.
+    if_nothing_is_wrong: ClassVar[str | None] = None
+    #: What to do if nothing else explains a misfit.
+    way_out: ClassVar[str | None] = None
+
+    def __init__(self, state: State) -> None:
+        self.state, self.choice, self.specification = state, state.model, state.specification
+        self.n = len(state.ids)
+
+    @abstractmethod
+    def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
+        """Estimates from pooled measurements.
+
+        Args:
+            sums: The measurements.
+            deviation: The size of deviations, where the model has them.
+            any_choice: Whether bounds will have to hold whatever decided what was measured within blocks.
+        """
+
+    def scatter_fit(self, sums: Sums) -> Fit:
+        """The fit whose residuals say how measurements without error bars scatter; no size is known yet."""
+        return self.fit(sums, 0.0, any_choice=False)
+
+    @abstractmethod
+    def boundary(self, case: BoundaryCase) -> HalfWidths:
+        """Bounds on differences that hold at every moment."""
+
+    def likelihood(self, columns: Columns, sigma: Floats) -> Likelihood:
+        """The restricted likelihood of the sizes of deviations and extra scatter."""
+        return Likelihood(columns, sigma, self.n, None, self.specification.sign)
+
+    def assumptions(self, sizes: Sizes) -> list[str]:
+        """What a certificate rests on because of this model, one sentence each."""
+        if self.choice.span is None:
+            return []
+        return [f"no two options differ by more than {self.choice.span:g}, as was stated (`span`)"]
+
+    def approximations(self, kinds: set[str]) -> list[str]:
+        """Why the confidence is not exact with this model, given the kinds of error bars but known ones."""
+        return []
+
+    @abstractmethod
+    def actions(self, view: RuleView) -> ActionSet:
+        """What a rule chooses from."""
+
+    @abstractmethod
+    def fill(self, rule_model: Any, view: RuleView, ridge: float) -> None:
+        """Fill a rule's fresh model with what was measured, or with the prior if the rule learns one by one.
+
+        Args:
+            rule_model: The model in the rule's state; None if the rule has none.
+            view: What the rule sees.
+            ridge: The rule's prior precision of every unknown.
+        """
+
+    def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:
+        """What to do about a chi-square that is too large; None if nothing is known beyond the usual."""
+        return more_scatter(likelihood) if self.choice.extra_scatter != ESTIMATE else None
+
+    def standing_out(self, sums: Sums, fit: Fit, deviation: float) -> Floats | None:
+        """How far each option lies from what the model expects of it, in standard errors, large being good.
+
+        (n,); None if the model expects nothing of single options.
+        """
+        return None
+
+    def unlike_the_others(self, name: str, apart: float, deviation: float) -> str:
+        """A sentence about an option that stands out by more than chance."""
+        far = number(abs(apart), 2)
+        return (
+            f"{name} lies {far} standard errors from what the model expects of it: it is not like the others"
+        )
+
+    @abstractmethod
+    def draw_worlds(
+        self, fit: Fit, sums: Sums, count: int, rng: np.random.Generator, span: float | None
+    ) -> Floats:
+        """What the options' values may be, given the measurements, (count, n): for plans."""
+
+    def prior_parts(self, deviation: float) -> tuple[float, Floats]:
+        """What an option has for itself, as a standard deviation, and its loads on what all share, (n, k).
+
+        In units of half the span, as is the deviation; shared unknowns have variance 1.
+        """
+        return 1.0, np.zeros((self.n, 0))
+
+    def n_unknowns(self) -> int:
+        """How many numbers must be known before every option's value is, offsets of blocks apart."""
+        return int(self.state.allowed().sum())
+
+    def milliseconds(self) -> tuple[float, float]:
+        """What a choice of the rule and a look at the certificate take, on a usual machine."""
+        return 0.25 + 4e-5 * self.n, 0.8 + 4e-4 * self.n

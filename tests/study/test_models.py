@@ -1,0 +1,237 @@
+"""One class per model: a fourth one is one class, and no other module asks for a model's name."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import noisewise as nw
+from noisewise.actions.independent import IndependentOptions
+from noisewise.core.model.dense import LOG_DET, TOLD, TOTAL_PRECISION
+from noisewise.core.model.independent import Separate, set_posterior
+from noisewise.study.log import model_choice
+from noisewise.study.log.model_choice import ModelFacts
+from noisewise.study.models import registry
+from noisewise.study.models.boundary import COMPARING
+from noisewise.study.models.features.linear_fit import ridge_of
+from noisewise.study.models.fit import Fit, left_over
+from noisewise.study.models.study_model import StudyModel
+from noisewise.study.models.sums import totals
+
+SOURCE = Path(nw.__file__).parent
+#: A known law that the options of the fourth model are drawn from.
+CENTRE, SPREAD = 5.0, 1.0
+
+
+class Drawn(StudyModel):
+    """Options drawn from one known normal law; every value is shrunk towards its centre.
+
+    Given everything measured, the options are independent and normal around their posterior means, whatever
+    chose the measurements: at the moment of stopping the n - 1 differences hold by a union bound.
+    """
+
+    facts = ModelFacts("drawn from a known law")
+    shares_information = True  # there is a bound before every option was measured
+    radius = "normal quantiles of the posterior (union bound over options), at the moment of stopping"
+
+    def fit(self, sums, deviation, *, any_choice):
+        assert not sums.has_border, "this model knows neither blocks nor differences"
+        precision = totals(sums.plus, sums.weight, self.n)
+        sign, own = self.specification.sign, 1.0 / (precision + SPREAD**-2)
+        centre = sign * CENTRE - sums.centre
+        pull = totals(sums.plus, sums.weight * sums.value, self.n) + centre * SPREAD**-2
+        measured = np.zeros(self.n)
+        measured[sums.plus] = sums.value
+        return Fit(
+            means=pull * own,
+            own=own,
+            precision=precision,
+            offset_precision=np.array([precision.sum()]),
+            offsets=np.zeros(1),
+            group=np.zeros(self.n, dtype=np.int64),
+            residuals=left_over(sums, measured, np.zeros(1)),
+            rank=sums.plus.size,
+        )
+
+    def boundary(self, case):
+        quantile = -NormalDist().inv_cdf(COMPARING * case.delta / max(1, case.n_allowed - 1))
+
+        class Quantiles:
+            def half_widths(self, option):
+                half = quantile * np.sqrt(case.fit.own + case.fit.own[option])
+                half[option] = 0.0
+                return half
+
+        return Quantiles()
+
+    def assumptions(self, sizes):
+        return [f"options were drawn from a normal law around {CENTRE:g} with standard deviation {SPREAD:g}"]
+
+    def actions(self, view):
+        return IndependentOptions(self.n, columns=Separate(self.n, np.arange(self.n), 0))
+
+    def fill(self, rule_model, view, ridge):
+        if not (view.whole and view.sums.n_measurements):
+            return
+        sums = view.sums
+        precision = ridge + totals(sums.plus, sums.weight, self.n)
+        means = totals(sums.plus, sums.weight * sums.value, self.n) / precision
+        tally = {
+            LOG_DET: float(np.log(precision / ridge).sum()),
+            TOTAL_PRECISION: float(sums.weight.sum()),
+            TOLD: float(sums.n_measurements),
+        }
+        nothing = np.zeros((self.n, 0))
+        set_posterior(rule_model, 1.0 / precision, nothing, np.zeros((0, 0)), means, tally)
+
+    def draw_worlds(self, fit, sums, count, rng, span):
+        return fit.means + np.sqrt(fit.own) * rng.standard_normal((count, self.n))
+
+
+@pytest.fixture
+def fourth(monkeypatch):
+    monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
+    monkeypatch.setattr(model_choice, "_FACTS", dict(model_choice._FACTS))
+    registry.register(Drawn)
+    return Drawn.facts.name
+
+
+def told(model, **more):
+    study = nw.create_study(options=["A", "B", "C", "D"], eps=0.3, model=model, **more)
+    for option, value in (("A", 4.0), ("B", 6.1), ("C", 5.0)):
+        study.tell(option=option, value=value, se=0.05)
+    return study
+
+
+def test_a_fourth_model_is_one_class(fourth):
+    study = told(fourth)
+    certificate = study.certificate()
+    assert certificate.option == "B"
+    assert certificate.radius == Drawn.radius
+    assert (
+        "options were drawn from a normal law around 5 with standard deviation 1" in certificate.assumptions
+    )
+    # D was never measured: its law says how far above B it may be.
+    precision = np.array([0.05**-2 + 1.0, 1.0])
+    mean_of_b = (6.1 * 0.05**-2 + CENTRE) / precision[0]
+    quantile = -NormalDist().inv_cdf(COMPARING * 0.05 / 3)
+    expected = CENTRE - mean_of_b + quantile * np.sqrt((1.0 / precision).sum())
+    assert_allclose(certificate.bound, expected, rtol=1e-9)
+    assert certificate.candidates == ("B", "D")
+
+
+def test_a_study_with_a_fourth_model_asks_plans_and_is_checked(fourth):
+    study = told(fourth)
+    (job,) = study.ask(sigma=0.05)
+    assert job.option == "D"
+    study.tell(job, value=5.2, se=0.05)
+    assert study.certificate().reached
+    assert study.check().ok
+    plan = told(fourth).plan(noise=0.05, paths=4)
+    assert plan.forecasts[0].median == 1.0
+    assert len(told(fourth).worth().ledger) == 3
+
+
+def test_a_fourth_model_can_be_switched_to_and_is_in_the_log(fourth):
+    study = told("independent")
+    assert not np.isfinite(study.certificate().bound)
+    study.switch(model=fourth)
+    assert study.model == fourth
+    assert np.isfinite(study.certificate().bound)
+    assert any(event.kind == "switch" and event.body["model"]["model"] == fourth for event in study.events())
+
+
+def test_a_model_that_is_not_known_is_refused_by_name():
+    with pytest.raises(
+        ValueError, match="`model` must be one of 'independent', 'linear', 'linear\\+deviation'"
+    ):
+        nw.create_study(options=["A", "B"], eps=0.1, model="drawn from a known law")
+
+
+def test_every_module_of_kinds_is_a_model():
+    files = {path.stem for path in (SOURCE / "study" / "models" / "kinds").glob("*.py")} - {"__init__"}
+    modules = {model.__module__.rpartition(".")[2] for model in registry._CLASSES.values()}
+    assert files == modules
+    for name, model in registry._CLASSES.items():
+        assert name == model.facts.name
+        assert issubclass(model, StudyModel)
+        assert model.radius
+
+
+def test_a_log_that_is_read_alone_knows_every_model():
+    code = "from noisewise.study.log.model_choice import facts_of; print(facts_of('linear').needs_span)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout.strip() == "True", run.stderr
+
+
+def _tests_on_names(path):
+    """Places where a comparison, a match or a look-up has the name of a model."""
+    names = set(registry._CLASSES)
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        beside = []
+        if isinstance(node, ast.Compare):
+            beside = [node.left, *node.comparators]
+        elif isinstance(node, ast.Dict):
+            beside = [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.MatchValue):
+            beside = [node.value]
+        elif isinstance(node, ast.Subscript):
+            beside = [node.slice]
+        flat = [inner for one in beside for inner in ast.walk(one)]
+        if any(isinstance(one, ast.Constant) and one.value in names for one in flat):
+            found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+        # The name itself, compared with anything or looked up in a table: `state.model.model == ...`.
+        if any(isinstance(one, ast.Attribute) and ast.unparse(one).endswith("model.model") for one in flat):
+            found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+    return found
+
+
+def test_no_module_outside_the_models_tests_a_models_name():
+    allowed = SOURCE / "study" / "models"
+    outside = [path for path in SOURCE.rglob("*.py") if allowed not in path.parents]
+    assert len(outside) > 200
+    assert [place for path in outside for place in _tests_on_names(path)] == []
+
+
+def test_features_and_ridges_are_no_type_tags():
+    """Whether a study has features says which model it has only to those who look it up by name."""
+    tag = re.compile(r"state\.features is (not )?None|\bfit\.ridge\b|isinstance\([^)]*StudyModel\)")
+    rooms = ("asking", "certificate", "planning", "showing", "intake")
+    found = [
+        path.name
+        for room in rooms
+        for path in (SOURCE / "study" / room).glob("*.py")
+        if tag.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_the_guard_sees_tests_on_names(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "SOURCE", tmp_path)
+    path = tmp_path / "module.py"
+    for line in (
+        'if model == "linear": pass',
+        'if model in ("independent", "linear"): pass',
+        "if state.model.model != CHOSEN: pass",
+        "radius = RADII[state.model.model]",
+        'RADII = {"linear+deviation": 1.0}',
+    ):
+        path.write_text(line)
+        assert _tests_on_names(path), line
+    path.write_text('create_study(model="linear")')
+    assert not _tests_on_names(path)
+
+
+def test_the_ridge_makes_weights_within_the_span_at_most_one():
+    """Popoviciu: whitened features have mean squares 1, so weights are as long as the options' deviation."""
+    span = 3.0
+    ends = np.array([-span / 2.0, span / 2.0])  # the widest that options can be spread
+    assert_allclose(ridge_of(span) * np.mean(ends**2), 1.0)
+    assert ridge_of(None) == 0.0
