@@ -16,4 +16,5 @@ def test_every_rule_is_tested_in_the_file_of_its_module(name):
     module = nw.POLICIES[name].__module__
     file = TESTS / f"test_{module.rpartition('.')[2]}.py"
     assert file.exists()
-    assert f"nw.{name}(" in file.read_text("utf-8") or f'"{name}"' in file.read_text("utf-8")
+    text = file.read_text("utf-8")
+    assert f".{name}(" in text or f'"{name}"' in text
