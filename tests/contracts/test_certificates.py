@@ -142,7 +142,7 @@ def test_a_radius_by_hand_and_a_scale_are_named_together():
         assert "if the radius that was given is right" in words
         assert "nothing is proven with scale=0.01" in words
     assert "scale=0.01" in nw.oful(VECTORS, scale=0.01).estimate().certificate
-    assert "trust_after=2" in nw.save(VECTORS, horizon=10, trust_after=2.0).estimate().certificate
+    assert "trust_after=2" in nw.rules.save(VECTORS, horizon=10, trust_after=2.0).estimate().certificate
 
 
 @pytest.mark.parametrize("name", sorted(nw.POLICIES))

@@ -33,7 +33,7 @@ VARIANTS = {
         nw.robust_vaee, explore="candidates", recommendation="last", radius=1.0
     ),
     "varcb, scaled": functools.partial(nw.varcb, horizon=60, scale=0.01, noise_bound=0.1),
-    "save, scaled": functools.partial(nw.save, horizon=60, scale=1e-4, trust_after=0.1),
+    "save, scaled": functools.partial(nw.rules.save, horizon=60, scale=1e-4, trust_after=0.1),
     "lingame, single": functools.partial(nw.lingame, learners="single", optimistic=False),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }

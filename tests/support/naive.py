@@ -102,14 +102,14 @@ def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge
             slack = radius * np.sqrt(squared_widths)
             floor = max(means[k] - slack[k] for k in candidates)
             candidates = {k for k in candidates if means[k] + slack[k] >= floor}
-        widest = _first(squared_widths, range(n))
+        widest = first_largest(squared_widths, range(n))
         effective = precision[0] ** 2 / max(1e-300, sum(sigma**-4.0 for _, _, sigma in history))
         more = max(share, min(0.2, dim / (2 * effective))) if history else share
         due = any(
             to_widest <= part * whole * (1 + 1e-9)
             for part, (whole, to_widest) in ((more, precision), (share, credit))
         )
-        leader = _first(means, sorted(candidates))
+        leader = first_largest(means, sorted(candidates))
         rivals = [k for k in sorted(candidates) if not np.allclose(vectors[k], vectors[leader], atol=1e-5)]
         if due or not rivals:
             action = widest
@@ -120,16 +120,16 @@ def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge
             widths = np.sqrt(np.einsum("ij,jk,ik->i", apart, inverse, apart))
             reach = max(reach, min((means[leader] - means[k]) / widths[k] for k in rivals))
             upper = means - means[leader] + reach * widths
-            first, squares = _first(upper, rivals), np.zeros(n)
+            first, squares = first_largest(upper, rivals), np.zeros(n)
             for _ in range(min(4, len(rivals))):
-                rival = _first(upper, rivals)
+                rival = first_largest(upper, rivals)
                 rivals.remove(rival)
                 weight = math.exp((upper[rival] - upper[first]) / (0.25 * reach * widths[first]))
                 if weight < 0.01:
                     break
                 squares += weight * (vectors @ inverse @ apart[rival]) ** 2
             variance = t / precision[0] if announced is None else announced[t] ** 2
-            action = _first(squares / (variance + squared_widths), range(n))
+            action = first_largest(squares / (variance + squared_widths), range(n))
         pulled.append(action)
         reward, sigma = measure(action, t)
         top = squared_widths.max()
@@ -140,8 +140,54 @@ def vage(vectors, measure, rounds, *, ridge, delta, norm_bound, share, challenge
     return pulled
 
 
-def _first(values, among):
-    """The first of the largest values, with the house's tolerance for ties."""
-    scale = max(abs(values[k]) for k in among)
+def first_largest(values, among=None, scale=None):
+    """The first of the largest values (of those at ``among``), with the house's tolerance for ties."""
+    among = range(len(values)) if among is None else among
+    scale = max(abs(values[k]) for k in among) if scale is None else scale
     top = max(values[k] for k in among)
-    return next(k for k in among if values[k] >= top - 1e-9 * scale)
+    return int(next(k for k in among if values[k] >= top - 1e-9 * scale))
+
+
+def options_of_weighted_oful_plus(seed, scale, horizon):
+    """Nothing is 1, so that no factor can be forgotten."""
+    return {
+        "ridge": [0.3, 2.5][seed % 2],
+        "norm_bound": [0.9, 1.7][seed // 2 % 2],
+        "noise_bound": [0.2, 1.5][seed // 4 % 2],
+        "delta": 0.1,
+        "scale": scale,
+        "horizon": horizon,
+    }
+
+
+class WeightedOfulPlus:
+    """Weighted OFUL+ with every matrix inverted afresh."""
+
+    def __init__(self, vectors, *, ridge, norm_bound, noise_bound, delta, scale, horizon):
+        self.vectors, self.ridge, self.norm_bound, self.bound = vectors, ridge, norm_bound, noise_bound
+        self.delta, self.scale, self.horizon = delta, scale, horizon
+        self.dim = vectors.shape[1]
+        self.longest = max(np.linalg.norm(vector) for vector in vectors)
+        self.alpha, self.gamma = 1 / math.sqrt(horizon), math.sqrt(noise_bound) / self.dim**0.25
+        self.precision, self.weighted, self.told = ridge * np.eye(self.dim), np.zeros(self.dim), 0
+
+    def means(self):
+        return self.vectors @ np.linalg.solve(self.precision, self.weighted)
+
+    def widths(self):
+        covariance = np.linalg.inv(self.precision)
+        return np.array([math.sqrt(vector @ covariance @ vector) for vector in self.vectors])
+
+    def radius(self):
+        bias, k, d = math.sqrt(self.ridge) * self.norm_bound, self.told, self.dim
+        if k == 0:
+            return bias
+        z = math.log(32 * (max(0, math.log(self.gamma**2 / self.alpha)) + 1) * k**2 / self.delta)
+        spread = math.log(1 + k * self.longest**2 / (self.alpha**2 * d * self.ridge))
+        return bias + self.scale * (12 * math.sqrt(d * spread * z) + 30 * z * self.bound / self.gamma**2)
+
+    def learn(self, action, reward, sigma):
+        variance = max(sigma**2, self.alpha**2, self.gamma**2 * self.widths()[action])
+        self.precision += np.outer(self.vectors[action], self.vectors[action]) / variance
+        self.weighted += reward * self.vectors[action] / variance
+        self.told += 1

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from tests.study.test_fit import BLOCKS, N, columns, design
+from tests.study.models.test_fit import BLOCKS, N, columns, design
 
 from noisewise.core.model.independent import Separate, covariance_with, new_independent
 from noisewise.study.models.exact.pooled_model import fill_independent

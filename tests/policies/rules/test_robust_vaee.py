@@ -129,21 +129,6 @@ def test_the_median_bound_is_the_median_of_blockwise_bounds():
     assert "neither what was measured nor when to stop" in estimate.certificate
 
 
-def test_adaoful_is_the_same_estimate_with_optimism():
-    policy = nw.adaoful(VECTORS, tau0=0.4, floor=False, radius=2.0, horizon=100)
-    twin = nw.robust_vaee(VECTORS, tau0=0.4, radius=2.0, horizon=100)
-    rng = np.random.default_rng(5)
-    for _ in range(40):
-        estimate = policy.estimate()
-        action = policy.ask()
-        assert action == np.argmax(estimate.means + 2.0 * estimate.widths)
-        reward, sigma = float(VECTORS[action] @ THETA + 0.2 * rng.standard_t(2.1)), 0.2
-        policy.tell(action, reward, sigma)
-        twin.tell(action, reward, sigma)
-    assert_allclose(policy.estimate().theta, twin.estimate().theta, rtol=1e-9)
-    assert nw.adaoful(VECTORS).estimate().certificate == "anytime"
-
-
 def test_a_full_history_refuses_more_and_changes_nothing():
     policy = nw.robust_vaee(VECTORS, horizon=3)
     policy.tell_many([0, 1], [0.1, 0.2], [1.0, 1.0])

@@ -1,17 +1,11 @@
-"""VOFUL and VOFUL2: their sets of tests against sums over all measurements, and what must follow."""
+"""The nets of VOFUL and VOFUL2: sets of tests against sums over all measurements."""
 
-import itertools
 import math
-import re
 
 import numpy as np
 import pytest
-from scipy import stats
 
-import noisewise as nw
 from noisewise.policies.rules.table_one.voful import nets
-
-MOST_MISSES = int(stats.binom.isf(1e-6, 200, 0.05))
 
 
 def random_data(seed, dim, n_actions, length):
@@ -97,87 +91,3 @@ def test_the_cubes_that_are_left_contain_all_that_passes(dim):
         assert np.all(apart <= left.side / 2 + 1e-12)
         assert len(left.centres) <= 512
         assert len(left.centres) * left.side**dim < 0.7 * 2.0**dim
-
-
-def test_data_that_nothing_explains_leave_the_set_as_it_was():
-    vectors = np.array([[1.0, 0.0], [0.0, 1.0]])
-    tests = nets.make_tests(vectors, nets.half_sphere(2, 8), horizon=100)
-    absurd = nets.Measured(np.full(2, 50.0), np.full(2, 9.0), np.zeros(2))
-    left = nets.shrink(tests, absurd, nets.whole_ball(2), 0.1, 5.0, 0.01, most=64)
-    assert left.side == 2.0
-    policy = nw.voful2(vectors, horizon=100, scale=0.01)
-    for t in range(60):
-        policy.tell(t % 2, 9.0, 1.0)
-    assert 0 <= policy.ask() < 2
-    assert policy.estimate().candidates.all()
-
-
-def run(policy, vectors, theta, rounds, noise):
-    """Measure and keep the upper bounds of every set."""
-    rng = np.random.default_rng(2)
-    uppers = []
-    for _ in range(rounds):
-        action = policy.ask()
-        policy.tell(action, vectors[action] @ theta + noise * rng.choice([-1.0, 1.0]), noise)
-        uppers.append(policy._state.upper.copy())
-    return uppers
-
-
-@pytest.mark.parametrize("name", ["voful", "voful2"])
-def test_they_find_the_best_action_and_their_bounds_hold(name):
-    angles = np.linspace(0.0, math.pi, 8)
-    vectors = 2.0 * np.column_stack([np.cos(angles), np.sin(angles)])
-    theta = np.array([0.1, 0.35])
-    policy = nw.make_policy(name, vectors, horizon=200, scale=0.1, noise_bound=0.05, cubes=512)
-    uppers = run(policy, vectors, theta, 200, noise=0.05)
-    best = int(np.argmax(vectors @ theta))
-    assert policy.recommend() == best
-    assert np.all(uppers[-1] >= vectors @ theta)
-    assert uppers[-1].max() < 1.5
-    assert policy.estimate().candidates.sum() < 8
-    assert policy.ask() == best
-    if name == "voful2":
-        assert all(np.all(later <= earlier) for earlier, later in itertools.pairwise(uppers))
-
-
-def test_before_anything_is_excluded_the_widest_action_is_measured():
-    """All upper bounds tie: storage order must not decide what is measured for a thousand rounds."""
-    policy = nw.voful(np.vstack([np.eye(2), -np.eye(2)]), horizon=1000)
-    actions = []
-    for _ in range(20):
-        actions.append(policy.ask())
-        policy.tell(actions[-1], 0.0, 1.0)
-    assert actions == [0, 1] * 10
-
-
-def coverage_misses(name, horizon, scale, noise_bound):
-    """Of 200 runs in the plane: how often theta left the box around the set; the noise is within ±0.5."""
-    instance = nw.instances.sphere(5, 2)
-    schedule = nw.schedules.named("log-uniform", low=0.02, high=0.5)
-    env = instance.environment(schedule, noise="rademacher")
-    sizes = {"refresh": 0.2, "directions": 8, "cubes": 128}
-    policy = nw.make_policy(
-        name, instance.actions, horizon=horizon, scale=scale, noise_bound=noise_bound, **sizes
-    )
-    rounds = np.arange(horizon // 2, horizon + 1, 20)
-    sim = nw.simulate(policy, env, horizon=horizon, replications=200, checkpoints=rounds)
-    return int((sim.distance > sim.radius).any(axis=1).sum())
-
-
-@pytest.mark.parametrize("name", ["voful", "voful2"])
-def test_the_set_holds_theta(name):
-    """At scale 1 the tests can exclude something in the last third."""
-    assert coverage_misses(name, horizon=2000, scale=1.0, noise_bound=0.5) <= MOST_MISSES
-
-
-def test_a_set_that_is_too_small_is_caught():
-    assert coverage_misses("voful2", horizon=300, scale=0.02, noise_bound=0.01) > MOST_MISSES
-
-
-def test_too_many_features_are_refused_in_one_sentence():
-    sentence = (
-        "`actions` must have at most 4 features for 'voful2', whose set is a net that grows exponentially "
-        "with them; got 5. (nw.rules.save has a like guarantee.)"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        nw.voful2(np.eye(5), horizon=100)

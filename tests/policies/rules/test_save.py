@@ -4,15 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from tests.support.naive import first_largest
 
 import noisewise as nw
 from noisewise.core.model.dense import TOLD
 from noisewise.policies.shared.layers import learning_layer
-
-
-def first_largest(values, rows):
-    tolerance = 1e-9 * max(abs(values[k]) for k in rows)
-    return next(k for k in rows if values[k] >= max(values[j] for j in rows) - tolerance)
 
 
 class Textbook:
@@ -195,16 +191,3 @@ def test_what_is_reported_is_the_deepest_finished_layer():
         elif t < 25 + 184:
             assert 0.25 < widths.max() <= 0.5
     assert policy.estimate().widths.max() <= 0.25
-
-
-def test_linnats_for_unknown_variances_learns_in_the_layer_where_it_draws():
-    """Its actions are wide in the first layer that is not finished, whatever is drawn."""
-    rng = np.random.default_rng(11)
-    vectors = rng.standard_normal((8, 2))
-    policy, chosen = nw.linnats_unknown(vectors, horizon=300, scale=1e-3), set()
-    for _ in range(150):
-        state, action = policy._state, policy.ask()
-        chosen.add(action)
-        assert learning_layer(policy._params, state.layers.squared_widths, action) == state.reached[0]
-        policy.tell(action, float(vectors[action] @ [0.3, 0.2] + 0.1 * rng.standard_normal()), 0.1)
-    assert len(chosen) > 3

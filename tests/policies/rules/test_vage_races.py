@@ -4,6 +4,7 @@ import numba
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from tests.support.naive import first_largest
 
 import noisewise as nw
 from noisewise.core.choice.selection import TIE
@@ -49,16 +50,10 @@ def problem(seed):
             follow(known, model, np.ones(n, bool))
     candidates = rng.random(n) < rng.choice([1.0, 0.7, 0.1])
     candidates[rng.integers(n)] = True
-    leader = first_of(model.means, np.flatnonzero(candidates))
+    leader = first_largest(model.means, np.flatnonzero(candidates))
     if seed % 4:
         follow(known, model, candidates)
     return model, known, candidates, leader, rng
-
-
-def first_of(values, among, scale=0.0):
-    scale = scale or max(abs(values[k]) for k in among)
-    top = max(values[k] for k in among)
-    return int(next(k for k in among if values[k] >= top - TIE * scale))
 
 
 def textbook_rivals(model, candidates, leader, reach, many):
@@ -74,7 +69,7 @@ def textbook_rivals(model, candidates, leader, reach, many):
         upper = reach * widths - (means[leader] - means)
         scale = max(max(upper[k] for k in left), means[leader] - means.min())
     while left and len(found) < many:
-        found.append(first_of(upper, left, scale))
+        found.append(first_largest(upper, left, scale))
         left.remove(found[-1])
     return found, reach * widths[found]
 
@@ -104,7 +99,7 @@ def settling_problem(seed):
     foreseen = Foreseen(float(10 ** rng.uniform(-4, 1)), relative)
     noise = foreseen.variance * (relative if relative.size else 1.0)
     gains = squared_covariances(model, rivals, leader, weights) / (noise + model.squared_widths)
-    wanted = first_of(gains, np.flatnonzero(allowed))
+    wanted = first_largest(gains, np.flatnonzero(allowed))
     longest = float(np.linalg.norm(model.columns, axis=0).max())
     answer = wanted if gains[wanted] > 0.0 else -1
     return (model, rivals, leader, weights, foreseen, allowed, longest), answer

@@ -1,9 +1,11 @@
 """VAGD tracks its design in precision; its matrix dominates the paper's bound; its certificates hold."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.support.tracking import assert_lags_most, exact_sums, followed, twelve_decades
 
 import noisewise as nw
 
@@ -125,3 +127,29 @@ def test_counting_instead_of_weighing_wastes_quiet_rounds():
         policy.tell(1, 0.0, 1.0)
     assert vagd.ask() == 1
     assert static.ask() == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rule", ["vagd", "static_design"])
+def test_a_design_is_tracked_as_in_exact_arithmetic(rule, seed):
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((12, int(rng.integers(2, 6)))) if seed else np.eye(5)
+    policy = nw.make_policy(rule, vectors)
+    shares = nw.optimal_design(vectors, support="core").dense()
+    for _, action, history in followed(policy, rng, twelve_decades(rng, 80)):
+        counted = history if rule == "vagd" else [(k, Fraction(1)) for k, _ in history]
+        assert_lags_most(action, exact_sums(counted, len(vectors)), shares)
+
+
+def test_one_very_quiet_round_does_not_stop_vagd_from_tracking():
+    """The paper's lemma: V_T >= I + (S - the |supp| - 1 largest precisions)·V(π)."""
+    policy, sigmas, pulls = nw.vagd(np.eye(5)), [1e-6] + [1.0] * 100, np.zeros(5)
+    precision = np.zeros(5)
+    for sigma in sigmas:
+        action = policy.ask()
+        policy.tell(action, 0.0, sigma)
+        pulls[action] += 1
+        precision[action] += sigma**-2.0
+    assert pulls.tolist() == [1, 25, 25, 25, 25]
+    kept = np.sort(np.array(sigmas) ** -2.0)[: len(sigmas) - 4].sum()
+    assert (precision >= kept / 5).all()

@@ -1,0 +1,30 @@
+"""OD-LinBAI: halves within its budget."""
+
+import numpy as np
+
+import noisewise as nw
+
+
+def test_od_linbai_halves_down_to_one_within_its_budget():
+    rng = np.random.default_rng(2)
+    vectors = rng.standard_normal((30, 5))
+    theta = rng.standard_normal(5)
+    policy = nw.od_linbai(vectors, horizon=200)
+    kept = []
+    for _ in range(200):
+        action = policy.ask()
+        assert policy._state.survivors[action], "only survivors are measured"
+        policy.tell(action, float(vectors[action] @ theta + 0.1 * rng.standard_normal()), 0.1)
+        kept.append(int(policy._state.survivors.sum()))
+    assert sorted(set(kept), reverse=True) == [30, 3, 2, 1]
+    assert policy.recommend() == int(np.argmax(vectors @ theta))
+
+
+def test_zero_vectors_do_no_harm():
+    assert nw.od_linbai(np.zeros((3, 2)), horizon=20).ask() in range(3)
+    vectors = np.vstack([np.zeros((3, 4)), -np.eye(4)])
+    policy = nw.od_linbai(vectors, horizon=60)
+    for _ in range(60):
+        action = policy.ask()
+        policy.tell(action, float(vectors[action].sum()), 1.0)
+    assert policy.recommend() < 3

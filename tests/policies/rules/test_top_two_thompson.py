@@ -1,0 +1,62 @@
+"""Top-two Thompson sampling: its leader, and its challenger."""
+
+import numpy as np
+import pytest
+from tests.support import naive
+from tests.support.playing import random_history, told
+
+import noisewise as nw
+from noisewise.policies.rules.identification.top_two_thompson import cheapest_rival
+
+
+@pytest.mark.parametrize("challenger", ["draw", "transport"])
+def test_the_leader_is_drawn_as_often_as_the_posterior_says(challenger):
+    """Over 400 seeds; each frequency within five standard errors of a direct simulation."""
+    vectors, history = random_history(1)
+    means, _, _ = naive.posterior(vectors, history, 1.0)
+    policy = told(nw.top_two_thompson(vectors, leader_share=1 - 1e-9, challenger=challenger), history)
+    seen = []
+    for seed in range(400):
+        policy.seed = seed
+        seen.append(policy.ask())
+    precision = np.eye(3) + sum(np.outer(vectors[a], vectors[a]) / s**2 for a, _, s in history)
+    rng = np.random.default_rng(0)
+    theta = np.linalg.lstsq(vectors, means, rcond=None)[0]
+    draws = theta + rng.standard_normal((20_000, 3)) @ np.linalg.cholesky(np.linalg.inv(precision)).T
+    share = np.bincount((draws @ vectors.T).argmax(axis=1), minlength=9) / 20_000
+    error = np.sqrt(share * (1 - share) / 400) + 1e-3
+    assert np.all(np.abs(np.bincount(seen, minlength=9) / 400 - share) < 5 * error)
+
+
+def test_the_challenger_by_transport_is_the_rival_most_easily_mistaken():
+    vectors, history = random_history(2)
+    precision = np.eye(3) + sum(np.outer(vectors[a], vectors[a]) / s**2 for a, _, s in history)
+    inverse = np.linalg.inv(precision)
+    means, _, _ = naive.posterior(vectors, history, 1.0)
+    leader_of = told(nw.top_two_thompson(vectors, leader_share=1 - 1e-9, challenger="transport"), history)
+    rival_of = told(nw.top_two_thompson(vectors, leader_share=1e-9, challenger="transport"), history)
+    for seed in range(20):
+        leader_of.seed = rival_of.seed = seed
+        leader = leader_of.ask()
+        apart = vectors - vectors[leader]
+        cost = np.maximum(means[leader] - means, 0) ** 2 / np.maximum(
+            np.einsum("ij,jk,ik->i", apart, inverse, apart), 1e-30
+        )
+        cost[leader] = np.inf
+        assert rival_of.ask() == cost.argmin()
+
+
+def test_a_certain_leader_still_gets_a_challenger():
+    """When no draw disagrees, the rival by transport cost stands in."""
+    policy = nw.top_two_thompson(np.eye(3), leader_share=1e-9)
+    for action, value in ((0, 5.0), (1, 0.0), (2, -1.0)):
+        policy.tell(action, value, 1e-3)
+    assert policy.ask() == 1
+
+
+def test_the_closest_rival_is_found_beside_one_that_is_hopeless():
+    """In widths, the leads are 0, 1e6, 2 and 1: the last is the one most easily taken for the leader."""
+    policy = nw.top_two_thompson(np.eye(4), ridge=1e-12)
+    for action, reward in enumerate((0.0, -1e6 * 2**0.5, -2.0 * 2**0.5, -(2**0.5))):
+        policy.tell(action, reward, 1.0)
+    assert cheapest_rival(policy._state.model, 0, np.ones(4, np.bool_)) == 3

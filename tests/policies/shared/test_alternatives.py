@@ -1,0 +1,16 @@
+"""Alternatives to the leader: copies of it are none."""
+
+import numpy as np
+
+import noisewise as nw
+from noisewise.policies.shared import alternatives
+
+
+def test_copies_of_the_leader_are_no_rivals():
+    columns = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    costs = alternatives.costs_of_rivals(columns, np.array([1.0, 1.0, 0.5]), np.eye(2), 0)
+    assert costs.tolist() == [np.inf, np.inf, 0.25 / 4]
+    for make in (nw.lingame, nw.frank_wolfe_sampling, nw.rage, nw.h_rage):
+        policy = make([[1.0, 0.0], [1.0, 0.0]])
+        for t in range(6):
+            policy.tell(policy.ask(), 0.1 * t, 1.0)
