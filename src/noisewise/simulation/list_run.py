@@ -11,7 +11,8 @@ from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.recommendation import make_advice
 from noisewise.policies.shell.rule import ANYTIME, FORESEEING, make_params
 from noisewise.simulation.compilation import compiled_loop
-from noisewise.simulation.loop import Loop, Record, Truth, make_loop, run_replication
+from noisewise.simulation.loop import Loop, Truth, make_loop, run_replication
+from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 from noisewise.simulation.run import Run
 from noisewise.simulation.stopping import CERTIFIED
@@ -97,9 +98,9 @@ class ListRun(Run):
         )
         advice = make_advice(self.policy.options, world.means.size, generator(self.seed, "advice", r))
         at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
-        record = Record(results.pulled[r], self.checkpoints, np.zeros(4), advice, *at_checkpoints)
+        record = Record(results.pulled[r], self.checkpoints, no_progress(), *at_checkpoints)
         state = rule.init(params)
-        rounds, fired = run_replication(loop, rule, params, state, truth, record, self.stop)
+        rounds, fired = run_replication(loop, rule, params, state, truth, record, advice, self.stop)
         results.stopped[r], results.fired[r] = rounds, fired
         # The world shuffled the actions; people see them in the order they know.
         results.pulled[r, :rounds] = world.order[results.pulled[r, :rounds]]

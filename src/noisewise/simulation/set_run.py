@@ -12,9 +12,10 @@ from noisewise.policies.shell.rule import make_params
 from noisewise.policies.shell.set_candidates import narrowed
 from noisewise.policies.shell.set_policy import SetPolicy
 from noisewise.simulation.compilation import compiled_set_loop
+from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 from noisewise.simulation.run import Run
-from noisewise.simulation.set_loop import SetLoop, SetRecord, SetTruth, make_set_loop
+from noisewise.simulation.set_loop import SetLoop, SetTruth, make_set_loop
 from noisewise.world import Environment
 
 
@@ -81,7 +82,7 @@ class SetRun(Run):
         hidden = rule.sees_sigma == "never"
         truth = SetTruth(world.theta, world.best, world.sigma, world.noise, draws, hidden)
         at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
-        record = SetRecord(results.pulled[r], self.checkpoints, *at_checkpoints)
+        record = Record(results.pulled[r], self.checkpoints, no_progress(), *at_checkpoints)
         state = new_state(on_sets, rule.init(self.params))
         last = on_sets.recommends_last(self.params)
         rounds, fired = loop(self.params, actions.shape, last, state, truth, record, self.stop)

@@ -15,7 +15,7 @@ from noisewise.core.model.vectors import covariance, place
 from noisewise.core.support.checks import check_sigma
 from noisewise.policies.shell.base_policy import BasePolicy, chosen_by
 from noisewise.policies.shell.decide import decide
-from noisewise.policies.shell.on_sets import OnSets, SetState, new_state, observe, own_slot
+from noisewise.policies.shell.on_sets import OnSets, SetState, keep_if_due, learn_vector, new_state, own_slot
 from noisewise.policies.shell.policy_file import copy_state
 from noisewise.policies.shell.rule import Rule
 from noisewise.policies.shell.set_candidates import candidates, narrowed, recommended
@@ -221,17 +221,10 @@ class SetPolicy(BasePolicy):
         return state
 
     def _learn(self, told: Any) -> None:
-        seen = self._seen(told)
-        observe(
-            self.rule.absorb,
-            self.rule.radius,
-            self._on_sets.parameter,
-            self.actions.oracle.largest,
-            self._params,
-            self.actions.shape,
-            self._state,
-            *seen,
-        )
+        rule, params, state = self.rule, self._params, self._state
+        learn_vector(rule.absorb, params, state, *self._seen(told))
+        largest, shape = self.actions.oracle.largest, self.actions.shape
+        keep_if_due(rule.radius, self._on_sets.parameter, largest, params, shape, state)
         self._sigmas.append(told.sigma)
 
     def _checked(self, action: Any, reward: Any, sigma: Any, strict: bool = True) -> Any:
