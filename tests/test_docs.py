@@ -49,9 +49,9 @@ def run_blocks(page, some=slice(None)):
 def nothing_is_left_behind(tmp_path, monkeypatch):
     """Files go to a temporary folder; rules that a page registers, and its module, are forgotten."""
     monkeypatch.chdir(tmp_path)
-    known, rules, modules = dict(registry.POLICIES), dict(registry._RULES), set(sys.modules)
+    known, rules, modules = dict(registry.POLICIES), dict(registry.RULES), set(sys.modules)
     yield
-    for table, before in ((registry.POLICIES, known), (registry._RULES, rules)):
+    for table, before in ((registry.POLICIES, known), (registry.RULES, rules)):
         table.clear()
         table.update(before)
     for name in set(sys.modules) - modules:
@@ -160,7 +160,7 @@ class EntryPoint:
 def test_a_rule_of_another_package_joins_by_entry_point(monkeypatch, tmp_path):
     module = run_blocks(PAGE, slice(1))
     registry.POLICIES.pop("epsilon_greedy")  # as before it is installed
-    registry._RULES.pop("epsilon_greedy")
+    registry.RULES.pop("epsilon_greedy")
     calls = []
 
     def join():

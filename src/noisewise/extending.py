@@ -2,8 +2,8 @@
 
 A rule is a `Rule`: functions on arrays, marked by `kernel` where a simulation compiles them. There are
 
-- the rule and its constructor: `Rule`, `register`, `Policy`, `constructor`, `with_defaults`, `SharedOptions`,
-  `WIDEST` to start from;
+- the rule and its constructor: `Rule`, `register`, `Policy`, `SharedOptions`, `option`, `fixed`,
+  `constructor`, `WIDEST` to start from;
 - the shelf of ready-made parts: `Setting`, `make_setting`, `plain_params`, `plain_init`, `learn`, `imagine`,
   `best_mean`, `present_radius`, `not_ruled_out`;
 - the model and its verbs: `Model`, `new_model`, `copy_model`, `fold`, `theta`, `set_theta`, `log_det`,
@@ -61,7 +61,7 @@ from noisewise.policies.shared.least_squares import (
     plain_params,
     present_radius,
 )
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
+from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 
 #: A rule that needs nothing special: ``replace(WIDEST, name=..., choose=...)`` makes another.
 WIDEST = widest.RULE
@@ -90,6 +90,7 @@ __all__ = [
     "first_best",
     "first_largest",
     "first_largest_candidate",
+    "fixed",
     "fold",
     "imagine",
     "keep_near_best",
@@ -102,6 +103,7 @@ __all__ = [
     "most_telling",
     "new_model",
     "not_ruled_out",
+    "option",
     "perturbed_means",
     "plain_init",
     "plain_params",
@@ -114,5 +116,4 @@ __all__ = [
     "strongest_rival",
     "theta",
     "total_precision",
-    "with_defaults",
 ]

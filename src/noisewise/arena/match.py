@@ -42,7 +42,8 @@ class Entry:
     def policy(self, actions: Any, horizon: int) -> Policy:
         """The rule on these actions; one that divides a budget is told how many rounds there are."""
         planned = {"horizon": horizon} if rule_named(self.rule).needs_horizon else {}
-        return make_policy(self.rule, actions, **planned | self.options)
+        policy: Policy = make_policy(self.rule, actions, **planned | self.options)
+        return policy
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.randomness import generator
@@ -12,14 +12,17 @@ from noisewise.policies.shell.rule import make_params
 from noisewise.policies.shell.set_candidates import narrowed
 from noisewise.policies.shell.set_policy import SetPolicy
 from noisewise.simulation.compilation import compiled_set_loop
+from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
-from noisewise.simulation.set_loop import SetLoop, SetRecord, SetTruth, make_set_loop
-from noisewise.simulation.stopping import make_stop
+from noisewise.simulation.run import Run
+from noisewise.simulation.set_loop import SetLoop, SetTruth, make_set_loop
 from noisewise.world import Environment
 
 
-class SetRun:
+class SetRun(Run):
     """What all replications of a simulation on such a set share."""
+
+    policy: SetPolicy
 
     def __init__(
         self,
@@ -27,7 +30,7 @@ class SetRun:
         env: Environment,
         horizon: int,
         seed: int,
-        checkpoints: ArrayLike,
+        checkpoints: NDArray[np.int64],
         stop: tuple[str | None, float | None],
     ) -> None:
         if stop[0] not in (None, "gap"):
@@ -35,10 +38,7 @@ class SetRun:
                 f"`stop` must be 'gap' on an infinite set, where the best action is never known exactly; "
                 f"got {stop[0]!r}."
             )
-        self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
-        self.checkpoints = np.asarray(checkpoints)
-        self.stop = make_stop(*stop, policy.options["delta"], policy.actions.max_norm)
-        self._named_stop = stop
+        super().__init__(policy, env, horizon, seed, checkpoints, stop)
         self._on_sets = policy.rule.on_sets
         self.params = make_params(policy.rule, policy.actions, horizon, policy.options)
 
@@ -63,21 +63,7 @@ class SetRun:
 
     def empty(self, replications: int) -> Simulation:
         """The results, still to be filled."""
-        shape, dim = (replications, self.checkpoints.size), self.policy.actions.dim
-        arrays: dict[str, Any] = {name: np.empty(shape) for name in PER_CHECKPOINT}
-        return Simulation(
-            policy=self.policy.name,
-            options=dict(self.policy.options),
-            horizon=self.horizon,
-            seed=self.seed,
-            checkpoints=self.checkpoints,
-            pulled=np.empty((replications, self.horizon, dim)),
-            stopped=np.full(replications, self.horizon, dtype=np.int64),
-            fired=np.zeros(replications, dtype=np.bool_),
-            world=self.env.describe(),
-            stop={"name": self._named_stop[0], "eps": self._named_stop[1]},
-            **arrays | {"advised": np.empty((*shape, dim))},
-        )
+        return self._empty(replications, (self.policy.actions.dim,), np.float64)
 
     def replicate(self, r: int, loop: SetLoop, compiled: bool, results: Simulation) -> None:
         """Run one replication and write its results where they belong."""
@@ -96,7 +82,7 @@ class SetRun:
         hidden = rule.sees_sigma == "never"
         truth = SetTruth(world.theta, world.best, world.sigma, world.noise, draws, hidden)
         at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
-        record = SetRecord(results.pulled[r], self.checkpoints, *at_checkpoints)
+        record = Record(results.pulled[r], self.checkpoints, no_progress(), *at_checkpoints)
         state = new_state(on_sets, rule.init(self.params))
         last = on_sets.recommends_last(self.params)
         rounds, fired = loop(self.params, actions.shape, last, state, truth, record, self.stop)

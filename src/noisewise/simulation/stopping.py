@@ -53,7 +53,9 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
 
 @kernel
 def has_won(stop: Stop, model: Model, action: int, radius: float, precision: float) -> bool:
-    """Whether the likelihood ratio says to stop now and recommend ``action``."""
+    """Whether the likelihood ratio says to stop now and recommend ``action``; False if nothing looks at it."""
+    if stop.kind == NEVER or stop.kind == GAP:
+        return False
     if stop.kind == GLR:
         threshold = radius * radius / 2.0
     elif stop.kind == LOG_LOG:

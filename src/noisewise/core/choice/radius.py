@@ -7,15 +7,15 @@ from noisewise.core.compiler.kernels import kernel, used_in_every_round
 from noisewise.core.model.dense import LOG_DET, TOLD, Model
 from noisewise.core.support.checks import check_choice, check_positive, check_probability
 
-#: The radii by name; a number fixes it by hand.
+#: The radii by name, and the kind that each is; a number fixes it by hand.
 RADII = ("mixture", "self-normalised", "paper")
-FIXED = len(RADII)
+MIXTURE, SELF_NORMALISED, PAPER, FIXED = range(4)
 
 
 class Radius(NamedTuple):
     """Which radius, and the numbers that go into it."""
 
-    kind: int
+    kind: int  # MIXTURE, ...
     fixed: float
     delta: float
     ridge: float
@@ -48,7 +48,7 @@ def make_radius(
         kind, fixed = FIXED, check_positive("radius", radius)
     if sigma_min is not None:
         check_positive("sigma_min", sigma_min)
-    elif kind == RADII.index("paper"):
+    elif kind == PAPER:
         raise ValueError(
             "`sigma_min` must be given with radius='paper': the smallest sigma that will ever be told; "
             "got None. (radius='mixture' has the same guarantee and does not need it.)"
@@ -81,12 +81,12 @@ def confidence_radius(radius: Radius, model: Model) -> float:
 def radius_after(radius: Radius, log_det: float, told: float) -> float:
     """The radius after ``told`` measurements that raised ``log det V`` by ``log_det``."""
     information, bias = log_det + radius.doubt, radius.bias
-    if radius.kind == 0:
+    if radius.kind == MIXTURE:
         # Likelihood-ratio martingale with prior N(0, I/ridge), then Ville's inequality.
         return math.sqrt(information + bias * bias)
-    if radius.kind == 1:
+    if radius.kind == SELF_NORMALISED:
         return bias + math.sqrt(information)
-    if radius.kind == 2:
+    if radius.kind == PAPER:
         # The paper's confidence lemma, with norm bounds other than 1 allowed.
         rounds = max(1.0, told)
         rank = max(1, radius.rank)

@@ -148,28 +148,24 @@ def keep(memory: Memory, parameter: Floats, spread: Floats, radius: float, advic
 
 
 @large_kernel
-def observe(
-    absorb: Any,
-    radius: Any,
-    estimate: Any,
-    largest: Any,
-    params: Any,
-    shape: Any,
-    state: SetState,
-    vector: Floats,
-    reward: float,
-    sigma: float,
+def learn_vector(
+    absorb: Any, params: Any, state: SetState, vector: Floats, reward: float, sigma: float
 ) -> None:
-    """Learn one measurement, and keep a certificate whenever the total precision has doubled."""
-    inner, memory = state.inner, state.memory
-    place(inner.model, vector)
-    absorb(params, inner, 0, reward, sigma)
+    """Learn one measurement of a vector."""
+    place(state.inner.model, vector)
+    absorb(params, state.inner, 0, reward, sigma)
     state.last[:] = vector
+
+
+@large_kernel
+def keep_if_due(radius: Any, estimate: Any, largest: Any, params: Any, shape: Any, state: SetState) -> None:
+    """Keep a certificate whenever the total precision has doubled."""
+    inner, memory = state.inner, state.memory
     if memory.radii.size == 0 or total_precision(inner.model) < memory.tally[DUE]:
         return
     memory.tally[DUE] = 2.0 * total_precision(inner.model)
     parameter = estimate(params, inner)
-    advice = np.empty(vector.size)
+    advice = np.empty(parameter.size)
     advise(largest, shape, memory, parameter, advice)
     keep(memory, parameter, covariance(inner.model), radius(params, inner), advice)
 

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +13,9 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.vectors import covariance, place
 from noisewise.core.support.checks import check_sigma
-from noisewise.core.support.randomness import generator
-from noisewise.policies.shell.on_sets import OnSets, SetState, new_state, observe, own_slot
-from noisewise.policies.shell.policy import Policy, chosen_by
+from noisewise.policies.shell.base_policy import BasePolicy, chosen_by
+from noisewise.policies.shell.decide import decide
+from noisewise.policies.shell.on_sets import OnSets, SetState, keep_if_due, learn_vector, new_state, own_slot
 from noisewise.policies.shell.policy_file import copy_state
 from noisewise.policies.shell.rule import Rule
 from noisewise.policies.shell.set_candidates import candidates, narrowed, recommended
@@ -29,13 +30,50 @@ class VectorMeasurement(NamedTuple):
     sigma: float
 
 
-class SetPolicy(Policy):
+@dataclass(frozen=True)
+class Vectors:
+    """The actions of a set, of which a rule chooses by an aim."""
+
+    actions: OracleSet
+    certified: SetState
+    """What was told: what is pending makes widths smaller, but rules nothing out before it is there."""
+    bounded: bool
+    """Whether a bound on what any action of the set could reach is wanted."""
+
+    def n_draws(self, rule: Rule, params: Any) -> int:
+        """One per feature, if the aim is random."""
+        return self.actions.dim if _on_sets(rule).random else 0
+
+    def choose(self, rule: Rule, params: Any, state: Any, sigma: float, draws: Floats) -> Answer:
+        """The best action for the rule's aim; among the candidates, if the rule keeps to them."""
+        actions, direction = self.actions, np.empty(self.actions.dim)
+        reach = float(_on_sets(rule).aim(params, state, draws, direction))
+        spread = covariance(state.model)
+        if self.bounded:
+            answer = actions.largest_of(direction, spread, reach)
+        else:
+            vector = np.empty(actions.dim)
+            actions.oracle.largest(actions.shape, direction, spread, reach, vector)
+            answer = Answer(vector, math.nan, math.inf)
+        if _on_sets(rule).among_candidates(params):
+            vector = narrowed(rule, actions, params, self.certified, spread, answer.vector)
+            answer = Answer(vector, math.sqrt(max(0.0, float(vector @ spread @ vector))), answer.upper)
+        return answer
+
+
+def _on_sets(rule: Rule) -> OnSets:
+    """How the rule runs on a set; `SetPolicy` refuses those that do not."""
+    assert rule.on_sets is not None
+    return rule.on_sets
+
+
+class SetPolicy(BasePolicy):
     """A rule with its state on a set such as `noisewise.Ball`: it asks for vectors.
 
     Made by the rules' constructors, such as `noisewise.vaee`, when they are given such a set.
     """
 
-    actions: OracleSet  # type: ignore[assignment]
+    actions: OracleSet
     _state: SetState
 
     def __init__(
@@ -127,7 +165,7 @@ class SetPolicy(Policy):
             candidates(self.rule, self.actions, self._params, self._state)(action[None, :])[0]
         )
 
-    def estimate(self) -> SetEstimate:  # type: ignore[override]
+    def estimate(self) -> SetEstimate:
         """Everything the policy believes now."""
         inner, limits = self._state.inner, self._params.setting.radius
         radius = float(self.rule.radius(self._params, inner))
@@ -153,10 +191,9 @@ class SetPolicy(Policy):
             certificate=breach or self.rule.certificate(self._params, inner),
         )
 
-    def copy(self) -> "SetPolicy":
+    def copy(self) -> Self:
         """An independent copy, with everything told so far."""
         twin = super().copy()
-        assert isinstance(twin, SetPolicy)
         twin._state = twin._state._replace(inner=own_slot(twin._state.inner))
         return twin
 
@@ -166,54 +203,28 @@ class SetPolicy(Policy):
                 f"`allowed` must be left out on an infinite set; got {allowed!r}. "
                 "(Make a smaller set, such as nw.Polytope(vertices), or an nw.ActionSet.)"
             )
-        if sigma is not None:
-            check_sigma(sigma)
+        announced = None if sigma is None else check_sigma(sigma)
         under_way = self._under_way(pending)
-        state = self._with(under_way)
-        direction = np.empty(self.actions.dim)
-        draws = self._draws(len(under_way))
-        reach = float(self._on_sets.aim(self._params, state.inner, draws, direction))
-        spread = covariance(state.inner.model)
-        return self._aimed(direction, spread, reach, bounded)
+        state, number = self._with(under_way).inner, self.n_told + len(under_way)
+        menu = Vectors(self.actions, self._state, bounded)
+        return decide(self.rule, self._params, state, menu, sigma=announced, seed=self.seed, number=number)
 
     def _with(self, under_way: list[tuple[Floats, float]]) -> Any:
         """The state as if these measurements had come out as expected."""
         state = self._state
-        if under_way:
+        if under_way or self.rule.plan:
             state = copy_state(state)
             state = state._replace(inner=own_slot(state.inner))
         for vector, sigma in under_way:
             place(state.inner.model, vector)
-            assumed = self._typical_sigma(state, 0) if math.isnan(sigma) else sigma
-            self.rule.imagine(self._params, state.inner, 0, assumed)
+            self._imagine(state.inner, 0, sigma)
         return state
 
-    def _aimed(self, direction: Floats, spread: Floats, reach: float, bounded: bool) -> Answer:
-        among = self._on_sets.among_candidates(self._params)
-        if bounded:
-            answer = self.actions.largest_of(direction, spread, reach)
-        else:
-            vector = np.empty(self.actions.dim)
-            self.actions.oracle.largest(self.actions.shape, direction, spread, reach, vector)
-            answer = Answer(vector, math.nan, math.inf)
-        if among:
-            # What is pending makes widths smaller, but rules nothing out before it is there.
-            vector = narrowed(self.rule, self.actions, self._params, self._state, spread, answer.vector)
-            answer = Answer(vector, math.sqrt(max(0.0, float(vector @ spread @ vector))), answer.upper)
-        return answer
-
     def _learn(self, told: Any) -> None:
-        seen = self._seen(told)
-        observe(
-            self.rule.absorb,
-            self.rule.radius,
-            self._on_sets.parameter,
-            self.actions.oracle.largest,
-            self._params,
-            self.actions.shape,
-            self._state,
-            *seen,
-        )
+        rule, params, state = self.rule, self._params, self._state
+        learn_vector(rule.absorb, params, state, *self._seen(told))
+        largest, shape = self.actions.oracle.largest, self.actions.shape
+        keep_if_due(rule.radius, self._on_sets.parameter, largest, params, shape, state)
         self._sigmas.append(told.sigma)
 
     def _checked(self, action: Any, reward: Any, sigma: Any, strict: bool = True) -> Any:
@@ -231,8 +242,3 @@ class SetPolicy(Policy):
             sigma = math.nan if item[1] is None else check_sigma(item[1])
             return self.actions.check_action(item[0], strict=False), sigma
         return self.actions.check_action(item, strict=False), math.nan
-
-    def _draws(self, n_pending: int) -> Floats:
-        if not self._on_sets.random:
-            return np.empty(0)
-        return generator(self.seed, "live", self.n_told + n_pending).standard_normal(self.actions.dim)

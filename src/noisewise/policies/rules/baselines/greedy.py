@@ -1,19 +1,14 @@
 """Measure what looks best: the baseline that fools itself."""
 
 from dataclasses import replace
-from typing import Unpack
 
-from numpy.typing import ArrayLike
-
-from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.selection import Mask, first_best
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, theta
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Params, State
 from noisewise.policies.shell.on_sets import OnSets
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor
 
 
 @kernel
@@ -39,7 +34,8 @@ RULE = replace(
 )
 
 
-@constructor
-def greedy(actions: ActionSet | OracleSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
-    """Always measure the action with the largest mean, and recommend it."""
-    return Policy(RULE, actions, with_defaults("greedy", shared))
+greedy = constructor(
+    RULE,
+    SharedOptions,
+    "Always measure the action with the largest mean, and recommend it.",
+)

@@ -5,12 +5,11 @@ with its sigma. ``N(θ̂, V⁻¹)`` is the posterior of the prior ``N(0, I/λ)``
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import perturbed_means
@@ -20,8 +19,7 @@ from noisewise.core.support.checks import check_not_negative
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Setting, State, make_setting
 from noisewise.policies.shell.on_sets import OnSets
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 
 
 class Params(NamedTuple):
@@ -70,13 +68,12 @@ RULE = replace(
 )
 
 
-@constructor
-def linear_thompson(
-    actions: ActionSet | OracleSet | ArrayLike, *, scale: float = 1.0, **shared: Unpack[SharedOptions]
-) -> Policy:
-    """Thompson sampling: draw a parameter from the weighted posterior, measure what is best under it.
+class LinearThompsonOptions(SharedOptions):
+    """Thompson sampling: draw a parameter from the weighted posterior, measure what is best under it."""
 
-    Args:
-        scale: Multiplies the posterior's standard deviations; 0 is `greedy`, 1 the posterior itself.
-    """
-    return Policy(RULE, actions, with_defaults("linear_thompson", shared) | {"scale": scale})
+    scale: float = option(
+        1.0, "Multiplies the posterior's standard deviations; 0 is `greedy`, 1 the posterior itself."
+    )
+
+
+linear_thompson = constructor(RULE, LinearThompsonOptions)

@@ -4,11 +4,9 @@ Each round: measure the action of the largest ``<θ̂, a> + β·‖a‖``, learn
 With the default radius ``β = √(2·log(1/δ) + log det(V/λ)) + √λ·B``, where ``V = λ·I + Σ a aᵀ/s²``.
 """
 
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
-from numpy.typing import ArrayLike
-
-from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model, theta
@@ -22,8 +20,7 @@ from noisewise.policies.shared.least_squares import (
     within,
 )
 from noisewise.policies.shell.on_sets import OnSets
-from noisewise.policies.shell.options import SharedOptions, constructor_with, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule, anytime, below
 
 
@@ -125,19 +122,14 @@ RULE = Rule(
 )
 
 
-@constructor_with(radius="self-normalised")
-def oful(
-    actions: ActionSet | OracleSet | ArrayLike,
-    *,
-    noise_level: float = 1.0,
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """OFUL: optimism with unweighted least squares. It never looks at sigma.
+class OfulOptions(SharedOptions):
+    """OFUL: optimism with unweighted least squares. It never looks at sigma."""
 
-    Args:
-        noise_level: The sigma assumed for every measurement; the certificate holds if none is noisier.
-        scale: Multiplies the stochastic part of the radius; 1 is faithful.
-    """
-    options = with_defaults("oful", shared) | {"noise_level": noise_level, "scale": scale}
-    return Policy(RULE, actions, options)
+    noise_level: float = option(
+        1.0, "The sigma assumed for every measurement; the certificate holds if none is noisier."
+    )
+    scale: float = option(1.0, "Multiplies the stochastic part of the radius; 1 is faithful.")
+    radius: str | float = option("self-normalised")
+
+
+oful = constructor(RULE, OfulOptions)

@@ -1,19 +1,15 @@
 """Measure the actions in turn: the baseline that people use."""
 
 from dataclasses import replace
-from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Params, State
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor
 
 
 @kernel
@@ -33,7 +29,4 @@ RULE = replace(
 )
 
 
-@constructor
-def round_robin(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
-    """Measure the actions in turn; recommend the largest mean."""
-    return Policy(RULE, actions, with_defaults("round_robin", shared))
+round_robin = constructor(RULE, SharedOptions, "Measure the actions in turn; recommend the largest mean.")

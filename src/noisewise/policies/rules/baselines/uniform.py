@@ -2,20 +2,16 @@
 
 import math
 from dataclasses import replace
-from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.selection import Mask
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Params, State
 from noisewise.policies.shell.on_sets import OnSets
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor
 
 
 @kernel
@@ -50,7 +46,4 @@ RULE = replace(
 )
 
 
-@constructor
-def uniform(actions: ActionSet | OracleSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
-    """Measure actions uniformly at random; recommend the largest mean."""
-    return Policy(RULE, actions, with_defaults("uniform", shared))
+uniform = constructor(RULE, SharedOptions, "Measure actions uniformly at random; recommend the largest mean.")

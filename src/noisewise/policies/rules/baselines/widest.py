@@ -1,10 +1,5 @@
 """Always the widest action, nothing eliminated: VAEE's exploration alone."""
 
-from typing import Unpack
-
-from numpy.typing import ArrayLike
-
-from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.selection import Mask
 from noisewise.core.choice.selection import widest as widest_of
 from noisewise.core.compiler.kernels import kernel
@@ -12,8 +7,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Params, State
 from noisewise.policies.shell.on_sets import OnSets
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor
 from noisewise.policies.shell.rule import Rule
 
 
@@ -50,7 +44,8 @@ RULE = Rule(
 )
 
 
-@constructor
-def widest(actions: ActionSet | OracleSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
-    """Always measure the widest action; recommend the largest mean. VAEE without elimination."""
-    return Policy(RULE, actions, with_defaults("widest", shared))
+widest = constructor(
+    RULE,
+    SharedOptions,
+    "Always measure the widest action; recommend the largest mean. VAEE without elimination.",
+)

@@ -1,10 +1,10 @@
 """BayesGap (Hoffman, Shahriari and de Freitas 2014): narrow the gap between the safest and its best rival."""
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_best, first_largest, first_near
@@ -18,8 +18,7 @@ from noisewise.policies.shared.least_squares import (
     not_ruled_out,
     present_radius,
 )
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
 #: Gaps are guessed by bounds of so many standard errors, as the authors do.
@@ -155,19 +154,15 @@ RULE = Rule(
 )
 
 
-@constructor
-def bayes_gap(
-    actions: ActionSet | ArrayLike,
-    *,
-    eps: float = 0.01,
-    horizon: int | None = None,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """BayesGap: narrow the gap between the action that is safest to recommend and its best rival.
+class BayesGapOptions(SharedOptions):
+    """BayesGap: narrow the gap between the action that is safest to recommend and its best rival."""
 
-    Args:
-        eps: A regret that does not matter; keeps the guessed hardness finite.
-        horizon: The number of measurements it plans for (a simulation brings its own); default: as many
-            again as were told.
-    """
-    return Policy(RULE, actions, with_defaults("bayes_gap", shared) | {"eps": eps}, horizon=horizon)
+    eps: float = option(0.01, "A regret that does not matter; keeps the guessed hardness finite.")
+    horizon: int | None = option(
+        None,
+        "The number of measurements it plans for (a simulation brings its own); default: as many again as "
+        "were told.",
+    )
+
+
+bayes_gap = constructor(RULE, BayesGapOptions)

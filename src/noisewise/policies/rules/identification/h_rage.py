@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +16,7 @@ from noisewise.policies.rules.identification.phased_elimination import State, er
 from noisewise.policies.rules.identification.rage import RULE as RAGE
 from noisewise.policies.rules.identification.rage import Phase, begin, design_for, half_radius, phase_estimate
 from noisewise.policies.shared.least_squares import Setting, make_setting
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 
 
 class Params(NamedTuple):
@@ -73,23 +72,25 @@ RULE = replace(
 )
 
 
-@constructor
-def h_rage(
-    actions: ActionSet | ArrayLike,
-    *,
-    action_sigma: ArrayLike | None = None,
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
+class HRageOptions(SharedOptions):
     """H-RAGE: phases like those of `rage`, designed for how noisy each action is.
 
     The original learns the variances in a first stage; here they are known beforehand.
-
-    Args:
-        action_sigma: How noisy each action is, up to a common factor (a simulation brings that of its
-            world); default: all alike.
-        scale: Multiplies the error allowed for noise, so a phase is scale² as long; 1 is faithful.
     """
-    given = None if action_sigma is None else np.asarray(action_sigma).tolist()
-    own = {"action_sigma": given, "scale": scale}
-    return Policy(RULE, actions, with_defaults("h_rage", shared) | own)
+
+    action_sigma: ArrayLike | None = option(
+        None,
+        "How noisy each action is, up to a common factor (a simulation brings that of its world); default: "
+        "all alike.",
+    )
+    scale: float = option(
+        1.0, "Multiplies the error allowed for noise, so a phase is scale² as long; 1 is faithful."
+    )
+
+    def as_dict(self) -> dict[str, Any]:
+        """With the sigmas as a plain list, so that a policy can be saved with them."""
+        given = None if self.action_sigma is None else np.asarray(self.action_sigma).tolist()
+        return super().as_dict() | {"action_sigma": given}
+
+
+h_rage = constructor(RULE, HRageOptions)

@@ -1,7 +1,7 @@
 """Information-directed sampling (Kirschner and Krause 2018): little regret for much information."""
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_choice, check_positive
 from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Setting, State, make_setting, scaled_radius, within
-from noisewise.policies.shell.options import SharedOptions, constructor_with, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule, anytime, below
 
 #: A mixture counts as optimal when no action promises to improve it by more than this share.
@@ -193,26 +192,28 @@ RULE = Rule(
 )
 
 
-@constructor_with(radius="self-normalised")
-def information_directed(
-    actions: ActionSet | ArrayLike,
-    *,
-    information: str = "full",
-    randomised: bool = True,
-    action_sigma: ArrayLike | None = None,
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """Information-directed sampling: the least regret squared per information. Sees sigma beforehand.
+class InformationDirectedOptions(SharedOptions):
+    """Information-directed sampling: the least regret squared per information. Sees sigma beforehand."""
 
-    Args:
-        information: ``"full"``: about everything; ``"optimistic"``: about the value of the most optimistic
-            action.
-        randomised: Whether to draw from the best mixture of two actions; otherwise the best one.
-        action_sigma: Known noise per action: action k is measured with ``sigma·action_sigma[k]``.
-            Default: the same for all. In a simulation the world says it.
-        scale: Multiplies the stochastic part of the radius; 1 is faithful.
-    """
-    own: dict[str, Any] = {"information": information, "randomised": randomised, "scale": scale}
-    own["action_sigma"] = None if action_sigma is None else np.asarray(action_sigma).tolist()
-    return Policy(RULE, actions, with_defaults("information_directed", shared) | own)
+    information: str = option(
+        "full",
+        '``"full"``: about everything; ``"optimistic"``: about the value of the most optimistic action.',
+    )
+    randomised: bool = option(
+        True, "Whether to draw from the best mixture of two actions; otherwise the best one."
+    )
+    action_sigma: ArrayLike | None = option(
+        None,
+        "Known noise per action: action k is measured with ``sigma·action_sigma[k]``. Default: the same "
+        "for all. In a simulation the world says it.",
+    )
+    scale: float = option(1.0, "Multiplies the stochastic part of the radius; 1 is faithful.")
+    radius: str | float = option("self-normalised")
+
+    def as_dict(self) -> dict[str, Any]:
+        """With the sigmas as a plain list, so that a policy can be saved with them."""
+        given = None if self.action_sigma is None else np.asarray(self.action_sigma).tolist()
+        return super().as_dict() | {"action_sigma": given}
+
+
+information_directed = constructor(RULE, InformationDirectedOptions)

@@ -1,10 +1,9 @@
 """LinGame (Degenne, Ménard, Shang and Valko 2020): shares learnt against the most confusing alternative."""
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest
@@ -24,8 +23,7 @@ from noisewise.policies.shared.least_squares import (
     not_ruled_out,
     present_radius,
 )
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
 #: Where the learners' doubt starts, as in the authors' experiments; in nats.
@@ -183,23 +181,21 @@ RULE = Rule(
 )
 
 
-@constructor
-def lingame(
-    actions: ActionSet | ArrayLike,
-    *,
-    learners: str = "per-answer",
-    optimistic: bool = True,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
+class LingameOptions(SharedOptions):
     """LinGame: a learner's shares of the precision against the alternative that they tell least about.
 
     With equal sigmas it is the published rule; otherwise the shares are of precision, and least squares is
     weighted. ``simulate(stop="glr")`` is its stopping rule.
-
-    Args:
-        learners: ``"per-answer"``: one for each action that leads, as published; ``"single"``: one for all,
-            as in a later rerun by one of the authors.
-        optimistic: Whether learners are told what an action may tell at most; the rerun does without.
     """
-    options = with_defaults("lingame", shared)
-    return Policy(RULE, actions, options | {"learners": learners, "optimistic": optimistic})
+
+    learners: str = option(
+        "per-answer",
+        '``"per-answer"``: one for each action that leads, as published; ``"single"``: one for all, as in '
+        "a later rerun by one of the authors.",
+    )
+    optimistic: bool = option(
+        True, "Whether learners are told what an action may tell at most; the rerun does without."
+    )
+
+
+lingame = constructor(RULE, LingameOptions)

@@ -2,10 +2,9 @@
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest, most_telling, strongest_rival
@@ -13,8 +12,7 @@ from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats, Model, fold, log_det, new_model, total_precision
 from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, scaled_radius, within
-from noisewise.policies.shell.options import SharedOptions, constructor_with, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 from noisewise.policies.shell.rule import Rule, anytime, below
 
 
@@ -156,48 +154,44 @@ WEIGHTED = replace(
 )
 
 
-@constructor_with(radius="printed")
-def lingape(
-    actions: ActionSet | ArrayLike,
-    *,
-    noise_level: float = 1.0,
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
+class LingapeOptions(SharedOptions):
     """LinGapE: measure what tells most about the best mean and its strongest rival. It never sees sigma.
 
     ``simulate(stop="gap", eps=…)`` stops where the paper does. The proof is for ``recommendation="best"``
     and for another way to choose the measurement, by the ratios of a linear programme; this is the greedy
     one of the paper's experiments.
-
-    Args:
-        noise_level: The sigma assumed for every measurement; the certificate holds if none is noisier.
-        scale: Multiplies the stochastic part of the radius; 1 is faithful. The default
-            ``radius="printed"`` has a union over all pairs in it; ``radius="logarithmic"``, the heuristic
-            ``√(2·(log 1/δ + 2·log(1 + t)))`` of a published rerun, t the round that comes, is smaller, and
-            proves nothing.
     """
-    options = with_defaults("lingape", shared) | {"noise_level": noise_level, "scale": scale}
-    return Policy(RULE, actions, options | {"weighted": False})
+
+    noise_level: float = option(
+        1.0, "The sigma assumed for every measurement; the certificate holds if none is noisier."
+    )
+    scale: float = option(
+        1.0,
+        'Multiplies the stochastic part of the radius; 1 is faithful. The default ``radius="printed"`` has '
+        'a union over all pairs in it; ``radius="logarithmic"``, the heuristic ``√(2·(log 1/δ + 2·log(1 + '
+        "t)))`` of a published rerun, t the round that comes, is smaller, and proves nothing.",
+    )
+    radius: str | float = option("printed")
+    weighted: bool = fixed(False)
 
 
-@constructor_with(radius="mixture")
-def weighted_lingape(
-    actions: ActionSet | ArrayLike,
-    *,
-    noise_level: float = 1.0,
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
+lingape = constructor(RULE, LingapeOptions)
+
+
+class WeightedLingapeOptions(SharedOptions):
     """LinGapE with weighted least squares: the same comparison, every measurement with its own weight.
 
     What a measurement will tell is judged with the harmonic mean of the variances told so far, and
     no action is measured merely because it has not been.
-
-    Args:
-        noise_level: The sigma expected of the first measurement.
-        scale: Multiplies the stochastic part of the radius; 1 is faithful. ``radius="printed"`` is the
-            paper's, with a union over all pairs in it.
     """
-    options = with_defaults("weighted_lingape", shared) | {"noise_level": noise_level, "scale": scale}
-    return Policy(WEIGHTED, actions, options | {"weighted": True})
+
+    noise_level: float = option(1.0, "The sigma expected of the first measurement.")
+    scale: float = option(
+        1.0,
+        'Multiplies the stochastic part of the radius; 1 is faithful. ``radius="printed"`` is the '
+        "paper's, with a union over all pairs in it.",
+    )
+    weighted: bool = fixed(True)
+
+
+weighted_lingape = constructor(WEIGHTED, WeightedLingapeOptions)

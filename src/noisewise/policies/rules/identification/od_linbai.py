@@ -1,10 +1,9 @@
 """OD-LinBAI (Yang and Tan 2022): a budget in phases; half of the survivors go after each."""
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask
@@ -23,8 +22,7 @@ from noisewise.policies.shared.budget import (
     wants_plan,
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
 #: How far a phase's design may be from the best.
@@ -112,17 +110,15 @@ RULE = Rule(
 )
 
 
-@constructor
-def od_linbai(
-    actions: ActionSet | ArrayLike, *, horizon: int | None = None, **shared: Unpack[SharedOptions]
-) -> Policy:
+class OdLinbaiOptions(SharedOptions):
     """OD-LinBAI: divide a budget into ⌈log₂ dim⌉ phases, and keep ⌈dim/2^r⌉ actions after phase r.
 
     Every phase measures the survivors alone, by their G-optimal design, and judges them by its own
     measurements. An action that informs but cannot be the best is lost early: on Soare's instance it fails.
     Our reconstruction: the shares are of precision, and the last action is chosen by all measurements.
-
-    Args:
-        horizon: The number of measurements planned (a simulation brings its own).
     """
-    return Policy(RULE, actions, with_defaults("od_linbai", shared), horizon=horizon)
+
+    horizon: int | None = option(None, "The number of measurements planned (a simulation brings its own).")
+
+
+od_linbai = constructor(RULE, OdLinbaiOptions)

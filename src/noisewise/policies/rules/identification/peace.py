@@ -1,10 +1,10 @@
 """Peace (Katz-Samuels, Jain, Karnin and Jamieson 2020): epochs that halve the width of what is left."""
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
@@ -21,8 +21,7 @@ from noisewise.policies.shared.budget import (
     wants_plan,
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
 
@@ -116,18 +115,16 @@ RULE = Rule(
 )
 
 
-@constructor
-def peace(
-    actions: ActionSet | ArrayLike, *, horizon: int | None = None, **shared: Unpack[SharedOptions]
-) -> Policy:
+class PeaceOptions(SharedOptions):
     """Peace: divide a budget into epochs, each with a design for the differences of those still in play.
 
     After each it keeps the longest list of the best whose differences have at most half the width γ, the
     expected error of the difference that noise favours most. It measures all actions, not only those in
     play. Where the original ends before its budget does, this goes on with the last design; that, and how the
     designs are found, makes it our reconstruction.
-
-    Args:
-        horizon: The number of measurements planned (a simulation brings its own).
     """
-    return Policy(RULE, actions, with_defaults("peace", shared), horizon=horizon)
+
+    horizon: int | None = option(None, "The number of measurements planned (a simulation brings its own).")
+
+
+peace = constructor(RULE, PeaceOptions)

@@ -1,10 +1,9 @@
 """Phased elimination: measure the survivors by an optimal design, drop some, and halve the error."""
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest, widest
@@ -12,8 +11,7 @@ from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, Model, fold, new_model
 from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
 #: A phase may be this much longer than the best design would make it: exact designs take twice the time.
@@ -162,17 +160,17 @@ RULE = Rule(
 )
 
 
-@constructor
-def phased_elimination(
-    actions: ActionSet | ArrayLike, *, scale: float = 1.0, **shared: Unpack[SharedOptions]
-) -> Policy:
+class PhasedEliminationOptions(SharedOptions):
     """Phased elimination: a G-optimal design of the survivors in every phase, each twice as exact.
 
     The textbook's phases count measurements; here they count precision, which is the same when all sigmas
     are equal. Survivors are judged by the measurements of one phase; the certificate
     is the anytime one of all measurements and does not rest on the phases.
-
-    Args:
-        scale: Multiplies the error allowed for noise, so a phase is scale² as long; 1 is faithful.
     """
-    return Policy(RULE, actions, with_defaults("phased_elimination", shared) | {"scale": scale})
+
+    scale: float = option(
+        1.0, "Multiplies the error allowed for noise, so a phase is scale² as long; 1 is faithful."
+    )
+
+
+phased_elimination = constructor(RULE, PhasedEliminationOptions)

@@ -1,10 +1,10 @@
 """RAGE (Fiez, Jain, Jamieson and Ratliff 2019): phases that measure what best tells the survivors apart."""
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import Radius, confidence_radius
@@ -23,8 +23,7 @@ from noisewise.policies.rules.identification.phased_elimination import (
 )
 from noisewise.policies.shared.alternatives import COPY
 from noisewise.policies.shared.least_squares import Setting, make_setting
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule, anytime, below
 
 #: Phases are so much longer than needed, as published: there it makes up for rounding.
@@ -212,14 +211,7 @@ RULE = Rule(
 )
 
 
-@constructor
-def rage(
-    actions: ActionSet | ArrayLike,
-    *,
-    judge_by: str = "phase",
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
+class RageOptions(SharedOptions):
     """RAGE: in every phase, measure by the design that best tells the survivors apart, whatever it is on.
 
     Unlike `phased_elimination` it may measure actions that cannot be the best any more. Phases count
@@ -230,11 +222,16 @@ def rage(
     shares to whole numbers of measurements, and precision is not rounded. And the error of phase ℓ is
     ``2^-ℓ`` of the largest possible value, ``norm_bound`` times the longest vector, where the paper has
     ``2^-ℓ`` for values of at most 1: the same rule in any unit.
-
-    Args:
-        judge_by: ``"phase"``, or ``"all"``: survivors are judged by all measurements so far, as in a later
-            rerun by others; it ends sooner, but nothing is proven about it.
-        scale: Multiplies the error allowed for noise, so a phase is scale² as long; 1 is faithful.
     """
-    options = with_defaults("rage", shared)
-    return Policy(RULE, actions, options | {"judge_by": judge_by, "scale": scale})
+
+    judge_by: str = option(
+        "phase",
+        '``"phase"``, or ``"all"``: survivors are judged by all measurements so far, as in a later rerun '
+        "by others; it ends sooner, but nothing is proven about it.",
+    )
+    scale: float = option(
+        1.0, "Multiplies the error allowed for noise, so a phase is scale² as long; 1 is faithful."
+    )
+
+
+rage = constructor(RULE, RageOptions)

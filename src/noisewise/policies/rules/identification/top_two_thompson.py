@@ -2,10 +2,9 @@
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import TIE, Mask, first_best, first_near, masked_argmax
@@ -15,8 +14,7 @@ from noisewise.core.model.dense import Floats, Model
 from noisewise.core.support.checks import check_choice, check_probability
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Setting, State, make_setting
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 
 #: Draws until the challenger is taken by transport cost instead; the original draws for ever.
 DRAWS = 20
@@ -92,14 +90,7 @@ RULE = replace(
 )
 
 
-@constructor
-def top_two_thompson(
-    actions: ActionSet | ArrayLike,
-    *,
-    leader_share: float = 0.5,
-    challenger: str = "draw",
-    **shared: Unpack[SharedOptions],
-) -> Policy:
+class TopTwoThompsonOptions(SharedOptions):
     """Top-two Thompson sampling: measure the best under a draw, or the best under a draw that disagrees.
 
     Variance-weighted, on features. It differs from the original, which is about independent options: after
@@ -107,11 +98,14 @@ def top_two_thompson(
     original would go on drawing. And like the original it only ever measures the leader or its challenger;
     with features a third action may tell more about their difference, which `lingape` and `vage` look for
     and this does not.
-
-    Args:
-        leader_share: How often the leader itself is measured; strictly between 0 and 1.
-        challenger: ``"draw"``, as in the original; ``"transport"``: always the rival most easily
-            mistaken for the leader (T3C).
     """
-    options = with_defaults("top_two_thompson", shared)
-    return Policy(RULE, actions, options | {"leader_share": leader_share, "challenger": challenger})
+
+    leader_share: float = option(0.5, "How often the leader itself is measured; strictly between 0 and 1.")
+    challenger: str = option(
+        "draw",
+        '``"draw"``, as in the original; ``"transport"``: always the rival most easily mistaken for the '
+        "leader (T3C).",
+    )
+
+
+top_two_thompson = constructor(RULE, TopTwoThompsonOptions)

@@ -1,11 +1,10 @@
 """VAEE for heavy tails (Algorithm 3): the widest action, with an estimate that no outlier can carry away."""
 
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, drop_ruled_out
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Model, new_model
@@ -26,8 +25,7 @@ from noisewise.policies.robust.estimates import (
 from noisewise.policies.rules.paper import vaee
 from noisewise.policies.shared.least_squares import Setting, within
 from noisewise.policies.shell.on_sets import OnSets
-from noisewise.policies.shell.options import SharedOptions, constructor_with, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
 
@@ -116,39 +114,35 @@ RULE = Rule(
 )
 
 
-@constructor_with(radius="paper")
-def robust_vaee(
-    actions: ActionSet | OracleSet | ArrayLike,
-    *,
-    estimator: str = "huber",
-    tau0: float | str = TAU0,
-    floor: bool = False,
-    explore: str = "all",
-    blocks: int | None = None,
-    horizon: int | None = None,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """VAEE for noise with heavy tails or outliers: sigma must be its standard deviation, no more.
+class RobustVaeeOptions(SharedOptions):
+    """VAEE for noise with heavy tails or outliers: sigma must be its standard deviation, no more."""
 
-    Args:
-        estimator: ``"huber"``: the adaptive pseudo-Huber estimate, exactly, from all measurements;
-            ``"one-pass"``: the same loss without a history, at a constant cost; ``"median-of-means"``: the
-            tightest certificate, under any noise, if what is measured never depends on values.
-        tau0: How many of its error bars one measurement may move the estimate; or ``"lemma"``, the value
-            that the proof needs, which clips next to nothing. Not for medians.
-        floor: Raise small sigmas as the proof needs it, at a price in accuracy; the paper prints no floor.
-        explore: ``"all"`` or ``"candidates"``, as for `vaee`; medians need ``"all"``.
-        blocks: How many blocks the median is taken over, an odd number; default: what is best for delta.
-        horizon: Measurements to plan for; ``estimator="huber"`` takes no more. Default: 10,000.
-        radius: ``"paper"``: the certificate published with the estimator, at ``delta/4`` where that holds
-            with probability ``1 - 4·delta``; or a number.
-    """
-    options = with_defaults("robust_vaee", shared)
-    own = {
-        "estimator": estimator,
-        "tau0": tau0,
-        "floor": floor,
-        "explore": explore,
-        "blocks": blocks,
-    }
-    return Policy(RULE, actions, options | own, horizon=horizon)
+    estimator: str = option(
+        "huber",
+        '``"huber"``: the adaptive pseudo-Huber estimate, exactly, from all measurements; ``"one-pass"``: '
+        'the same loss without a history, at a constant cost; ``"median-of-means"``: the tightest '
+        "certificate, under any noise, if what is measured never depends on values.",
+    )
+    tau0: float | str = option(
+        TAU0,
+        'How many of its error bars one measurement may move the estimate; or ``"lemma"``, the value that '
+        "the proof needs, which clips next to nothing. Not for medians.",
+    )
+    floor: bool = option(
+        False, "Raise small sigmas as the proof needs it, at a price in accuracy; the paper prints no floor."
+    )
+    explore: str = option("all", '``"all"`` or ``"candidates"``, as for `vaee`; medians need ``"all"``.')
+    blocks: int | None = option(
+        None, "How many blocks the median is taken over, an odd number; default: what is best for delta."
+    )
+    horizon: int | None = option(
+        None, 'Measurements to plan for; ``estimator="huber"`` takes no more. Default: 10,000.'
+    )
+    radius: str | float = option(
+        "paper",
+        '``"paper"``: the certificate published with the estimator, at ``delta/4`` where that holds with '
+        "probability ``1 - 4·delta``; or a number.",
+    )
+
+
+robust_vaee = constructor(RULE, RobustVaeeOptions)

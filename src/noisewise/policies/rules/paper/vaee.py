@@ -1,12 +1,12 @@
 """VAEE (Algorithm 1): measure the widest action, and drop those that cannot be the best."""
 
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import (
     Mask,
     drop_ruled_out,
@@ -19,8 +19,7 @@ from noisewise.core.model.dense import Floats, Model, fold, new_model
 from noisewise.core.support.checks import check_choice
 from noisewise.policies.shared.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.shell.on_sets import OnSets
-from noisewise.policies.shell.options import SharedOptions, constructor, constructor_with, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 from noisewise.policies.shell.rule import Rule
 
 
@@ -131,31 +130,33 @@ AS_PRINTED = replace(
 )
 
 
-@constructor
-def vaee(
-    actions: ActionSet | OracleSet | ArrayLike,
-    *,
-    explore: str = "all",
-    **shared: Unpack[SharedOptions],
-) -> Policy:
+class VaeeOptions(SharedOptions):
     """Variance-aware exploration with elimination: always measure the widest action.
 
     Its bound holds for any recommendation among the candidates, and is smallest for the best mean. Under
     ``explore="all"`` an action may be measured only to learn from it, so ``recommendation="last"`` is
     refused, and nothing is proven about those that count how often an action was measured.
-
-    Args:
-        explore: ``"all"`` (default) may measure an action that can no longer be the best, because it
-            may teach the most about those that can; ``"candidates"``, the paper's way, may not.
     """
-    return Policy(RULE, actions, with_defaults("vaee", shared) | {"explore": explore})
+
+    explore: str = option(
+        "all",
+        '``"all"`` (default) may measure an action that can no longer be the best, because it may teach '
+        'the most about those that can; ``"candidates"``, the paper\'s way, may not.',
+    )
 
 
-@constructor_with(radius="paper", recommendation="last")
-def vaee_as_printed(actions: ActionSet | OracleSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+vaee = constructor(RULE, VaeeOptions)
+
+
+class VaeeAsPrintedOptions(SharedOptions):
     """VAEE with the paper's own choices: its radius, measuring candidates only, the last as advice.
 
     The confidence set is the one its lemma proves; Algorithm 1 misprints it (note 1 on the paper).
     """
-    options = with_defaults("vaee_as_printed", shared)
-    return Policy(AS_PRINTED, actions, options | {"explore": "candidates"})
+
+    radius: str | float = option("paper")
+    recommendation: str = option("last")
+    explore: str = fixed("candidates")
+
+
+vaee_as_printed = constructor(AS_PRINTED, VaeeAsPrintedOptions)

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import confidence_radius
@@ -14,8 +14,7 @@ from noisewise.core.choice.selection import Mask, first_largest, widest
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, Model, fold, new_model
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, within
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 from noisewise.policies.shell.rule import Rule, always_anytime
 
 if TYPE_CHECKING:
@@ -136,34 +135,34 @@ STATIC = replace(
 )
 
 
-@constructor
-def vagd(
-    actions: ActionSet | ArrayLike, *, design: "Design | None" = None, **shared: Unpack[SharedOptions]
-) -> Policy:
+class VagdOptions(SharedOptions):
     """Variance-aware G-optimal design: give the actions of a small design their shares of the precision.
 
     Its bound is the fixed-design one (no √dim, but only if neither what is measured, nor sigma, nor the
     moment of stopping depends on the values) as long as only actions of the design were measured, and
     the anytime one after that.
-
-    Args:
-        design: A `Design` on these actions; default: a core design, ``optimal_design(support="core")``.
     """
-    options = with_defaults("vagd", shared)
-    return Policy(RULE, actions, options | {"design": _plain(design), "by_count": False})
+
+    design: "Design | None" = option(
+        None, 'A `Design` on these actions; default: a core design, ``optimal_design(support="core")``.'
+    )
+    by_count: bool = fixed(False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """With the design as plain lists, so that a policy can be saved with it."""
+        return super().as_dict() | {"design": _plain(self.design)}
 
 
-@constructor
-def static_design(
-    actions: ActionSet | ArrayLike, *, design: "Design | None" = None, **shared: Unpack[SharedOptions]
-) -> Policy:
-    """The same design as `vagd`, tracked by counts as if all measurements were equally good.
+vagd = constructor(RULE, VagdOptions)
 
-    Args:
-        design: A `Design` on these actions; default: a core design, ``optimal_design(support="core")``.
-    """
-    options = with_defaults("static_design", shared)
-    return Policy(STATIC, actions, options | {"design": _plain(design), "by_count": True})
+
+class StaticDesignOptions(VagdOptions):
+    """The same design as `vagd`, tracked by counts as if all measurements were equally good."""
+
+    by_count: bool = fixed(True)
+
+
+static_design = constructor(STATIC, StaticDesignOptions)
 
 
 def _plain(design: "Design | None") -> dict[str, Any] | None:

@@ -1,8 +1,6 @@
 """AdaOFUL (Li and Sun 2024): optimism with the adaptive pseudo-Huber estimate, for heavy tails."""
 
-from typing import Any, NamedTuple, Unpack
-
-from numpy.typing import ArrayLike
+from typing import Any, NamedTuple
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
@@ -20,8 +18,7 @@ from noisewise.policies.robust.estimates import (
     robust_radius,
 )
 from noisewise.policies.shared.least_squares import Setting, best_mean, within
-from noisewise.policies.shell.options import SharedOptions, constructor_with, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
 
@@ -89,22 +86,17 @@ RULE = Rule(
 )
 
 
-@constructor_with(radius="paper")
-def adaoful(
-    actions: ActionSet | ArrayLike,
-    *,
-    tau0: float | str = "lemma",
-    floor: bool = True,
-    horizon: int | None = None,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """AdaOFUL: measure what could be the best, by a pseudo-Huber estimate that outliers cannot carry away.
+class AdaofulOptions(SharedOptions):
+    """AdaOFUL: measure what could be the best, by a pseudo-Huber estimate that outliers cannot carry away."""
 
-    Args:
-        tau0: How many of its error bars one measurement may move the estimate; ``"lemma"`` is faithful.
-        floor: Raise small sigmas as the proof needs it; True is faithful.
-        horizon: Measurements to plan for; no more can be told. Default: 10,000.
-        radius: ``"paper"``: the lemma's, at ``delta/4``; or a number (public code uses 1).
-    """
-    options = with_defaults("adaoful", shared)
-    return Policy(RULE, actions, options | {"tau0": tau0, "floor": floor}, horizon=horizon)
+    tau0: float | str = option(
+        "lemma", 'How many of its error bars one measurement may move the estimate; ``"lemma"`` is faithful.'
+    )
+    floor: bool = option(True, "Raise small sigmas as the proof needs it; True is faithful.")
+    horizon: int | None = option(None, "Measurements to plan for; no more can be told. Default: 10,000.")
+    radius: str | float = option(
+        "paper", '``"paper"``: the lemma\'s, at ``delta/4``; or a number (public code uses 1).'
+    )
+
+
+adaoful = constructor(RULE, AdaofulOptions)

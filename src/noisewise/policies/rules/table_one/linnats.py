@@ -15,9 +15,7 @@ unknown variances; these have that rate by the same arguments, but are not the p
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack
-
-from numpy.typing import ArrayLike
+from typing import Any, NamedTuple
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest
@@ -30,10 +28,10 @@ from noisewise.policies.rules.table_one.save import RULE as SAVE
 from noisewise.policies.rules.table_one.weighted_oful_plus import RULE as WEIGHTED_OFUL_PLUS
 from noisewise.policies.rules.table_one.weighted_oful_plus import Weighting, cautious_radius, make_weighting
 from noisewise.policies.shared import layers
+from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions, LayeredOptions
 from noisewise.policies.shared.layers import descend_among, is_wide, layer
 from noisewise.policies.shared.least_squares import Setting, State, make_setting
-from noisewise.policies.shell.options import SharedOptions, constructor_without, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import constructor, option
 
 
 class Params(NamedTuple):
@@ -97,48 +95,27 @@ UNKNOWN = replace(
 )
 
 
-@constructor_without("radius", "sigma_min")
-def linnats(
-    actions: ActionSet | ArrayLike,
-    *,
-    horizon: int | None = None,
-    noise_bound: float = 1.0,
-    scale: float = 1.0,
-    spread: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """LinNATS for known variances (our reconstruction): Thompson sampling with cautious weights.
+class LinnatsOptions(BoundedNoiseOptions):
+    """LinNATS for known variances (our reconstruction): Thompson sampling with cautious weights."""
 
-    Args:
-        horizon: The number of measurements planned; no sigma below 1/√horizon is believed.
-        noise_bound: R; the certificate holds for noise within ``±noise_bound``.
-        scale: Multiplies the stochastic part of the radius; 1 is the reconstruction as derived.
-        spread: The draw's standard deviations in radii; 1 as derived, 0 is greedy.
-    """
-    own = {"noise_bound": noise_bound, "scale": scale, "spread": spread}
-    return Policy(RULE, actions, with_defaults("linnats", shared) | own, horizon=horizon)
+    spread: float = option(1.0, "The draw's standard deviations in radii; 1 as derived, 0 is greedy.")
 
 
-@constructor_without("radius", "ridge", "sigma_min")
-def linnats_unknown(
-    actions: ActionSet | ArrayLike,
-    *,
-    horizon: int | None = None,
-    noise_bound: float = 1.0,
-    scale: float = 1.0,
-    spread: float = 1.0,
-    trust_after: float = 64.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """LinNATS for unknown variances (our reconstruction): Thompson sampling in layers, blind to sigma.
+linnats = constructor(RULE, LinnatsOptions)
 
-    Args:
-        horizon: The number of measurements planned, which decides how many layers there are.
-        noise_bound: R; the certificate holds for noise within ``±noise_bound``.
-        scale: Multiplies the stochastic part of the radii; 1 is the reconstruction as derived.
-        spread: The draw's standard deviations in radii; 1 as derived.
-        trust_after: Layer l trusts its measured variance once 2ˡ exceeds this times a square root of
-            a logarithm; 64 as in SAVE.
-    """
-    own = {"noise_bound": noise_bound, "scale": scale, "spread": spread, "trust_after": trust_after}
-    return Policy(UNKNOWN, actions, with_defaults("linnats_unknown", shared) | own, horizon=horizon)
+
+class LinnatsUnknownOptions(LayeredOptions):
+    """LinNATS for unknown variances (our reconstruction): Thompson sampling in layers, blind to sigma."""
+
+    scale: float = option(
+        1.0, "Multiplies the stochastic part of the radii; 1 is the reconstruction as derived."
+    )
+    spread: float = option(1.0, "The draw's standard deviations in radii; 1 as derived.")
+    trust_after: float = option(
+        64.0,
+        "Layer l trusts its measured variance once 2ˡ exceeds this times a square root of a logarithm; 64 "
+        "as in SAVE.",
+    )
+
+
+linnats_unknown = constructor(UNKNOWN, LinnatsUnknownOptions)

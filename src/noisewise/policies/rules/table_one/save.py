@@ -19,19 +19,15 @@ With R = 1 that is layer 9, after millions of measurements: the guarantee is asy
 layer in which no remaining action is wide, among the actions that remain.
 """
 
-from typing import Unpack
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shared import layers
+from noisewise.policies.shared.bounded_noise import LayeredOptions
 from noisewise.policies.shared.layers import Params, State, descend_among, is_wide
-from noisewise.policies.shell.options import SharedOptions, constructor_without, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import constructor, option
 from noisewise.policies.shell.rule import Rule
 
 
@@ -68,24 +64,15 @@ RULE = Rule(
 )
 
 
-@constructor_without("radius", "ridge", "sigma_min")
-def save(
-    actions: ActionSet | ArrayLike,
-    *,
-    horizon: int | None = None,
-    noise_bound: float = 1.0,
-    scale: float = 1.0,
-    trust_after: float = 64.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """SAVE: layers of least squares that need not be told sigma. It never looks at sigma.
+class SaveOptions(LayeredOptions):
+    """SAVE: layers of least squares that need not be told sigma. It never looks at sigma."""
 
-    Args:
-        horizon: The number of measurements planned, which decides how many layers there are.
-        noise_bound: R; the certificate holds for noise within ``±noise_bound``.
-        scale: Multiplies the stochastic part of the radii; 1 is faithful.
-        trust_after: Layer l trusts its measured variance once 2ˡ exceeds this times a square root of
-            a logarithm; 64 is faithful, and what the certificate rests on.
-    """
-    own = {"noise_bound": noise_bound, "scale": scale, "trust_after": trust_after}
-    return Policy(RULE, actions, with_defaults("save", shared) | own, horizon=horizon)
+    scale: float = option(1.0, "Multiplies the stochastic part of the radii; 1 is faithful.")
+    trust_after: float = option(
+        64.0,
+        "Layer l trusts its measured variance once 2ˡ exceeds this times a square root of a logarithm; 64 "
+        "is faithful, and what the certificate rests on.",
+    )
+
+
+save = constructor(RULE, SaveOptions)

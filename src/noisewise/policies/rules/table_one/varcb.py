@@ -15,10 +15,9 @@ ours.
 """
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest
@@ -33,9 +32,9 @@ from noisewise.policies.rules.table_one.weighted_oful_plus import (
     make_weighting,
     most_sigma,
 )
+from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, plausible_among, within
-from noisewise.policies.shell.options import SharedOptions, constructor_without, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import constructor
 from noisewise.policies.shell.rule import Rule
 
 #: Below 1, so that the share of the last action is never passed by.
@@ -163,21 +162,8 @@ RULE = Rule(
 )
 
 
-@constructor_without("radius", "sigma_min")
-def varcb(
-    actions: ActionSet | ArrayLike,
-    *,
-    horizon: int | None = None,
-    noise_bound: float = 1.0,
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """VarCB (our reconstruction): inverse gap weighting that must know sigma before it chooses.
+class VarcbOptions(BoundedNoiseOptions):
+    """VarCB (our reconstruction): inverse gap weighting that must know sigma before it chooses."""
 
-    Args:
-        horizon: The number of measurements planned; no sigma below 1/√horizon is believed.
-        noise_bound: R; the certificate holds for noise within ``±noise_bound``.
-        scale: Multiplies the stochastic part of the radius; 1 is the reconstruction as derived.
-    """
-    own = {"noise_bound": noise_bound, "scale": scale}
-    return Policy(RULE, actions, with_defaults("varcb", shared) | own, horizon=horizon)
+
+varcb = constructor(RULE, VarcbOptions)

@@ -10,12 +10,11 @@ The sub-Gaussian variant learns with sigma itself, and takes its radius from the
 """
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats, Model, fold, new_model, theta
@@ -29,8 +28,7 @@ from noisewise.policies.shared.least_squares import (
     within,
 )
 from noisewise.policies.shell.on_sets import OnSets
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule, anytime, below
 
 
@@ -140,29 +138,26 @@ RULE = Rule(
 )
 
 
-@constructor
-def weighted_oful(
-    actions: ActionSet | OracleSet | ArrayLike,
-    *,
-    noise: str = "bounded",
-    noise_bound: float = 1.0,
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """Weighted OFUL: measure what could be the best, with variance-weighted least squares.
+class WeightedOfulOptions(SharedOptions):
+    """Weighted OFUL: measure what could be the best, with variance-weighted least squares."""
 
-    Args:
-        noise: ``"bounded"``: as printed, for noise within ``±noise_bound``: sigmas below
-            ``noise_bound/√dim`` are raised to it, and the radius is Bernstein's. ``"sub-gaussian"``:
-            no floor and the chosen ``radius``, the fair opponent of VAEE.
-        noise_bound: R; only for ``noise="bounded"``.
-        scale: Multiplies the stochastic part of the radius; 1 is faithful.
-    """
-    if noise == "bounded" and "radius" in shared:
-        raise ValueError(
-            "`radius` must be left out with noise='bounded', which has its own; "
-            f"got {shared['radius']!r}. (noise='sub-gaussian' takes it.)"
-        )
-    options = with_defaults("weighted_oful", shared)
-    own = {"noise": noise, "noise_bound": noise_bound, "scale": scale}
-    return Policy(RULE, actions, options | own)
+    noise: str = option(
+        "bounded",
+        '``"bounded"``: as printed, for noise within ``±noise_bound``: sigmas below ``noise_bound/√dim`` '
+        'are raised to it, and the radius is Bernstein\'s. ``"sub-gaussian"``: no floor and the chosen '
+        "``radius``, the fair opponent of VAEE.",
+    )
+    noise_bound: float = option(1.0, 'R; only for ``noise="bounded"``.')
+    scale: float = option(1.0, "Multiplies the stochastic part of the radius; 1 is faithful.")
+
+    @classmethod
+    def check_given(cls, given: dict[str, Any]) -> None:
+        """As printed the rule has a radius of its own."""
+        if given.get("noise", cls.noise) == "bounded" and "radius" in given:
+            raise ValueError(
+                "`radius` must be left out with noise='bounded', which has its own; "
+                f"got {given['radius']!r}. (noise='sub-gaussian' takes it.)"
+            )
+
+
+weighted_oful = constructor(RULE, WeightedOfulOptions)

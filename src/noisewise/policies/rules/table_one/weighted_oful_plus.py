@@ -12,9 +12,7 @@ most R/γ².
 """
 
 import math
-from typing import Any, NamedTuple, Protocol, Unpack
-
-from numpy.typing import ArrayLike
+from typing import Any, NamedTuple, Protocol
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import Radius
@@ -22,6 +20,7 @@ from noisewise.core.choice.selection import Mask, most_optimistic
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats, Model, fold
 from noisewise.core.support.checks import check_count, check_positive
+from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import (
     Setting,
     State,
@@ -30,8 +29,7 @@ from noisewise.policies.shared.least_squares import (
     plain_init,
     within,
 )
-from noisewise.policies.shell.options import SharedOptions, constructor_without, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import constructor, option
 from noisewise.policies.shell.rule import Rule, anytime, below
 
 
@@ -164,21 +162,10 @@ RULE = Rule(
 )
 
 
-@constructor_without("radius", "sigma_min")
-def weighted_oful_plus(
-    actions: ActionSet | ArrayLike,
-    *,
-    horizon: int | None = None,
-    noise_bound: float = 1.0,
-    scale: float = 1.0,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """Weighted OFUL+: optimism with weights that also depend on how uncertain an action is.
+class WeightedOfulPlusOptions(BoundedNoiseOptions):
+    """Weighted OFUL+: optimism with weights that also depend on how uncertain an action is."""
 
-    Args:
-        horizon: The number of measurements planned; no sigma below 1/√horizon is believed.
-        noise_bound: R; the certificate holds for noise within ``±noise_bound``.
-        scale: Multiplies the stochastic part of the radius; 1 is faithful.
-    """
-    own = {"noise_bound": noise_bound, "scale": scale}
-    return Policy(RULE, actions, with_defaults("weighted_oful_plus", shared) | own, horizon=horizon)
+    scale: float = option(1.0, "Multiplies the stochastic part of the radius; 1 is faithful.")
+
+
+weighted_oful_plus = constructor(RULE, WeightedOfulPlusOptions)

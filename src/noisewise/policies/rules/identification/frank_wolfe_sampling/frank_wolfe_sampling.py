@@ -1,12 +1,10 @@
 """Frank-Wolfe sampling, FWS (Wang, Tzeng and Proutiere 2021): a step towards the best shares every round."""
 
 import math
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
 from noisewise.core.compiler.kernels import kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, Model, fold, new_model, total_precision
@@ -24,8 +22,7 @@ from noisewise.policies.shared.least_squares import (
     plain_params,
     present_radius,
 )
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor
 from noisewise.policies.shell.rule import Rule
 
 #: Rivals count as equally close within ``t^-SMOOTHING/n``, as in the authors' experiments; in nats.
@@ -123,11 +120,12 @@ RULE = Rule(
 )
 
 
-@constructor
-def frank_wolfe_sampling(actions: ActionSet | ArrayLike, **shared: Unpack[SharedOptions]) -> Policy:
+frank_wolfe_sampling = constructor(
+    RULE,
+    SharedOptions,
     """FWS: step by step towards the shares that best tell the leader from its closest rivals.
 
     With equal sigmas it is the published rule; otherwise the shares are of precision, and least squares is
     weighted. ``simulate(stop="glr")`` is its stopping rule.
-    """
-    return Policy(RULE, actions, with_defaults("frank_wolfe_sampling", shared))
+    """,
+)

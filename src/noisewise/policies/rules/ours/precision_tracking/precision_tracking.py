@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import Radius, confidence_radius
@@ -24,8 +23,7 @@ from noisewise.policies.rules.ours.precision_tracking.looks import (
     whitened,
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule, anytime
 
 NOISES = ("gaussian", "sub-gaussian")
@@ -320,20 +318,18 @@ RULE = Rule(
 )
 
 
-@constructor
-def precision_tracking(
-    actions: ActionSet | ArrayLike,
-    *,
-    eps: float = 0.0,
-    noise: str = "gaussian",
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """Precision tracking: learn the differences of what may be the best, and certify them without √dim.
+class PrecisionTrackingOptions(SharedOptions):
+    """Precision tracking: learn the differences of what may be the best, and certify them without √dim."""
 
-    Args:
-        eps: The regret bound to reach: looks are planned around it, and nothing finer is aimed at. 0: go on
-            for ever.
-        noise: ``"gaussian"``: exact quantiles for comparisons with the best; ``"sub-gaussian"``: a union
-            bound.
-    """
-    return Policy(RULE, actions, with_defaults("precision_tracking", shared) | {"eps": eps, "noise": noise})
+    eps: float = option(
+        0.0,
+        "The regret bound to reach: looks are planned around it, and nothing finer is aimed at. 0: go on "
+        "for ever.",
+    )
+    noise: str = option(
+        "gaussian",
+        '``"gaussian"``: exact quantiles for comparisons with the best; ``"sub-gaussian"``: a union bound.',
+    )
+
+
+precision_tracking = constructor(RULE, PrecisionTrackingOptions)

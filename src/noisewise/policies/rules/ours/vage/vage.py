@@ -9,10 +9,10 @@ the widest actions hold at most a share of the total precision, or of the total 
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import TIE, Mask, drop_ruled_out, first_best, widest
@@ -37,8 +37,7 @@ from noisewise.policies.rules.ours.vage.races import (
 )
 from noisewise.policies.rules.ours.vage.settlement import Foreseen, most_settling
 from noisewise.policies.shared.least_squares import Setting, make_setting, present_radius
-from noisewise.policies.shell.options import SharedOptions, constructor, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
 #: How many races are looked at; with the first alone, a quiet round may settle a race and the leader, which
@@ -279,23 +278,21 @@ RULE = Rule(
 )
 
 
-@constructor
-def vage(
-    actions: ActionSet | ArrayLike,
-    *,
-    share: float = 0.03,
-    challenge: float = 0.85,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """Variance-aware gap exploration: settle the race between the leader and its strongest challenger.
+class VageOptions(SharedOptions):
+    """Variance-aware gap exploration: settle the race between the leader and its strongest challenger."""
 
-    Args:
-        share: What the widest actions get of the precision and of the credit, at least; between 0 and 1
-            (and up to a fifth while few rounds carry most of the precision). Larger is safer against a
-            wrong early leader, smaller is faster when the leader is right.
-        challenge: A challenger is judged by its mean and so many times ``√(2·log((1 + log S)/delta))``
-            widths of its difference to the leader: larger looks at more challengers, smaller settles
-            the nearest race first.
-    """
-    options = with_defaults("vage", shared)
-    return Policy(RULE, actions, options | {"share": share, "challenge": challenge})
+    share: float = option(
+        0.03,
+        "What the widest actions get of the precision and of the credit, at least; between 0 and 1 (and up "
+        "to a fifth while few rounds carry most of the precision). Larger is safer against a wrong early "
+        "leader, smaller is faster when the leader is right.",
+    )
+    challenge: float = option(
+        0.85,
+        "A challenger is judged by its mean and so many times ``√(2·log((1 + log S)/delta))`` widths of "
+        "its difference to the leader: larger looks at more challengers, smaller settles the nearest race "
+        "first.",
+    )
+
+
+vage = constructor(RULE, VageOptions)

@@ -15,10 +15,9 @@ inequality that our constants come from. No test can exclude anything before ``6
 1500 for T = 10⁴ in the plane: until then the rule measures the widest of the longest actions.
 """
 
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import TIE, Mask, first_best, first_largest, widest
@@ -36,9 +35,9 @@ from noisewise.policies.rules.table_one.voful.nets import (
     shrink,
     whole_ball,
 )
+from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import Setting, make_setting
-from noisewise.policies.shell.options import SharedOptions, constructor_without, with_defaults
-from noisewise.policies.shell.policy import Policy
+from noisewise.policies.shell.options import constructor, fixed, option
 from noisewise.policies.shell.rule import Rule, anytime, below
 
 #: With more features the cubes that fit into memory are too large to exclude anything.
@@ -247,35 +246,23 @@ RULE = Rule(
 )
 
 
-@constructor_without("radius", "sigma_min")
-def voful(
-    actions: ActionSet | ArrayLike,
-    *,
-    horizon: int | None = None,
-    noise_bound: float = 1.0,
-    scale: float = 1.0,
-    refresh: float = 0.05,
-    directions: int | None = None,
-    cubes: int = 2048,
-    **shared: Unpack[SharedOptions],
-) -> Policy:
-    """VOFUL: optimism over a set made of many tests, for at most 4 features. It never looks at sigma.
+class VofulOptions(BoundedNoiseOptions):
+    """VOFUL: optimism over a set made of many tests, for at most 4 features. It never looks at sigma."""
 
-    Args:
-        horizon: The number of measurements planned.
-        noise_bound: R; the certificate holds for noise within ``±noise_bound``.
-        scale: Multiplies the tests' tolerance; 1 is what the inequality asks for.
-        refresh: The set is made anew when the measurements have grown by this share; 0 means
-            after every one, as printed.
-        directions: Size of the net of directions; default: 1, 64, 200, 400 for 1, 2, 3, 4 features.
-        cubes: Size of the net of parameters; more make a finer set. The bounds hold for any number.
-    """
-    own = {
-        "noise_bound": noise_bound,
-        "scale": scale,
-        "refresh": refresh,
-        "directions": directions,
-        "cubes": cubes,
-        "set": "voful",
-    }
-    return Policy(RULE, actions, with_defaults("voful", shared) | own, horizon=horizon)
+    horizon: int | None = option(None, "The number of measurements planned.")
+    scale: float = option(1.0, "Multiplies the tests' tolerance; 1 is what the inequality asks for.")
+    refresh: float = option(
+        0.05,
+        "The set is made anew when the measurements have grown by this share; 0 means after every one, as "
+        "printed.",
+    )
+    directions: int | None = option(
+        None, "Size of the net of directions; default: 1, 64, 200, 400 for 1, 2, 3, 4 features."
+    )
+    cubes: int = option(
+        2048, "Size of the net of parameters; more make a finer set. The bounds hold for any number."
+    )
+    set: str = fixed("voful")
+
+
+voful = constructor(RULE, VofulOptions)

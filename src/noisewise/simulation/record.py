@@ -1,0 +1,80 @@
+"""What a replication writes down as it goes; the same on lists of actions and on infinite sets."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.core.choice.selection import Mask
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.dense import Floats
+
+
+class Progress(NamedTuple):
+    """How far a replication is: arrays of one number, because compiled code cannot change a tuple."""
+
+    checkpoint: NDArray[np.int64]  # (1,): the next one, counted from 0
+    regret: Floats  # (1,): of the actions measured so far, summed
+    precision: Floats  # (1,): Σ 1/σ² so far
+    unrecorded: Mask  # (1,): whether a round was measured and not yet looked at, because the rule has to plan
+
+
+def no_progress() -> Progress:
+    """Before the first round."""
+    return Progress(np.zeros(1, np.int64), np.zeros(1), np.zeros(1), np.zeros(1, np.bool_))
+
+
+class Record(NamedTuple):
+    """Every action measured, and the state of affairs at the checkpoints."""
+
+    pulled: NDArray[Any]  # (horizon,): rows, -1 after the stop; on sets (horizon, dim): vectors, NaN after it
+    checkpoints: NDArray[np.int64]  # (C,), ascending
+    progress: Progress
+    # In the order of results.PER_CHECKPOINT:
+    advised: NDArray[Any]  # (C,), on sets (C, dim)
+    simple_regret: Floats  # (C,): regret of the advice
+    cumulative_regret: Floats  # (C,): sum of the regrets of the actions measured
+    total_precision: Floats  # (C,)
+    radius: Floats  # (C,)
+    distance: Floats  # (C,): ‖θ̂ - θ‖ in the norm of V; the certificate says it is below the radius
+    bound: Floats  # (C,): certified regret bound
+
+
+@kernel
+def count_round(progress: Progress, regret: float, sigma: float) -> None:
+    """Book one measurement."""
+    progress.regret[0] += regret
+    progress.precision[0] += 1.0 / (sigma * sigma)
+    progress.unrecorded[0] = True
+
+
+@kernel
+def is_due(record: Record, t: int) -> bool:
+    """Whether there is a checkpoint after round ``t``."""
+    at = record.progress.checkpoint[0]
+    return bool(at < record.checkpoints.size and t + 1 == record.checkpoints[at])
+
+
+@kernel
+def write_down(
+    record: Record,
+    stopped: bool,
+    advised: Any,
+    simple_regret: float,
+    radius: float,
+    distance: float,
+    bound: float,
+) -> None:
+    """Fill in the checkpoint that is due; after a stop all later ones too, since nothing changes any more."""
+    progress = record.progress
+    first = progress.checkpoint[0]
+    last = record.checkpoints.size if stopped else first + 1
+    for c in range(first, last):
+        record.advised[c] = advised
+        record.simple_regret[c] = simple_regret
+        record.cumulative_regret[c] = progress.regret[0]
+        record.total_precision[c] = progress.precision[0]
+        record.radius[c] = radius
+        record.distance[c] = distance
+        record.bound[c] = bound
+    progress.checkpoint[0] = last

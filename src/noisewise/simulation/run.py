@@ -1,0 +1,68 @@
+"""What all replications of one simulation share, on a list of actions or on an infinite set."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.policies.shell.base_policy import BasePolicy
+from noisewise.simulation.results import PER_CHECKPOINT, Simulation
+from noisewise.simulation.stopping import make_stop
+from noisewise.world import Environment
+
+
+class Run(ABC):
+    """A policy in an environment for a number of rounds; `replicate` runs it once."""
+
+    policy: BasePolicy
+
+    def __init__(
+        self,
+        policy: BasePolicy,
+        env: Environment,
+        horizon: int,
+        seed: int,
+        checkpoints: NDArray[np.int64],
+        stop: tuple[str | None, float | None],
+    ) -> None:
+        self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
+        self.checkpoints = checkpoints
+        self.stop = make_stop(*stop, policy.options["delta"], policy.actions.max_norm)
+        self._named_stop = stop
+
+    @property
+    @abstractmethod
+    def compiles(self) -> bool:
+        """Whether all of it can be compiled."""
+
+    @abstractmethod
+    def loop(self, compiled: bool) -> Any:
+        """The loop of one replication."""
+
+    @abstractmethod
+    def replicate(self, r: int, loop: Any, compiled: bool, results: Simulation) -> None:
+        """Run one replication and write its results where they belong."""
+
+    @abstractmethod
+    def empty(self, replications: int) -> Simulation:
+        """The results, still to be filled."""
+
+    def _empty(self, replications: int, action: tuple[int, ...], kind: Any) -> Simulation:
+        """The same for actions that are arrays of this shape and kind."""
+        shape = replications, self.checkpoints.size
+        at_checkpoints: dict[str, Any] = {name: np.empty(shape) for name in PER_CHECKPOINT}
+        at_checkpoints["advised"] = np.empty((*shape, *action), dtype=kind)
+        return Simulation(
+            policy=self.policy.name,
+            options=dict(self.policy.options),
+            horizon=self.horizon,
+            seed=self.seed,
+            checkpoints=self.checkpoints,
+            pulled=np.empty((replications, self.horizon, *action), dtype=kind),
+            stopped=np.full(replications, self.horizon, dtype=np.int64),
+            fired=np.zeros(replications, dtype=np.bool_),
+            world=self.env.describe(),
+            stop={"name": self._named_stop[0], "eps": self._named_stop[1]},
+            **at_checkpoints,
+        )
