@@ -6,6 +6,7 @@ import typer
 
 from noisewise.cli.studies.session import Json, Name, Store, certificate_of, open_study, report
 
+Span = Annotated[float | None, typer.Option(help="The most by which two options can differ.")]
 Deviation = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help="How far options deviate from a linear model: a number, or estimate."),
@@ -25,7 +26,7 @@ def switch(
     ] = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
-    span: Annotated[float | None, typer.Option(help="The most by which two options can differ.")] = None,
+    span: Span = None,
     reason: Annotated[str | None, typer.Option(help="The reason, in a few words; it is kept.")] = None,
     study: Name = None,
     json: Json = False,

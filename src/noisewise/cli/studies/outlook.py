@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from noisewise.cli.studies.model import Span
 from noisewise.cli.studies.session import Json, Name, Store, open_study
 from noisewise.cli.studies.session import report as say_report
 from noisewise.cli.terminal.tables import write_table
@@ -34,7 +35,7 @@ def plan(
     noise: Noise = NOTHING,
     menu: Menu = NOTHING,
     eps: Annotated[float | None, typer.Option(help="The bound to reach; default: the study's.")] = None,
-    span: Annotated[float | None, typer.Option(help="The most by which two options can differ.")] = None,
+    span: Span = None,
     paths: Annotated[int, typer.Option(help="The largest number of futures that are simulated.")] = 60,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     study: Name = None,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.studies.model import Deviation, ExtraScatter, size
+from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
 from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
 from noisewise.cli.terminal.options import parse_named, split_list
 from noisewise.cli.terminal.output import print_json
@@ -45,7 +45,7 @@ def init(
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
     eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the certificate.")] = 0.95,
-    span: Annotated[float | None, typer.Option(help="The most by which two options can differ.")] = None,
+    span: Span = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
     blocks: Annotated[
@@ -58,7 +58,7 @@ def init(
         str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")
     ] = None,
     noise_floor: Annotated[
-        float | None, typer.Option(help="Smaller standard errors are raised to it.")
+        float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
     ] = None,
     lease: Annotated[
         float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")
