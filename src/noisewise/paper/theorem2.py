@@ -136,8 +136,8 @@ def _describe_looking(account: Account, outcomes: Mapping[str, Outcome]) -> None
             lines.append({"policy": name, "rounds": t} | share(missed, found["runs"])._asdict())
     account.draw(
         "theorem2-looking",
-        """The fixed-design interval of Theorem 2 is for one number of rounds, fixed in advance. To
-        stop by looking takes the anytime radius (note 10).""",
+        """The fixed-design interval of Theorem 2 is for one number of rounds, fixed in advance.
+        Stopping by looking needs the anytime radius (note 10).""",
         lines_with_bands(
             pl.DataFrame(lines),
             x="rounds",
