@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 #: Parameters shown of a signature; `help` shows all.
 MOST_PARAMETERS = 6
+STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 class Entry(NamedTuple):
@@ -87,7 +88,7 @@ def signature(function: Any) -> str:
             keywords_only = True
             shown.append("*")
         keywords_only = keywords_only or parameter.kind is parameter.VAR_POSITIONAL
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = STARS.get(parameter.kind, "")
         default = "" if parameter.default is parameter.empty else f"={_plain(parameter.default)}"
         shown.append(stars + parameter.name + default)
     most = MOST_PARAMETERS + ("*" in shown)
