@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import noisewise as nw
@@ -112,9 +113,22 @@ def test_the_readme_leads_to_few_pages():
     assert listed == {"quickstart.md", "studies.md", "policies.md", "certificate.md", "index.md"}
 
 
+def test_the_changelog_names_every_rule_and_command_and_says_nothing_twice():
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    lines = [line for line in text.splitlines() if line]
+    assert len(set(lines)) == len(lines)
+    rules = text[text.index("### Policies and rules") : text.index("### Designs")]
+    for name in registry.POLICIES:
+        assert f"`{name}`" in rules
+    commands = text[text.index("### Command line") : text.index("### Policies and rules")]
+    for name in typer.main.get_command(app).commands:
+        assert len(re.findall(rf"[` ]{name}[` \n]", commands.split("All\n")[0])) == 1, name
+
+
 def test_links_between_pages_lead_somewhere():
     for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text("utf-8")):
+        text = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))  # code has brackets of its own
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 

@@ -3,7 +3,7 @@
 A rule is a `Rule`: functions on arrays, marked by `kernel` where a simulation compiles them. There are
 
 - the rule and its constructor: `Rule`, `register`, `Policy`, `SharedOptions`, `option`, `fixed`,
-  `constructor`, `WIDEST` to start from;
+  `constructor`, `WIDEST` to start from, `OnSets` for rules that also run on infinite sets;
 - the shelf of ready-made parts: `Setting`, `make_setting`, `plain_params`, `plain_init`, `learn`, `imagine`,
   `best_mean`, `present_radius`, `not_ruled_out`;
 - the model and its verbs: `Model`, `new_model`, `copy_model`, `fold`, `theta`, `set_theta`, `log_det`,
@@ -61,6 +61,7 @@ from noisewise.policies.shared.least_squares import (
     plain_params,
     present_radius,
 )
+from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 
 #: A rule that needs nothing special: ``replace(WIDEST, name=..., choose=...)`` makes another.
@@ -69,6 +70,7 @@ WIDEST = widest.RULE
 __all__ = [
     "WIDEST",
     "Model",
+    "OnSets",
     "Policy",
     "Radius",
     "Rule",

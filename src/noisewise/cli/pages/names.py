@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import re
+from collections.abc import Collection
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 #: Parameters shown of a signature; `help` shows all.
 MOST_PARAMETERS = 6
+STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 class Entry(NamedTuple):
@@ -32,13 +34,14 @@ def _is_its_own(module: ModuleType, name: str, value: Any) -> bool:
     return documented and not name.startswith("_") and value.__module__ == module.__name__
 
 
-def described(written: str, name: str, value: Any) -> Entry:
+def described(written: str, name: str, value: Any, left_out: Collection[str] = ()) -> Entry:
     """A name with its signature, and the first paragraph of its docstring.
 
     Args:
         written: What to write before the name, such as ``nw.``.
         name: The name.
         value: What it stands for.
+        left_out: Parameters that are explained elsewhere.
     """
     if inspect.ismodule(value):
         return Entry(written + name, summary(value))
@@ -46,7 +49,7 @@ def described(written: str, name: str, value: Any) -> Entry:
         return Entry(written + name, summary(value))
     if is_record(value) or not callable(value):
         return Entry(written + name, summary(value) if callable(value) else _comment_above(name))
-    return Entry(written + name + signature(value), summary(value))
+    return Entry(written + name + signature(value, left_out), summary(value))
 
 
 def is_record(value: Any) -> bool:
@@ -75,24 +78,24 @@ def _markdown(text: str) -> str:
     return text.replace("``", "`").replace("|", "\\|")
 
 
-def signature(function: Any) -> str:
-    """The parameters and their defaults, without types; what is left out is `…`."""
-    parameters = list(inspect.signature(function).parameters.values())
+def signature(function: Any, left_out: Collection[str] = ()) -> str:
+    """The parameters and their defaults, without types; `…` stands for those that are not shown."""
+    parameters = inspect.signature(function).parameters.values()
     shown = []
     keywords_only = False
     for parameter in parameters:
-        if parameter.name in ("self", "cls"):
+        if parameter.name in ("self", "cls", *left_out):
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and not keywords_only:
             keywords_only = True
             shown.append("*")
         keywords_only = keywords_only or parameter.kind is parameter.VAR_POSITIONAL
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = STARS.get(parameter.kind, "")
         default = "" if parameter.default is parameter.empty else f"={_plain(parameter.default)}"
         shown.append(stars + parameter.name + default)
     most = MOST_PARAMETERS + ("*" in shown)
-    left_out = ["…"] if len(shown) > most else []
-    return f"({', '.join([*shown[:most], *left_out])})"
+    more = ["…"] if len(shown) > most or any(parameter.name in left_out for parameter in parameters) else []
+    return f"({', '.join([*shown[:most], *more])})"
 
 
 def _plain(default: Any) -> str:

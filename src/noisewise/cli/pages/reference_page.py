@@ -9,6 +9,7 @@ import typer
 
 import noisewise as nw
 from noisewise.cli.pages.names import Entry, described, explanation, members, public_names
+from noisewise.policies.shell.options import SharedOptions
 
 HEAD = """\
 # Reference
@@ -21,7 +22,8 @@ the code. A test checks that the page is fresh, and that every name has one row.
 
 `dir(nw)` after `import noisewise as nw` shows
 {front}.
-Every name that is written `nw.name` below works from the top, shown or not; modules load at first use.
+Names that are written `nw.name` below work from the top, shown or not, and so do the names of `nw.rules` (but
+`save`), `nw.sets` and `nw.stores`. Modules load at first use.
 """
 
 
@@ -120,6 +122,8 @@ SECTIONS = (
     Section("Data", "noisewise.data", "Real measurements with their own error bars.", "data."),
     Section("The paper", "noisewise.paper", "The command `noisewise paper` as a function.", "paper."),
 )
+#: Modules by subject: what they hold is written with them, though it works from the top as well.
+SUBJECTS = ("noisewise.rules", "noisewise.sets", "noisewise.stores")
 #: Studies come first on the page, though stores say first which names are theirs.
 FIRST = "Studies"
 
@@ -153,8 +157,9 @@ def _functions_first(item: tuple[str, Any]) -> tuple[bool, bool, str]:
 
 
 def _row(section: Section, name: str, value: Any) -> Entry:
-    at_the_top = getattr(nw, name, None) is value
-    row = described("nw." if at_the_top else section.prefix, name, value)
+    at_the_top = name in nw.__all__ or (section.module not in SUBJECTS and getattr(nw, name, None) is value)
+    shared = SharedOptions.declared if section.pages else ()
+    row = described("nw." if at_the_top else section.prefix, name, value, shared)
     page = f" [More](rules/{name}.md)." if section.pages and inspect.isfunction(value) else ""
     return Entry(row.code, row.text + page)
 
