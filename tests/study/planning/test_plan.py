@@ -9,7 +9,8 @@ import noisewise as nw
 from noisewise.core.support.randomness import generator
 from noisewise.study.planning import paths as ahead
 from noisewise.study.planning.noise_menu import by_share
-from noisewise.study.planning.paths import Menu, Path, ask_ahead
+from noisewise.study.planning.paths import NoiseMenu as Menu
+from noisewise.study.planning.paths import Path, ask_ahead
 from noisewise.study.planning.worlds import draw_worlds
 
 

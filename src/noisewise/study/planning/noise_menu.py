@@ -11,7 +11,7 @@ from noisewise.core.support.ranges import check_amount
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.planning.paths import Menu
+from noisewise.study.planning.paths import NoiseMenu
 
 #: Levels that are told apart when the noise so far is taken for the noise to come.
 USUAL_LEVELS = 8
@@ -20,28 +20,29 @@ Noise = float | Sequence[float] | Sequence[tuple[float, float]] | Mapping[float,
 Priced = Sequence[tuple[float, float]] | Mapping[float, float]
 
 
-def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, Menu]]:
+def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, NoiseMenu]]:
     """The levels with their shares; and without the quietest, if there are several."""
     if noise is None:
         return [("as it was so far", _usual(analysis))]
     sigma, share = _read_noise(noise)
-    whole = Menu(sigma, share / share.sum(), np.ones(sigma.size))
+    whole = NoiseMenu(sigma, share / share.sum(), np.ones(sigma.size))
     if sigma.size == 1 or not compare:
         return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
     rest = np.arange(sigma.size) != np.argmin(sigma)
-    without = Menu(sigma[rest], share[rest] / share[rest].sum(), np.ones(sigma.size - 1))
+    without = NoiseMenu(sigma[rest], share[rest] / share[rest].sum(), np.ones(sigma.size - 1))
     return [("with all levels", whole), (f"without sigma = {sigma.min():g}", without)]
 
 
-def by_cost(menu: Priced) -> list[tuple[str, Menu]]:
+def by_cost(menu: Priced) -> list[tuple[str, NoiseMenu]]:
     """Every level alone, and the mix that takes the best level for every measurement."""
     pairs = _pairs("menu", menu, "(sigma, cost)")
     sigma = _sigmas([first for first, _ in pairs])
     cost = np.array([check_positive("cost", second) for _, second in pairs])
     alone = [
-        (f"sigma = {sigma[k]:g} alone", Menu(sigma[[k]], np.ones(1), cost[[k]])) for k in range(sigma.size)
+        (f"sigma = {sigma[k]:g} alone", NoiseMenu(sigma[[k]], np.ones(1), cost[[k]]))
+        for k in range(sigma.size)
     ]
-    return alone if sigma.size == 1 else [*alone, ("a mix", Menu(sigma, None, cost))]
+    return alone if sigma.size == 1 else [*alone, ("a mix", NoiseMenu(sigma, None, cost))]
 
 
 def _read_noise(noise: Noise) -> tuple[Floats, Floats]:
@@ -75,7 +76,7 @@ def _sigmas(levels: Sequence[Any]) -> Floats:
     return sigma
 
 
-def _usual(analysis: Analysis) -> Menu:
+def _usual(analysis: Analysis) -> NoiseMenu:
     """The noise so far. Extra scatter comes on top of error bars, but is in what had none already."""
     barred = analysis.columns.kind != KINDS.index(NONE)
     if not barred.size:
@@ -87,7 +88,7 @@ def _usual(analysis: Analysis) -> Menu:
     with_bars, without = _levels(stated[barred], extra), _levels(stated[~barred], 0.0)
     sigma, share = (np.concatenate(both) for both in zip(with_bars, without, strict=True))
     scatters = np.arange(sigma.size) < with_bars[0].size
-    return Menu(sigma, share / share.sum(), np.ones(sigma.size), scatters)
+    return NoiseMenu(sigma, share / share.sum(), np.ones(sigma.size), scatters)
 
 
 def _levels(sigma: Floats, extra: float) -> tuple[Floats, Floats]:

@@ -45,7 +45,7 @@ MANY = 5000
 UNIT_OFF, ZERO_OFF = 1.2, 0.03
 
 
-class Menu(NamedTuple):
+class NoiseMenu(NamedTuple):
     """The noise levels there are, how often each comes, and what it costs."""
 
     sigma: Floats  # (levels,)
@@ -65,7 +65,7 @@ class Question(NamedTuple):
     centre: float
     chooser: Chooser
     told: tuple[Codes, Floats]  # options and sigmas so far, or some of very many
-    menu: Menu
+    menu: NoiseMenu
     eps: float
     most: int
     least: int  # measurements before which there is no certificate, whatever the bound
@@ -82,7 +82,7 @@ class Outcome(NamedTuple):
     looks: int
 
 
-def ask_ahead(analysis: Analysis, menu: Menu, eps: float, most: int, least: int = 0) -> Question:
+def ask_ahead(analysis: Analysis, menu: NoiseMenu, eps: float, most: int, least: int = 0) -> Question:
     """Everything that is known now, ready for paths."""
     costs, columns = analysis.state.costs, condensed(analysis)
     levels = np.flatnonzero(analysis.columns.minus < 0)

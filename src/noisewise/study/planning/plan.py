@@ -17,7 +17,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.planning.needs import least_more
 from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share
-from noisewise.study.planning.paths import Menu, Outcome, Path, Question, ask_ahead
+from noisewise.study.planning.paths import NoiseMenu, Outcome, Path, Question, ask_ahead
 from noisewise.study.planning.worlds import draw_worlds
 
 #: Worlds that are drawn, and how few will do when each takes long: all of nine lie in a band of 80 %.
@@ -203,7 +203,9 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
     return notes
 
 
-def _forecast(question: Question, name: str, menu: Menu, worlds: Floats, seed: int, work: float) -> Forecast:
+def _forecast(
+    question: Question, name: str, menu: NoiseMenu, worlds: Floats, seed: int, work: float
+) -> Forecast:
     step, look = question.model.milliseconds()
     outcomes: list[Outcome] = []
     spent = 0.0
