@@ -241,7 +241,7 @@ def test_limits_are_where_the_mean_likelihood_ratio_is_too_large():
     parts = [f for f in FRACTIONS if f]
     assert ratio(upper, parts) * len(parts) / len(FRACTIONS) == pytest.approx(1.0 / delta, rel=0.01)
     assert ratio(lower, [1.0 / f for f in parts]) == pytest.approx(1.0 / delta, rel=0.01)
-    assert upper == pytest.approx(upper_limit(squares, freedom, delta), rel=0.15)
+    assert upper == pytest.approx(upper_limit(squares, freedom, delta), rel=0.03)
     # Too little to say anything: no lower limit, and an upper one beyond all sizes tried.
     assert lower_size(lambda size: 0.0, 0.5, tried, delta) == 0.0
     assert upper_size(lambda size: 0.0, 0.0, tried, delta) > 1e3 * tried[-1]
