@@ -37,9 +37,7 @@ LARGER = {"name": "weighted_oful", "rounds": 200, "n": 20, "dim": 4}
         ({"noise": "sub-gaussian", "radius": "self-normalised"}, "gaussian"),
         ({"noise": "sub-gaussian"}, "rademacher"),
     ],
-    ids=lambda given: (
-        given if isinstance(given, str) else "weighted_oful " + ", ".join(map(str, given.values()))
-    ),
+    ids=lambda given: given if isinstance(given, str) else f"weighted_oful {list(given.values())}",
 )
 def test_the_confidence_set_of_weighted_oful_holds_theta_at_every_round(options, law):
     assert misses(**LARGER, law=law, **options) <= MOST_MISSES
