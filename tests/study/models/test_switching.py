@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.support import simulated_deviations as simulated
+from tests.support.measured import tell_all
 
 import noisewise as nw
 from noisewise.core.support.words import rounded_up
@@ -48,13 +49,6 @@ def told(seed=0, rows=120, *, deviation=0.0, scatter=0.0, blocks=False, differen
     return found
 
 
-def tell_all(study, rows, scale=1.0, shift=0.0):
-    for row in rows:
-        moved = 0.0 if "plus" in row else shift
-        study.tell(**row | {"value": scale * row["value"] + moved, "se": scale * row["se"]})
-    return study
-
-
 EVERYTHING = {"deviation": 0.4, "blocks": True, "differences": True}
 
 
@@ -82,10 +76,16 @@ def test_units_and_zero_do_not_matter(name):
     assert (one.option, one.candidates, one.withheld) == (other.option, other.candidates, other.withheld)
     assert other.bound == pytest.approx(1000.0 * one.bound, rel=1e-6)
     assert [job.option for job in plain.ask(4)] == [job.option for job in scaled.ask(4)]
-    for study, size in ((plain, 1.0), (scaled, 1000.0)):
-        study.switch(deviation="estimate", extra_scatter="estimate")
-        assert study.deviation / size == pytest.approx(plain.deviation, rel=1e-4)
-        assert study.extra_scatter / size == pytest.approx(plain.extra_scatter, rel=1e-3, abs=1e-6)
+
+
+def test_estimated_sizes_have_the_units_of_the_values():
+    sizes = []
+    for scale, shift in ((1.0, 0.0), (1000.0, 12345.0)):
+        study = make("linear+deviation", scale=scale, deviation="estimate", extra_scatter="estimate")
+        tell_all(study, told(3, scatter=0.3, **EVERYTHING), scale=scale, shift=shift)
+        sizes.append((study.deviation / scale, study.extra_scatter / scale))
+    assert sizes[1] == pytest.approx(sizes[0], rel=1e-3)
+    assert min(sizes[0]) > 0.2
 
 
 SERVED = {"vage", "vaee", "widest", "uniform", "round_robin", "greedy", "linear_thompson", "oful"}
