@@ -16,10 +16,21 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 hypothesis.settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("fixed")
 
+#: Tests that compile the loop of the rule that their parameters name first.
+BY_RULE = ("contracts/test_rules.py", "contracts/test_scales.py", "statistical/test_confidence_sets.py")
+#: Tests that compile kernels of their own, or a rule's loop more than once.
+BY_FILE = (
+    "core/choice/test_selection.py",
+    "core/model/test_dense.py",
+    "rules/test_vagd.py",
+    "rules/test_vage_races.py",
+    "rules/test_voful.py",
+)
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Hand out tests so that no rule is compiled twice: the contract by rules, long preparations by files."""
+    """Hand out tests so that nothing is compiled twice: what compiles rules by rules, kernels by files."""
     if config.getvalue("dist") != "load":
         return None
     from xdist.scheduler import LoadScopeScheduling
@@ -28,8 +39,8 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             """What stays in one process; the largest groups are handed out first."""
             file, _, test = nodeid.partition("::")
-            if file.endswith("contracts/test_rules.py"):
-                return re.split(r"\W", test.partition("[")[2])[0]
-            return file if "/arena/" in file else nodeid
+            if file.endswith(BY_RULE):
+                return re.split(r"\W", test.partition("[")[2])[0] or nodeid
+            return file if file.endswith(BY_FILE) or "/arena/" in file else nodeid
 
     return Together(config, log)

@@ -24,7 +24,7 @@ def test_collinear_features_are_told():
     policy = nw.vaee(actions)
     for _ in range(60):
         policy.tell(policy.ask(), 0.5, 0.1)
-    assert np.isfinite(policy.estimate().regret_bound)
+    assert policy.estimate().regret_bound < 0.2  # before any measurement it is 17.7
 
 
 def test_scale_does_not_change_the_rank():

@@ -117,7 +117,9 @@ def test_a_sigma_above_the_declared_noise_ends_the_certificate(name, tmp_path):
         assert all(kept.is_candidate(k) for k in range(5))
         # All that is left is what the bound on theta says before any measurement.
         assert estimate.regret_bound == pytest.approx(2.0 * np.linalg.norm(VECTORS, axis=1).max())
-        assert isinstance(kept.ask(sigma=0.5), int)  # what was told is kept, and measuring goes on
+        # What was told is kept, and measuring goes on.
+        assert kept.ask(sigma=0.5) == policy.ask(sigma=0.5)
+        assert kept.n_told == policy.n_told
 
 
 @pytest.mark.parametrize("name", ["oful", "weighted_oful"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.support import design_twins as twins
 
-from noisewise.design import Design, optimal_design
+from noisewise.design import optimal_design
 
 
 @pytest.mark.parametrize("kind", twins.KINDS)
@@ -101,7 +101,7 @@ def test_the_efficiency_bounds_the_determinant():
         np.linalg.det(vectors.T @ (design.dense()[:, None] * vectors)) for design in (loose, tight)
     ]
     assert loose.efficiency <= (determinants[0] / determinants[1]) ** (1 / 5) <= 1.0 + 1e-7
-    assert isinstance(tight, Design)
+    assert tight.efficiency > 1.0 - 1e-7
 
 
 def test_a_design_draws_itself():

@@ -121,7 +121,7 @@ def test_the_windows_lengths():
         sigma = instance.schedule(horizon, None)
         length = int((sigma < 1.0).sum())
         assert length < horizon // 2
-        assert length * gap**2 * quiet == pytest.approx(expected, rel=0.05)
+        assert length * gap**2 * quiet == pytest.approx(expected, rel=0.005)
 
 
 def test_with_the_printed_radius_cumulative_regret_is_linear():

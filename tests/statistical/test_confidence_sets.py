@@ -19,7 +19,7 @@ def misses(name, rounds, *, law, n=12, dim=3, low=0.02, **options):
 @pytest.mark.parametrize(
     ("name", "rounds"),
     # The last one is not compiled.
-    [("lingape", 100), ("weighted_lingape", 100), ("phased_elimination", 60), ("information_directed", 30)],
+    [("lingape", 100), ("weighted_lingape", 100), ("phased_elimination", 60), ("information_directed", 15)],
 )
 def test_the_confidence_set_holds_theta_at_every_round(name, rounds):
     options = {"noise_level": 0.5} if name == "lingape" else {}
@@ -37,6 +37,7 @@ LARGER = {"name": "weighted_oful", "rounds": 200, "n": 20, "dim": 4}
         ({"noise": "sub-gaussian", "radius": "self-normalised"}, "gaussian"),
         ({"noise": "sub-gaussian"}, "rademacher"),
     ],
+    ids=lambda given: given if isinstance(given, str) else f"weighted_oful {list(given.values())}",
 )
 def test_the_confidence_set_of_weighted_oful_holds_theta_at_every_round(options, law):
     assert misses(**LARGER, law=law, **options) <= MOST_MISSES

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.measured import tell_all
 
 import noisewise as nw
 from noisewise.policies.registry import rule_named
@@ -48,13 +49,6 @@ def history(seed, n=40, *, differences=True):
             row = {"plus": NAMES[k], "minus": NAMES[other], "value": difference, "se": se}
         told.append(row)
     return told
-
-
-def tell_all(study, told, scale=1.0, shift=0.0):
-    for row in told:
-        moved = 0.0 if "plus" in row else shift
-        study.tell(**row | {"value": scale * row["value"] + moved, "se": scale * row["se"]})
-    return study
 
 
 def estimates(study):

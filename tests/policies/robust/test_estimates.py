@@ -63,9 +63,9 @@ def solved_by_scipy(vectors, actions, rewards, sigmas, tau0, ridge, bound):
 
 
 def test_the_exact_estimate_is_that_of_an_independent_solver():
-    """100 problems, inside and on the boundary of the ball, tau0 from 0.03 to 3."""
+    """40 problems, inside and on the boundary of the ball, tau0 from 0.03 to 3."""
     on_the_boundary = 0
-    for seed in range(100):
+    for seed in range(40):
         vectors, actions, rewards, sigmas = problem(seed)
         tau0, bound = (0.03, 0.4, 3.0)[seed % 3], (0.6, 20.0)[seed % 2]
         policy = nw.robust_vaee(vectors, tau0=tau0, norm_bound=bound, horizon=40)
@@ -74,7 +74,7 @@ def test_the_exact_estimate_is_that_of_an_independent_solver():
         theirs = solved_by_scipy(vectors, actions, rewards, sigmas, tau0, 1.0, bound)
         assert_allclose(ours, theirs, rtol=0, atol=1e-6, err_msg=f"problem {seed}")
         on_the_boundary += math.isclose(np.linalg.norm(ours), bound, rel_tol=1e-9)
-    assert 30 <= on_the_boundary <= 70
+    assert 12 <= on_the_boundary <= 28
 
 
 def test_a_warm_start_and_a_cold_one_meet():

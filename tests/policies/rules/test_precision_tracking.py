@@ -123,7 +123,7 @@ def test_the_bound_covers_the_regret_at_every_round(noise):
     runs, misses = 40, 0
     for seed in range(runs):
         vectors, theta, sigmas, rng = problem(seed, n=6, rounds=25)
-        policy = nw.precision_tracking(vectors, eps=0.2, noise=noise, delta=0.2)
+        policy = nw.precision_tracking(vectors, eps=0.2, noise=noise, delta=DELTA)
         means = vectors @ theta
         missed = False
         for sigma in sigmas:
@@ -133,7 +133,7 @@ def test_the_bound_covers_the_regret_at_every_round(noise):
             missed |= means.max() - means[estimate.recommended] > estimate.regret_bound + 1e-12
             missed |= not estimate.candidates[means.argmax()]
         misses += missed
-    assert misses <= stats.binom.isf(1e-6, runs, 0.2)
+    assert misses <= stats.binom.isf(1e-6, runs, DELTA)
 
 
 def test_it_certifies_sooner_than_vaee_and_says_on_what_it_rests():

@@ -94,7 +94,7 @@ def test_it_works_in_the_span_of_collinear_vectors():
     policy = nw.vagd(vectors, design=nw.optimal_design(vectors))
     for _ in range(30):
         policy.tell(policy.ask(), 0.3, 0.1)
-    assert math.isfinite(policy.estimate().regret_bound)
+    assert policy.estimate().regret_bound < 0.05  # before any measurement it is 8.4
 
 
 def test_the_certificate_says_which_bound_it_is():

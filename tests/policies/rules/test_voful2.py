@@ -18,7 +18,7 @@ def test_data_that_nothing_explains_leave_the_set_as_it_was():
     policy = nw.voful2(vectors, horizon=100, scale=0.01)
     for t in range(60):
         policy.tell(t % 2, 9.0, 1.0)
-    assert 0 <= policy.ask() < 2
+    assert policy.ask() == 0  # both are measured equally often: the first of the widest
     assert policy.estimate().candidates.all()
 
 

@@ -4,13 +4,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from tests.study.models.test_fit import BLOCKS, N, columns, design
+from tests.support.measured import BLOCKS, plain_design, seven_options
 
 from noisewise.core.model.independent import Separate, covariance_with, new_independent
 from noisewise.study.models.exact.pooled_model import fill_independent
 from noisewise.study.models.networks import border as module
 from noisewise.study.models.sums import pool
 from noisewise.study.models.sums import shared_unknowns as layout_of
+
+N = 7
 
 
 def posterior(told, ridge, options_as_border, flat=False):
@@ -30,9 +32,9 @@ def posterior(told, ridge, options_as_border, flat=False):
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), blocks=st.booleans(), differences=st.booleans())
 def test_both_borders_are_the_posterior_of_plain_matrices(seed, blocks, differences):
-    told = columns(np.random.default_rng(seed), blocks=blocks, differences=differences)
+    told = seven_options(np.random.default_rng(seed), blocks=blocks, differences=differences)
     ridge = 0.7
-    rows = np.delete(design(told, N), N, axis=1)  # values without a block have no offset
+    rows = np.delete(plain_design(told, N), N, axis=1)  # values without a block have no offset
     used = np.r_[np.ones(N, bool), (rows[:, N:] != 0.0).any(axis=0)]
     rows, weight = rows[:, used], told.sigma**-2.0
     precision = ridge * np.eye(rows.shape[1]) + (rows * weight[:, None]).T @ rows
@@ -51,9 +53,9 @@ def test_both_borders_are_the_posterior_of_plain_matrices(seed, blocks, differen
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), differences=st.booleans())
 def test_offsets_without_a_prior_leave_contrasts_alone(seed, differences):
-    told = columns(np.random.default_rng(seed), differences=differences)
+    told = seven_options(np.random.default_rng(seed), differences=differences)
     ridge, weight = 0.7, told.sigma**-2.0
-    rows = design(told, N)
+    rows = plain_design(told, N)
     rows = rows[:, np.r_[np.ones(N, bool), (rows[:, N:] != 0.0).any(axis=0)]]
     precision = (rows * weight[:, None]).T @ rows
     blocks = precision[N:, N:]

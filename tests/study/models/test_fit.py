@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.measured import BLOCKS, plain_design, seven_options
 
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import COMPARING, INDEPENDENT, LINEAR, Boundary, Shares
@@ -19,41 +20,15 @@ from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.sums import pool
 
 N = 7
-BLOCKS = ["", "b2", "b1", "b3"]
-
-
-def columns(rng, *, rows=50, blocks=True, differences=True):
-    plus, minus = rng.integers(N, size=rows), np.full(rows, -1)
-    block = rng.integers(len(BLOCKS), size=rows) if blocks else np.zeros(rows, int)
-    if differences:
-        compared = rng.random(rows) < 0.2
-        minus[compared] = (plus[compared] + rng.integers(1, N, compared.sum())) % N
-    sigma = 10.0 ** rng.uniform(-1.5, 0.5, rows)
-    value = np.where(minus < 0, 50.0, 0.0) + rng.normal(size=rows)
-    ones, zeros = np.ones(rows), np.zeros(rows, int)
-    return Columns(
-        np.arange(rows) + 1, plus, minus, block, value, zeros, sigma, ones, ones, zeros, BLOCKS, [""]
-    )
-
-
-def design(told, unknowns):
-    """One row per measurement: option, less the other one, and the block's offset."""
-    rows = np.zeros((told.value.size, unknowns + len(BLOCKS)))
-    at = np.arange(told.value.size)
-    rows[at, told.plus] = 1.0
-    difference = told.minus >= 0
-    rows[at[difference], told.minus[difference]] = -1.0
-    rows[at[~difference], unknowns + told.block[~difference]] = 1.0
-    return rows
 
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), blocks=st.booleans(), differences=st.booleans())
 def test_the_independent_fit_is_weighted_least_squares(seed, blocks, differences):
-    told = columns(np.random.default_rng(seed), blocks=blocks, differences=differences)
+    told = seven_options(np.random.default_rng(seed), blocks=blocks, differences=differences)
     sums = pool(told, told.sigma, 1.0)
     fit = fit_independent(N, sums)
-    rows, weight = design(told, N), told.sigma**-2.0
+    rows, weight = plain_design(told, N), told.sigma**-2.0
     inverse = np.linalg.pinv((rows * weight[:, None]).T @ rows, rcond=1e-13)
     solution = inverse @ (rows * weight[:, None]).T @ told.value
     reached = np.flatnonzero(fit.group == fit.group[told.plus[0]])
@@ -69,7 +44,7 @@ def test_the_independent_fit_is_weighted_least_squares(seed, blocks, differences
 
 def naive_half_widths(told, resolution, delta, any_choice):
     """The formula of the module with all matrices written out."""
-    rows, weight = design(told, N), told.sigma**-2.0
+    rows, weight = plain_design(told, N), told.sigma**-2.0
     rows[:, N:] *= -1.0  # an offset is minus the value of its node
     rows = rows[:, (rows != 0.0).any(axis=0)]
     precision = (rows * weight[:, None]).T @ rows
@@ -98,7 +73,7 @@ def naive_half_widths(told, resolution, delta, any_choice):
 @pytest.mark.parametrize("any_choice", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_boundaries_of_linked_options_are_the_written_formula(seed, any_choice):
-    told = columns(np.random.default_rng(seed), rows=80)
+    told = seven_options(np.random.default_rng(seed), rows=80)
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
     boundary = Contrasts(fit.components, Shares(0.05, N, N, False), 0.7, any_choice=any_choice)
     found = np.array([boundary.half_widths(option) for option in range(N)])
@@ -108,7 +83,7 @@ def test_boundaries_of_linked_options_are_the_written_formula(seed, any_choice):
 
 @pytest.mark.parametrize("any_choice", [False, True])
 def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch, any_choice):
-    told = columns(np.random.default_rng(5), rows=80, differences=False)
+    told = seven_options(np.random.default_rng(5), rows=80, differences=False)
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
     shares = Shares(0.05, N, N, False)
     dense = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
@@ -125,7 +100,7 @@ def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch, any_choice)
 
 
 def test_without_blocks_two_scalar_boundaries_remain():
-    told = columns(np.random.default_rng(1), blocks=False, differences=False)
+    told = seven_options(np.random.default_rng(1), blocks=False, differences=False)
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
     found = Boundary(fit, Shares(0.05, N, N, False), 1.0).half_widths(2)
     weight = np.bincount(told.plus, told.sigma**-2.0, N)
@@ -144,13 +119,13 @@ def test_without_blocks_two_scalar_boundaries_remain():
 @pytest.mark.parametrize("seed", range(5))
 def test_boundaries_of_the_linear_model_are_the_written_formula(seed):
     rng = np.random.default_rng(seed)
-    told, features = columns(rng), rng.normal(size=(N, 2))
+    told, features = seven_options(rng), rng.normal(size=(N, 2))
     span, resolution, delta = 3.0, 0.4, 0.05
     ridge = (2.0 / span) ** 2
     fit = fit_linear(features, pool(told, told.sigma, 1.0), ridge)
     found = LinearBoundary(fit, delta, resolution, any_order=True).half_widths(3)
     projected = LinearBoundary(fit, delta, resolution).half_widths(3)
-    rows = design(told, N)
+    rows = plain_design(told, N)
     rows, weight = np.column_stack([rows[:, :N] @ features, rows[:, N:]]), told.sigma**-2.0
     precision = (rows * weight[:, None]).T @ rows
     inverse = np.linalg.inv(precision + np.diag([ridge] * 2 + [0.0] * len(BLOCKS)))
@@ -185,7 +160,7 @@ def test_balanced_blocks_cost_nothing():
 
 
 def test_options_without_a_link_have_no_bound():
-    told = columns(np.random.default_rng(0), rows=2, differences=False)
+    told = seven_options(np.random.default_rng(0), rows=2, differences=False)
     told = told._replace(plus=np.array([0, 1]), block=np.array([1, 2]))
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
     half = Contrasts(fit.components, Shares(0.05, N, N, False), 1.0, any_choice=False).half_widths(0)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
+from tests.support.threads import run_at_once
 
 import noisewise as nw
 from noisewise.study import Event
@@ -24,6 +25,14 @@ def make(path, **more):
     for i, option in enumerate("ABCABC"):
         study.tell(option=option, value=float(i), se=0.3, key=f"k{i}")
     return study
+
+
+def change(path, statement):
+    """Change a store's file behind its back."""
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
 
 
 def refused(action, error, *sentences):
@@ -81,10 +90,7 @@ def test_foreign_files_are_refused_and_left_as_they_are(tmp_path):
 
 def test_a_newer_and_an_older_file_say_what_to_do(tmp_path, monkeypatch):
     make(tmp_path / "s.db")._storage.close()
-    connection = sqlite3.connect(tmp_path / "s.db")
-    connection.execute("UPDATE noisewise_schema SET version = 99")
-    connection.commit()
-    connection.close()
+    change(tmp_path / "s.db", "UPDATE noisewise_schema SET version = 99")
     refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "newer noisewise (schema 99", "upgrade")
     monkeypatch.setattr(migrations, "CURRENT", 100)
     refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "older noisewise", "noisewise migrate")
@@ -277,11 +283,7 @@ def test_a_store_made_by_many_at_once_is_made_once(tmp_path):
         except Exception as problem:
             problems.append(problem)
 
-    threads = [threading.Thread(target=make_one, args=(k,)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_at_once(make_one, range(6))
     assert problems == []
     assert sorted(nw.open_store(path).names()) == [f"s{k}" for k in range(6)]
     assert not [name for name in os.listdir(tmp_path) if "draft" in name]
@@ -345,10 +347,7 @@ def test_a_network_file_system_gets_a_warning(tmp_path, monkeypatch):
 
 def test_events_of_a_damaged_body_are_told(tmp_path):
     make(tmp_path / "s.db")._storage.close()
-    connection = sqlite3.connect(tmp_path / "s.db")
-    connection.execute("UPDATE noisewise_events SET body = '{' WHERE number = 2")
-    connection.commit()
-    connection.close()
+    change(tmp_path / "s.db", "UPDATE noisewise_events SET body = '{' WHERE number = 2")
     refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "is damaged", "restore a backup")
 
 

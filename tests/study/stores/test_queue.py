@@ -7,6 +7,7 @@ import time
 import uuid
 
 import pytest
+from tests.support.threads import run_at_once
 
 import noisewise as nw
 from noisewise.study import entries, journal
@@ -29,11 +30,7 @@ def test_turns_are_given_one_at_a_time_and_by_turns():
                 time.sleep(0.0005)
                 inside.remove(who)
 
-    threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_at_once(work, range(4))
     assert len(order) == 120
     # Nobody has finished before everybody is well under way.
     assert all(order[:60].count(who) > 3 for who in range(4))

@@ -1,9 +1,9 @@
 """Many processes on one store, one of them killed at random moments."""
 
 import json
-import threading
 
 import pytest
+from tests.support.threads import run_at_once
 from tests.support.workers import run
 
 import noisewise as nw
@@ -24,16 +24,12 @@ def test_asking_at_once_never_gives_a_number_twice(open_storage):
     nw.create_study(open_storage(), name=name, options=[f"o{k}" for k in range(30)], eps=0.1)
     got = []
 
-    def ask():
+    def ask(_):
         study = nw.Study(open_storage(), name)
         for _ in range(4):
             got.extend(study.ask())
 
-    threads = [threading.Thread(target=ask) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_at_once(ask, range(3))
     # Nobody measures what is under way elsewhere: 12 questions, 12 options never looked at.
     assert sorted(job.id for job in got) == sorted(f"ask-{k}" for k in range(1, 13))
     assert len({job.option for job in got}) == 12
