@@ -14,7 +14,7 @@ MOST_PARAMETERS = 6
 STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
-class Entry(NamedTuple):
+class Line(NamedTuple):
     """One row of a table: how to write it, and what it is."""
 
     code: str
@@ -34,7 +34,7 @@ def _is_its_own(module: ModuleType, name: str, value: Any) -> bool:
     return documented and not name.startswith("_") and value.__module__ == module.__name__
 
 
-def described(written: str, name: str, value: Any, left_out: Collection[str] = ()) -> Entry:
+def described(written: str, name: str, value: Any, left_out: Collection[str] = ()) -> Line:
     """A name with its signature, and the first paragraph of its docstring.
 
     Args:
@@ -44,12 +44,12 @@ def described(written: str, name: str, value: Any, left_out: Collection[str] = (
         left_out: Parameters that are explained elsewhere.
     """
     if inspect.ismodule(value):
-        return Entry(written + name, summary(value))
+        return Line(written + name, summary(value))
     if inspect.isclass(value) and issubclass(value, BaseException):
-        return Entry(written + name, summary(value))
+        return Line(written + name, summary(value))
     if is_record(value) or not callable(value):
-        return Entry(written + name, summary(value) if callable(value) else _comment_above(name))
-    return Entry(written + name + signature(value, left_out), summary(value))
+        return Line(written + name, summary(value) if callable(value) else _comment_above(name))
+    return Line(written + name + signature(value, left_out), summary(value))
 
 
 def is_record(value: Any) -> bool:
@@ -104,25 +104,25 @@ def _plain(default: Any) -> str:
     return "…" if text.startswith("<") else text.replace("'", '"')
 
 
-def members(kind: type) -> list[Entry]:
+def members(kind: type) -> list[Line]:
     """Fields, properties and methods of a class, each with what the code says about it.
 
     Fields whose names say everything share the last row.
     """
     fields = _fields(kind)
-    rows = [Entry(f".{name}", _markdown(comment)) for name, comment in fields.items() if comment]
+    rows = [Line(f".{name}", _markdown(comment)) for name, comment in fields.items() if comment]
     for name in dir(kind):
         if not (name.startswith("_") or name in fields or _of_the_language(kind, name)):
             rows += _member(name, inspect.getattr_static(kind, name))
     plain = [f".{name}" for name, comment in fields.items() if not comment]
-    return [*rows, Entry("`, `".join(plain), "what the name says")] if plain else rows
+    return [*rows, Line("`, `".join(plain), "what the name says")] if plain else rows
 
 
-def _member(name: str, value: Any) -> list[Entry]:
+def _member(name: str, value: Any) -> list[Line]:
     if isinstance(value, property | cached_property):
-        return [Entry(f".{name}", summary(value))]
+        return [Line(f".{name}", summary(value))]
     function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-    return [Entry(f".{name}{signature(function)}", summary(function))] if callable(function) else []
+    return [Line(f".{name}{signature(function)}", summary(function))] if callable(function) else []
 
 
 def _of_the_language(kind: type, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import typer
 
 import noisewise as nw
-from noisewise.cli.pages.names import Entry, described, explanation, members, public_names
+from noisewise.cli.pages.names import Line, described, explanation, members, public_names
 from noisewise.policies.shell.options import SharedOptions
 
 HEAD = """\
@@ -156,12 +156,12 @@ def _functions_first(item: tuple[str, Any]) -> tuple[bool, bool, str]:
     return inspect.ismodule(value), not name.islower(), name
 
 
-def _row(section: Section, name: str, value: Any) -> Entry:
+def _row(section: Section, name: str, value: Any) -> Line:
     at_the_top = name in nw.__all__ or (section.module not in SUBJECTS and getattr(nw, name, None) is value)
     shared = SharedOptions.declared if section.pages else ()
     row = described("nw." if at_the_top else section.prefix, name, value, shared)
     page = f" [More](rules/{name}.md)." if section.pages and inspect.isfunction(value) else ""
-    return Entry(row.code, row.text + page)
+    return Line(row.code, row.text + page)
 
 
 def _members(name: str, value: Any) -> list[str]:
@@ -175,7 +175,7 @@ def _members(name: str, value: Any) -> list[str]:
     return [f"### `{name}`", "", *paragraphs, *_table(f"of `{name}`", rows)]
 
 
-def _table(title: str, rows: list[Entry]) -> list[str]:
+def _table(title: str, rows: list[Line]) -> list[str]:
     return [f"| {title} | what it is |", "|---|---|", *(f"| `{row.code}` | {row.text} |" for row in rows), ""]
 
 

@@ -1,4 +1,4 @@
-"""A slot: an opportunity to measure with a known error bar. On what, and what is it worth?
+"""A slot, an opportunity to measure with a known error bar: what to measure in it, and what that is worth.
 
 The bound is decided by the recommended option and its strongest rival. A slot goes to the option whose
 measurement most reduces the variance of their difference, per cost:
