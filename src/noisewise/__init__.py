@@ -11,11 +11,23 @@ from noisewise.core.support.lazy import lazy_names
 from noisewise.core.support.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from noisewise import actions as actions
+    from noisewise import arena as arena
+    from noisewise import charts as charts
+    from noisewise import core as core
+    from noisewise import data as data
+    from noisewise import design as design
     from noisewise import extending as extending
+    from noisewise import paper as paper
+    from noisewise import policies as policies
     from noisewise import rules as rules
     from noisewise import sets as sets
+    from noisewise import simulation as simulation
     from noisewise import stores as stores
+    from noisewise import study as study
+    from noisewise import testing as testing
     from noisewise import theory as theory
+    from noisewise import world as world
     from noisewise.design import Design as Design
     from noisewise.design import Pairs as Pairs
     from noisewise.design import TransductiveDesign as TransductiveDesign
@@ -170,15 +182,16 @@ _ROOMS = (
     "testing theory world"
 )
 
-__getattr__ = lazy_names(
-    __name__,
-    {name: home for home, names in _NAMES.items() for name in names.split()}
-    | {room: f"{__name__}.{room}" for room in _ROOMS.split()},
-    elsewhere={
-        "save": "the rule is `nw.rules.save`; `policy.save(path)` writes a policy to a file, and "
-        "`nw.save_simulations(simulations, path)` writes simulations"
-    },
-)
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+    __getattr__ = lazy_names(
+        __name__,
+        {name: home for home, names in _NAMES.items() for name in names.split()}
+        | {room: f"{__name__}.{room}" for room in _ROOMS.split()},
+        elsewhere={
+            "save": "the rule is `nw.rules.save`; `policy.save(path)` writes a policy to a file, and "
+            "`nw.save_simulations(simulations, path)` writes simulations"
+        },
+    )
 
 
 def __dir__() -> list[str]:
