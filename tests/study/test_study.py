@@ -162,7 +162,7 @@ def test_policies_that_need_more_are_served_or_say_so():
     with pytest.raises(ValueError, match="`horizon` must be given for 'linnats'"):
         make("linear", policy="linnats")
     study = make("linear", policy="varcb", policy_options={"horizon": 50})
-    with pytest.raises(ValueError, match="`sigma` must be given: the policy 'varcb' needs it"):
+    with pytest.raises(ValueError, match="`sigma` must be given: 'varcb' needs it"):
         study.ask()
     assert study.ask(sigma=0.3)[0].option in NAMES
 
