@@ -18,13 +18,14 @@ hypothesis.settings.load_profile("fixed")
 
 #: Tests that compile the loop of the rule that their parameters name first.
 BY_RULE = ("contracts/test_rules.py", "contracts/test_scales.py", "statistical/test_confidence_sets.py")
-#: Tests that compile kernels of their own, or a rule's loop more than once.
+#: Tests that compile kernels of their own, or a rule's loop more than once, or share what was simulated.
 BY_FILE = (
     "core/choice/test_selection.py",
     "core/model/test_dense.py",
     "rules/test_vagd.py",
     "rules/test_vage_races.py",
     "rules/test_voful.py",
+    "certificate/test_certificate.py",
 )
 
 
