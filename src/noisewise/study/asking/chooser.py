@@ -13,11 +13,11 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.randomness import generator
 from noisewise.core.support.version import __version__
 from noisewise.policies.registry import make_policy, rule_named
+from noisewise.policies.shell.decide import Rows, decide
 from noisewise.policies.shell.policy_file import copy_state
-from noisewise.policies.shell.rule import FORESEEING, Rule, make_params
+from noisewise.policies.shell.rule import Rule, make_params
 from noisewise.study.log.measurements import Codes, Columns
 from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.specification import PolicyChoice
@@ -79,18 +79,16 @@ class Chooser:
 
     def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
         """The option to measure next; the random draws belong to the number of the question."""
-        announced = math.nan
-        if sigma is not None and self._rule.sees_sigma in FORESEEING:
-            announced = sigma / self._unit
-        elif self._rule.sees_sigma == "before":
-            raise ValueError(
-                f"`sigma` must be given: the policy {self._rule.name!r} needs it before it chooses; got None."
-            )
-        if self._rule.plan and self._rule.wants_plan and self._rule.wants_plan(self._params, self._state):
-            self._rule.plan(self._params, self._state)
-        n_draws = self._rule.n_draws(self._params)
-        draws = generator(self._seed, "live", ask_number).standard_normal(n_draws) if n_draws else np.empty(0)
-        return int(self._rule.choose(self._params, self._state, allowed, announced, draws))
+        coming = None if sigma is None else sigma / self._unit
+        return decide(
+            self._rule,
+            self._params,
+            self._state,
+            Rows(allowed),
+            sigma=coming,
+            seed=self._seed,
+            number=ask_number,
+        )
 
     @property
     def unit(self) -> float:
