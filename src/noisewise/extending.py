@@ -29,17 +29,18 @@ from noisewise.core.choice.selection import (
     strongest_rival,
 )
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.covariances import contrast_widths, covariance_with, perturbed_means, projections
+from noisewise.core.model.covariances import contrast_widths, covariance_with, perturbed_means
 from noisewise.core.model.dense import (
-    Model,
     copy_model,
     fold,
     log_det,
     new_model,
+    projections,
     set_theta,
     theta,
     total_precision,
 )
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import (
     check_choice,
     check_count,

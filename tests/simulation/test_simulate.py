@@ -13,7 +13,8 @@ import pytest
 
 import noisewise as nw
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import TOLD, Model
+from noisewise.core.model.dense import TOLD
+from noisewise.core.model.model import Model
 from noisewise.policies.registry import rule_named
 from noisewise.policies.shared.least_squares import State, plain_init
 from noisewise.policies.shell.policy import Policy

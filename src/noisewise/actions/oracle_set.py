@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from noisewise.actions.search import linear_ascent
-from noisewise.core.model.dense import Floats, Model, theta
+from noisewise.core.model.dense import DenseModel, Floats, theta
 from noisewise.core.model.vectors import covariance
 from noisewise.core.support.checks import check_count
 
@@ -94,15 +94,15 @@ class OracleSet(ABC):
         direction = self.check_vector("parameter", parameter)
         return self.largest_of(direction, np.zeros((self.dim, self.dim)), 0.0)
 
-    def widest(self, model: Model) -> Answer:
+    def widest(self, model: DenseModel) -> Answer:
         """The action with the largest width ``‖a‖`` in the norm of V⁻¹."""
         return self.largest_of(np.zeros(self.dim), covariance(model), 1.0)
 
-    def most_optimistic(self, model: Model, radius: float) -> Answer:
+    def most_optimistic(self, model: DenseModel, radius: float) -> Answer:
         """The action with the largest upper bound ``<θ̂, a> + radius·‖a‖``."""
         return self.largest_of(theta(model), covariance(model), radius)
 
-    def largest_contrast(self, model: Model, radius: float, origin: Any) -> Answer:
+    def largest_contrast(self, model: DenseModel, radius: float, origin: Any) -> Answer:
         """The action that could be furthest above another: ``<θ̂, a - origin> + radius·‖a - origin‖``."""
         return self.contrast_of(theta(model), covariance(model), radius, self.check_vector("origin", origin))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import CANCELLED, contrast_widths
-from noisewise.core.model.dense import Model
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive
 
 #: By name: what must hold to stop.
@@ -53,7 +53,7 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
 
 @kernel
 def has_won(stop: Stop, model: Model, action: int, radius: float, precision: float) -> bool:
-    """Whether the likelihood ratio says to stop now and recommend ``action``; False if nothing looks at it."""
+    """Whether the likelihood ratio says to stop now and recommend ``action``; False where nothing asks."""
     if stop.kind == NEVER or stop.kind == GAP:
         return False
     if stop.kind == GLR:

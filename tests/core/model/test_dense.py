@@ -16,7 +16,6 @@ from noisewise.core.compiler.kernels import register_kernels
 from noisewise.core.model.covariances import contrast_widths, covariance_with, distance_to
 from noisewise.core.model.dense import (
     REFRESH_AFTER,
-    RESIDUAL,
     copy_model,
     fold,
     log_det,
@@ -24,6 +23,7 @@ from noisewise.core.model.dense import (
     theta,
     total_precision,
 )
+from noisewise.core.model.factor import RESIDUAL
 
 
 def unit_vectors(rng, n, dim):

@@ -10,7 +10,14 @@ from scipy.optimize import minimize
 
 import noisewise as nw
 from noisewise.core.model.dense import fold, new_model, set_theta, theta
-from noisewise.policies.robust import ball, huber, median_of_means, one_pass, robust_loops
+from noisewise.policies.robust import (
+    ball,
+    huber,
+    median_of_means,
+    median_of_means_loops,
+    one_pass,
+    robust_loops,
+)
 
 
 def problem(seed, dim=None, length=25):
@@ -259,17 +266,21 @@ class TestLoopsAreTheArrays:
         for t in range(60):
             measured = (t % 12, float(rng.standard_t(1.5)), 0.1 + t % 3)
             median_of_means.deal(arrays, model.columns, *measured)
-            robust_loops._deal_loops(loops, model.columns, *measured)
+            median_of_means_loops._deal_loops(loops, model.columns, *measured)
         assert_allclose(loops.thetas, arrays.thetas, rtol=1e-9, atol=1e-12)
         assert_allclose(
-            robust_loops._centre_of_loops(loops, model),
+            median_of_means_loops._centre_of_loops(loops, model),
             median_of_means.centre_of(arrays, model),
             rtol=1e-5,
             atol=1e-8,
         )
         some = np.arange(12) % 3 > 0
         for loop, array, rest in (
-            (robust_loops._certified_contrast_loops, median_of_means.certified_contrast, (some, 1, 2.5)),
-            (robust_loops._covering_radius_loops, median_of_means.covering_radius, (2.5,)),
+            (
+                median_of_means_loops._certified_contrast_loops,
+                median_of_means.certified_contrast,
+                (some, 1, 2.5),
+            ),
+            (median_of_means_loops._covering_radius_loops, median_of_means.covering_radius, (2.5,)),
         ):
             assert_allclose(loop(loops, model, *rest), array(arrays, model, *rest), rtol=1e-9)

@@ -4,7 +4,8 @@ import math
 from typing import NamedTuple
 
 from noisewise.core.compiler.kernels import kernel, used_in_every_round
-from noisewise.core.model.dense import LOG_DET, TOLD, Model
+from noisewise.core.model.dense import LOG_DET, TOLD
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive, check_probability
 
 #: The radii by name, and the kind that each is; a number fixes it by hand.

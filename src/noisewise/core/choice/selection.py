@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from noisewise.core.compiler.kernels import has_twins, kernel, used_in_every_round
 from noisewise.core.model.covariances import contrast_widths, covariance_with
-from noisewise.core.model.dense import NOBODY, SAFEST, Floats, Model
+from noisewise.core.model.dense import NOBODY, SAFEST, Floats
+from noisewise.core.model.model import Model
 from noisewise.core.support.blocks import fits_one_block, row_blocks, workspace
 
 Mask = NDArray[np.bool_]

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.compiler.kernels import has_twins, used_in_every_round
-from noisewise.core.model import independent
-from noisewise.core.model.dense import Floats, Model, project, solve_lower, solve_upper
-from noisewise.core.model.independent import IndependentModel
-from noisewise.core.support.blocks import map_rows, row_blocks, workspace
+from noisewise.core.model.dense import DenseModel, Floats
+from noisewise.core.model.model import Model
+from noisewise.core.support.blocks import row_blocks, workspace
 
 
 def covariance_with(model: Model, action: int) -> Floats:
@@ -21,50 +20,17 @@ def covariance_with(model: Model, action: int) -> Floats:
 
 def covariances_into(out: Floats, model: Model, action: int) -> None:
     """The same into an array that is there already: a new one may cost as much as half the arithmetic."""
-    if isinstance(model, IndependentModel):
-        out[:] = independent.covariance_with(model, action)
-        return
-    half = solve_lower(model, model.columns[:, action].astype(np.float64))
-    _project_all(model, solve_upper(model, half * model.reciprocals), out)
+    model.write_covariances(out, action)
 
 
 def squared_covariances(model: Model, rivals: NDArray[np.int64], action: int, weights: Floats) -> Floats:
-    """``Σ_j w_j·((a_j - b)ᵀV⁻¹a_k)²`` over the differences of some rivals to one action, (n,).
-
-    From the differences themselves: two almost equal vectors would cancel if each were projected alone.
-    Together they take one read of the vectors.
-    """
-    if isinstance(model, IndependentModel):
-        return independent.squared_covariances(model, rivals, action, weights)
-    own = model.columns[:, action].astype(np.float64)
-    steps = np.empty((rivals.size, own.size))
-    for j, rival in enumerate(rivals):
-        half = solve_lower(model, model.columns[:, rival] - own)
-        steps[j] = np.sqrt(weights[j]) * solve_upper(model, half * model.reciprocals)
-    values = np.empty(model.means.size)
-    for rows in row_blocks(values.size):
-        covariances = steps @ model.columns[:, rows]
-        np.einsum("jk,jk->k", covariances, covariances, out=values[rows])
-    return values
+    """``Σ_j w_j·((a_j - b)ᵀV⁻¹a_k)²`` over the differences of some rivals to one action, (n,)."""
+    return model.squared_covariances(rivals, action, weights)
 
 
 def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
     """The actions' values under a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior, (n,)."""
-    if isinstance(model, IndependentModel):
-        return independent.perturbed_means(model, normals, scale)
-    away = solve_upper(model, normals * np.sqrt(model.reciprocals))
-    return model.means + projections(model, scale * away)
-
-
-def projections(model: Model, direction: Floats) -> Floats:
-    """``<direction, a_k>`` for all actions, (n,)."""
-    values = np.empty(model.means.size)
-    _project_all(model, direction, values)
-    return values
-
-
-def _project_all(model: Model, direction: Floats, out: Floats) -> None:
-    map_rows(lambda rows: project(model, direction, rows, out[rows]), out.size)
+    return model.perturbed_means(normals, scale)
 
 
 #: Differences of near-duplicates cancel to rounding error: this share of the terms bounds it from above.
@@ -87,7 +53,7 @@ def contrast_widths(model: Model, action: int) -> Floats:
     return widths
 
 
-def distance_to(model: Model, parameter: Floats) -> float:
+def distance_to(model: DenseModel, parameter: Floats) -> float:
     """``‖θ̂ - parameter‖`` in the norm of V: what a radius has to cover."""
     dim = model.columns.shape[0]
     apart = model.centre - parameter

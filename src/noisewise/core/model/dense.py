@@ -19,14 +19,15 @@ notice.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.compiler.kernels import has_twins, kernel, used_in_every_round
-from noisewise.core.model import independent
-from noisewise.core.model.independent import IndependentModel, Separate
+from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
+from noisewise.core.model.independent import Separate, new_independent
+from noisewise.core.model.model import Model
 from noisewise.core.support import blas
 from noisewise.core.support.blocks import Floats as Floats
 from noisewise.core.support.blocks import map_rows, row_blocks, workspace
@@ -51,13 +52,12 @@ LOG_DET = 0
 TOTAL_PRECISION = 1
 TOLD = 2
 AGE = 3
-RESIDUAL = 4
 SINCE_CENTRED = 5
 #: Not a count: the action whose lower bound was the largest when it was last looked for. Only a hint.
 SAFEST = 6
 
 
-class Model(NamedTuple):
+class DenseModel(NamedTuple):
     """The state of knowledge about n actions in ``dim`` features; changed in place by the verbs."""
 
     columns: NDArray[np.floating]  # (dim, n): the actions' vectors, shared and never written
@@ -76,38 +76,62 @@ class Model(NamedTuple):
     row: Floats  # (dim+1,)
     scratch: Floats  # (n,)
 
-
-class Factored(Protocol):
-    """A matrix held as ``UᵀDU``: a model, or one of the smaller things that robust estimates keep."""
-
     @property
-    def factor(self) -> Floats:
-        """U, and a last column that follows its rotations."""
+    def has_vectors(self) -> bool:
+        """Actions are vectors of features."""
+        return True
 
-    @property
-    def pivots(self) -> Floats:
-        """D."""
+    def learn(self, action: int, reward: float, sigma: float) -> None:
+        """One measurement of an action."""
+        fold_watched(self, action, reward, sigma, None)
 
-    @property
-    def reciprocals(self) -> Floats:
-        """1/D."""
+    def estimate(self) -> Floats:
+        """θ̂, (dim,)."""
+        return self.centre + solve_upper(self, self.factor[:, -1])
 
-    @property
-    def tally(self) -> Floats:
-        """Where the residual of each rotation is booked."""
+    def write_covariances(self, out: Floats, action: int) -> None:
+        """``aᵀV⁻¹a_k`` for all actions."""
+        half = solve_lower(self, self.columns[:, action].astype(np.float64))
+        project_all(self, solve_upper(self, half * self.reciprocals), out)
+
+    def squared_covariances(self, rivals: NDArray[np.int64], action: int, weights: Floats) -> Floats:
+        """From the differences themselves: two almost equal vectors would cancel if projected one by one.
+
+        Together they take one read of the vectors.
+        """
+        own = self.columns[:, action].astype(np.float64)
+        steps = np.empty((rivals.size, own.size))
+        for j, rival in enumerate(rivals):
+            half = solve_lower(self, self.columns[:, rival] - own)
+            steps[j] = np.sqrt(weights[j]) * solve_upper(self, half * self.reciprocals)
+        values = np.empty(self.means.size)
+        for rows in row_blocks(values.size):
+            covariances = steps @ self.columns[:, rows]
+            np.einsum("jk,jk->k", covariances, covariances, out=values[rows])
+        return values
+
+    def perturbed_means(self, normals: Floats, scale: float) -> Floats:
+        """Under a draw ``θ̂ + scale·V^(-1/2)·normals``."""
+        away = solve_upper(self, normals * np.sqrt(self.reciprocals))
+        return self.means + projections(self, scale * away)
 
 
-def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
+def new_model(columns: NDArray[np.floating] | Separate, ridge: float) -> Model:
     """The model before any measurement: ``V = ridge·I`` and an estimate of 0."""
     if isinstance(columns, Separate):
-        return cast(Model, independent.new_independent(columns, ridge))
+        return new_independent(columns, ridge)
+    return new_dense(columns, ridge)
+
+
+def new_dense(columns: NDArray[np.floating], ridge: float) -> DenseModel:
+    """The same on vectors."""
     dim, n = columns.shape
     squared_widths = np.empty(n)
     for rows in row_blocks(n):
         block = columns[:, rows].astype(np.float64, copy=False)
         squared_widths[rows] = np.einsum("ij,ij->j", block, block)
     squared_widths /= ridge
-    return Model(
+    return DenseModel(
         columns=columns,
         factor=np.zeros((dim, dim + 1)),
         pivots=np.full(dim, ridge),
@@ -126,10 +150,15 @@ def new_model(columns: NDArray[np.floating], ridge: float) -> Model:
     )
 
 
-def copy_model(model: Model) -> Model:
+def has_vectors(model: Model) -> TypeGuard[DenseModel]:
+    """Whether the model is one of this module; the others know nothing of features."""
+    return model.has_vectors
+
+
+def copy_model(model: DenseModel) -> DenseModel:
     """An independent copy; the actions' vectors are shared."""
     copies: Any = (array.copy() for array in model[1:])
-    return Model(model.columns, *copies)
+    return DenseModel(model.columns, *copies)
 
 
 #: Is told what a measurement does: ``s = V⁻¹a/√(σ² + ‖a‖²)``, and for a block of rows the ``<s, a_k>`` and an
@@ -139,12 +168,10 @@ Watch = Callable[[Floats, slice, Floats, Floats], None]
 
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
-    if isinstance(model, IndependentModel):
-        return independent.fold(model, action, reward, sigma)
-    return fold_watched(model, action, reward, sigma, None)
+    model.learn(action, reward, sigma)
 
 
-def fold_watched(model: Model, action: int, reward: float, sigma: float, watch: Watch | None) -> None:
+def fold_watched(model: DenseModel, action: int, reward: float, sigma: float, watch: Watch | None) -> None:
     """The same for who keeps something that V⁻¹ changes."""
     dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
@@ -193,7 +220,7 @@ def fold_watched(model: Model, action: int, reward: float, sigma: float, watch: 
         _predict(model, stale)
 
 
-def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
+def project(model: DenseModel, direction: Floats, rows: slice, out: Floats) -> None:
     """``<direction, a_k>`` for a block of actions; float32 storage is multiplied in float64."""
     block = model.columns[:, rows]
     if block.dtype == np.float64:
@@ -202,52 +229,24 @@ def project(model: Model, direction: Floats, rows: slice, out: Floats) -> None:
         np.dot(direction, block.astype(np.float64), out=out)
 
 
-def rows_of(model: Model, rows: NDArray[np.int64]) -> Floats:
+def projections(model: DenseModel, direction: Floats) -> Floats:
+    """``<direction, a_k>`` for all actions, (n,)."""
+    values = np.empty(model.means.size)
+    project_all(model, direction, values)
+    return values
+
+
+def project_all(model: DenseModel, direction: Floats, out: Floats) -> None:
+    """The same into an array that is there already."""
+    map_rows(lambda rows: project(model, direction, rows, out[rows]), out.size)
+
+
+def rows_of(model: DenseModel, rows: NDArray[np.int64]) -> Floats:
     """The vectors of some actions, a row for each, in float64."""
     return model.columns.T[rows].astype(np.float64, copy=False)
 
 
-def solve_lower(model: Factored, vector: Floats) -> Floats:
-    """``U⁻ᵀ·vector``."""
-    dim = vector.size
-    solved, _ = blas.routines().solve_triangular(model.factor[:, :dim], vector, trans=1, unitdiag=1)
-    return np.asarray(solved)
-
-
-def solve_upper(model: Factored, vector: Floats) -> Floats:
-    """``U⁻¹·vector``."""
-    dim = vector.size
-    solved, _ = blas.routines().solve_triangular(model.factor[:, :dim], vector, unitdiag=1)
-    return np.asarray(solved)
-
-
-def rotate_in(model: Factored, row: Floats, half: Floats, weight: float) -> None:
-    """Replace the factors of V by those of ``V + weight·a aᵀ``; the row is a and what it measured.
-
-    One plane rotation per feature, all at once: rotation j meets the entry ``(U⁻ᵀa)_j``, given as
-    ``half``, and the weight that is left, ``1/w_j = 1/w + Σ_{i<j} half_i²/D_i``. LAPACK's update of a QR
-    factor reflects instead, and loses seven digits when a row of weight 1e16 meets rows of weight 1.
-    """
-    if weight == 0.0:
-        return
-    left = np.empty(row.size)
-    left[0] = 1.0 / weight
-    left[1:] = half * half * model.reciprocals
-    weights = 1.0 / np.cumsum(left)
-    grown = model.pivots + weights[:-1] * half * half
-    # What is left of the row after each rotation: summed up in their order, as if one by one.
-    rows = np.empty((row.size, row.size))
-    rows[0] = row
-    np.multiply(model.factor, -half[:, None], out=rows[1:])
-    np.cumsum(rows, axis=0, out=rows)
-    factor = model.factor
-    factor += np.triu(rows[1:] * (weights[:-1] * half / grown)[:, None], 1)
-    model.pivots[:] = grown
-    np.divide(1.0, grown, out=model.reciprocals)
-    model.tally[RESIDUAL] += weights[-1] * float(rows[-1, -1]) ** 2
-
-
-def refresh(model: Model, stale: NDArray[np.intp], *, means_too: bool = False) -> None:
+def refresh(model: DenseModel, stale: NDArray[np.intp], *, means_too: bool = False) -> None:
     """Recompute the squared widths of some actions, ``‖D^(-1/2)·U⁻ᵀa‖²``, and if wanted their means."""
     dim = model.columns.shape[0]
     upper = np.asfortranarray(model.factor[:, :dim])
@@ -267,12 +266,12 @@ def refresh(model: Model, stale: NDArray[np.intp], *, means_too: bool = False) -
     map_rows(recompute, stale.size)
 
 
-def recentre(model: Model) -> None:
+def recentre(model: DenseModel) -> None:
     """Move the centre to the estimate, and recompute the means from it."""
     set_theta(model, theta(model))
 
 
-def set_theta(model: Model, estimate: Floats) -> None:
+def set_theta(model: DenseModel, estimate: Floats) -> None:
     """Make ``estimate`` what the model believes, in place of least squares; V and the widths stay.
 
     For rules with an estimate of their own: they fold each measurement as if it came out as expected, which
@@ -282,13 +281,13 @@ def set_theta(model: Model, estimate: Floats) -> None:
     _predict(model, NOBODY)
 
 
-def _move_centre(model: Model, estimate: Floats) -> None:
+def _move_centre(model: DenseModel, estimate: Floats) -> None:
     model.centre[:] = estimate
     model.factor[:, -1] = 0.0
     model.tally[SINCE_CENTRED] = 0.0
 
 
-def _predict(model: Model, done: NDArray[np.intp]) -> None:
+def _predict(model: DenseModel, done: NDArray[np.intp]) -> None:
     """Recompute the means from the centre, but for the actions that are done (ascending)."""
 
     def predict(rows: slice) -> None:
@@ -315,9 +314,7 @@ def count(tally: Floats, squared_width: float, sigma: float) -> None:
 
 def theta(model: Model) -> Floats:
     """The estimate θ̂, (dim,)."""
-    if isinstance(model, IndependentModel):
-        return independent.theta(model)
-    return model.centre + solve_upper(model, model.factor[:, -1])
+    return model.estimate()
 
 
 def squared_norm(model: Model) -> float:

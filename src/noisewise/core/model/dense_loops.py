@@ -16,7 +16,6 @@ from noisewise.core.model.dense import (
     FAR,
     RECENTRE_AFTER,
     REFRESH_AFTER,
-    RESIDUAL,
     SINCE_CENTRED,
     WORN,
     count,
@@ -26,6 +25,7 @@ from noisewise.core.model.dense import (
     squared_norm,
     theta,
 )
+from noisewise.core.model.factor import RESIDUAL
 
 
 # Nothing here allocates or calls what is not inlined: next to such a call Numba counts a reference to

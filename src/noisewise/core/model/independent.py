@@ -83,6 +83,31 @@ class IndependentModel(NamedTuple):
     tally: Floats  # (7,): as in the other model
     scratch: Floats  # (n,)
 
+    @property
+    def has_vectors(self) -> bool:
+        """Options are themselves, and nothing is made of features."""
+        return False
+
+    def learn(self, action: int, reward: float, sigma: float) -> None:
+        """One measurement of an option."""
+        fold(self, action, reward, sigma)
+
+    def estimate(self) -> Floats:
+        """The unknowns that are options: their means, (n,)."""
+        return self.means.copy()
+
+    def write_covariances(self, out: Floats, action: int) -> None:
+        """The covariances of one option with all options."""
+        out[:] = covariance_with(self, action)
+
+    def squared_covariances(self, rivals: Rows, action: int, weights: Floats) -> Floats:
+        """Those of the differences of some rivals to one option, squared, weighed and summed, (n,)."""
+        return squared_covariances(self, rivals, action, weights)
+
+    def perturbed_means(self, normals: Floats, scale: float) -> Floats:
+        """The options' values under a draw from the posterior, (n,); one normal per unknown."""
+        return perturbed_means(self, normals, scale)
+
 
 def new_independent(columns: Separate, ridge: float) -> IndependentModel:
     """Before any measurement: every unknown is 0 ± 1/√ridge, and the border touches nobody."""
@@ -183,11 +208,6 @@ def _root(covariance: Floats) -> Floats:
     except np.linalg.LinAlgError:
         sizes, directions = np.linalg.eigh(covariance)
         return np.asarray(directions * np.sqrt(np.maximum(sizes, 0.0)))
-
-
-def theta(model: IndependentModel) -> Floats:
-    """The unknowns that are options: their means, (n,)."""
-    return model.means.copy()
 
 
 def set_posterior(

@@ -8,12 +8,12 @@ import numpy as np
 
 from noisewise.core.compiler.kernels import has_twins, large_kernel
 from noisewise.core.model.covariances import covariance_with
-from noisewise.core.model.dense import WORN, Floats, Model, theta
+from noisewise.core.model.dense import WORN, DenseModel, Floats, theta
 from noisewise.core.support import blas
 
 
 @large_kernel
-def place(model: Model, vector: Floats) -> None:
+def place(model: DenseModel, vector: Floats) -> None:
     """Make ``vector`` the model's only action."""
     for i in range(vector.size):
         model.columns[i, 0] = vector[i]
@@ -23,7 +23,7 @@ def place(model: Model, vector: Floats) -> None:
     model.floors[0] = WORN * squared_width
 
 
-def spread(model: Model) -> Floats:
+def spread(model: DenseModel) -> Floats:
     """A root W of ``V⁻¹ = W·Wᵀ``, (dim, dim): ``U⁻¹·D^(-1/2)``."""
     dim = model.pivots.size
     solve = blas.routines().solve_many
@@ -31,7 +31,7 @@ def spread(model: Model) -> Floats:
     return np.asarray(inverse * np.sqrt(model.reciprocals))
 
 
-def covariance(model: Model) -> Floats:
+def covariance(model: DenseModel) -> Floats:
     """``V⁻¹``, (dim, dim): its large eigenvalues, the wide directions, are exact to rounding."""
     root = spread(model)
     return np.ascontiguousarray(root @ root.T)

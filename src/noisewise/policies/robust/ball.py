@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from noisewise.core.model.dense import Factored, Floats
+from noisewise.core.model.dense import Floats
+from noisewise.core.model.factor import Factored
 from noisewise.core.support import blas
 
 #: How far outside a point may lie, relative to the ball, before it is pulled back for good.

@@ -13,7 +13,7 @@ from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.radius import Radius
 from noisewise.core.choice.selection import Mask, regret_bound
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import TOLD, Floats, Model, fold, set_theta
+from noisewise.core.model.dense import TOLD, DenseModel, Floats, fold, set_theta
 from noisewise.core.support.checks import check_choice, check_count, check_positive
 from noisewise.policies.robust import huber, median_of_means, one_pass
 from noisewise.policies.shared.least_squares import Setting, make_setting
@@ -79,7 +79,7 @@ class HasMemory(Protocol):
     """The state of a rule with a robust estimate."""
 
     @property
-    def model(self) -> Model:
+    def model(self) -> DenseModel:
         """V, the widths, and the estimate."""
 
     @property

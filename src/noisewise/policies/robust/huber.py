@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.compiler.kernels import has_twins, kernel
-from noisewise.core.model.dense import Floats, Model, theta
+from noisewise.core.model.dense import DenseModel, Floats, theta
 from noisewise.policies.robust.ball import step_within_ball, whitening
 
 #: A Newton decrement, in standard errors, after which the next step is the last: it squares the error.
@@ -102,7 +102,7 @@ def remember(
 
 
 @kernel
-def fit(history: History, model: Model, ridge: float, bound: float) -> Floats:
+def fit(history: History, model: DenseModel, ridge: float, bound: float) -> Floats:
     """The estimate, when one measurement was remembered and folded since the model's was the estimate.
 
     A step that overshoots is shortened by the secant rule on the slope along it. Values of the loss are

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import TIE, Mask
-from noisewise.core.model.dense import Floats, Model, rotate_in, solve_lower, solve_upper, theta
+from noisewise.core.compiler.kernels import has_twins
+from noisewise.core.model.dense import DenseModel, Floats, theta
+from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
 from noisewise.core.support import blas
 from noisewise.core.support.blocks import row_blocks
 from noisewise.policies.robust.one_pass import Curvature
@@ -75,7 +77,7 @@ def deal(blocks: Blocks, columns: NDArray[np.floating], action: int, reward: flo
     blocks.thetas[b] = solve_upper(block, block.factor[:, -1])
 
 
-def centre_of(blocks: Blocks, model: Model) -> Floats:
+def centre_of(blocks: Blocks, model: DenseModel) -> Floats:
     """The geometric median of the blocks' estimates in the norm of V, by Weiszfeld's moves."""
     dim = model.pivots.size
     upper, scale = np.triu(model.factor[:, :dim], 1), np.sqrt(model.pivots)
@@ -96,7 +98,9 @@ def centre_of(blocks: Blocks, model: Model) -> Floats:
     return solve_upper(model, point / scale)
 
 
-def certified_contrast(blocks: Blocks, model: Model, candidates: Mask, action: int, reach: float) -> float:
+def certified_contrast(
+    blocks: Blocks, model: DenseModel, candidates: Mask, action: int, reach: float
+) -> float:
     """How far ``action`` can be below the best: the largest upper median of a contrast with a candidate."""
     largest = 0.0
     for rows in row_blocks(candidates.size):
@@ -108,7 +112,7 @@ def certified_contrast(blocks: Blocks, model: Model, candidates: Mask, action: i
     return largest
 
 
-def covering_radius(blocks: Blocks, model: Model, reach: float) -> float:
+def covering_radius(blocks: Blocks, model: DenseModel, reach: float) -> float:
     """The least radius such that ``means ± radius·widths`` contain both medians of every action."""
     largest = 0.0
     for rows in row_blocks(model.means.size):
@@ -141,3 +145,6 @@ def _block(blocks: Blocks, b: int) -> Curvature:
     return Curvature(
         blocks.factor[b], blocks.pivots[b], blocks.reciprocals[b], blocks.tally[b], blocks.thetas[b]
     )
+
+
+has_twins(f"{__name__}_loops")

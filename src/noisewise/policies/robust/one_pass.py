@@ -18,16 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import (
-    Factored,
-    Floats,
-    Model,
-    rotate_in,
-    set_theta,
-    solve_lower,
-    solve_upper,
-    theta,
-)
+from noisewise.core.model.dense import DenseModel, Floats, set_theta, theta
+from noisewise.core.model.factor import Factored, rotate_in, solve_lower, solve_upper
 from noisewise.policies.robust.ball import step_within_ball, whitening
 from noisewise.policies.robust.huber import clipped
 
@@ -103,7 +95,7 @@ def remaining(surprise: float, leverage: float, tau: float) -> float:
 
 
 @kernel
-def stay_in_ball(model: Model, bound: float) -> None:
+def stay_in_ball(model: DenseModel, bound: float) -> None:
     """Move the model's estimate into the ball if it has left it."""
     point = theta(model)
     if (point * point).sum() > bound * bound:

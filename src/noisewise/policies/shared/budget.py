@@ -7,7 +7,8 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask, first_best, first_largest, widest
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import Floats, Model, fold, new_model
+from noisewise.core.model.dense import Floats, fold, new_model
+from noisewise.core.model.model import Model
 from noisewise.policies.shared.least_squares import HasSetting, Setting, not_ruled_out
 
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest, keep_near_best
 from noisewise.core.compiler.kernels import compiled_body, kernel
-from noisewise.core.model.dense import RESIDUAL, TOLD, Floats, Model, fold, new_model, squared_norm
+from noisewise.core.model.dense import TOLD, DenseModel, Floats, fold, new_dense, squared_norm
+from noisewise.core.model.factor import RESIDUAL
 from noisewise.core.support.checks import check_count, check_not_negative, check_positive
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.rule import anytime, below
@@ -39,7 +40,7 @@ class Params(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """The fields of a `Model`, once for every layer; scratch space, the last six, is shared."""
+    """The fields of a `DenseModel`, once for every layer; scratch space, the last six, is shared."""
 
     columns: NDArray[np.floating]  # (dim, n)
     factor: Floats  # (L, dim, dim+1)
@@ -61,7 +62,7 @@ class Layers(NamedTuple):
 class State(NamedTuple):
     """All layers, a copy of the deepest one that is finished, the one to believe, and where the walk ends."""
 
-    model: Model
+    model: DenseModel
     layers: Layers
     radii: Floats  # (L,)
     rounds: Floats  # (1,): measurements told
@@ -90,7 +91,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 def init(params: Params) -> State:
     """Layer l starts with the ridge ``A²·4⁻ˡ``, an estimate of 0 and the radius ``2·A·B·2⁻ˡ``."""
     ridges = params.setting.ridge * 4.0 ** -np.arange(params.depth)
-    models = [new_model(params.setting.columns, ridge) for ridge in ridges]
+    models = [new_dense(params.setting.columns, ridge) for ridge in ridges]
     first = models[0]
     stacked = {
         name: np.stack([getattr(model, name) for model in models])
@@ -107,7 +108,7 @@ def init(params: Params) -> State:
     }
     radii: Floats = 2.0 * params.reach * 0.5 ** np.arange(1.0, params.depth + 1.0)
     layers = Layers(**(first._asdict() | stacked))
-    model = new_model(params.setting.columns, params.setting.ridge)
+    model = new_dense(params.setting.columns, params.setting.ridge)
     return State(
         model=model,
         layers=layers,
@@ -120,9 +121,9 @@ def init(params: Params) -> State:
 
 
 @kernel
-def layer(layers: Layers, level: int) -> Model:
+def layer(layers: Layers, level: int) -> DenseModel:
     """One layer as a model; changing it changes the layer."""
-    return Model(
+    return DenseModel(
         layers.columns,
         layers.factor[level],
         layers.pivots[level],
@@ -213,7 +214,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def measured_variance(model: Model, ridge: float) -> float:
+def measured_variance(model: DenseModel, ridge: float) -> float:
     """``Σ w²·(r - <θ̂, a>)²``: what the fit minimised, without its penalty ``ridge·‖θ̂‖²``."""
     # What is no number stays none: 0 would be the smallest variance of all.
     return float(np.maximum(0.0, model.tally[RESIDUAL] - ridge * squared_norm(model)))

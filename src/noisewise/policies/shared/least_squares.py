@@ -9,7 +9,8 @@ from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.radius import Radius, confidence_radius, make_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import SAFEST, Model, fold, new_model
+from noisewise.core.model.dense import SAFEST, DenseModel, fold, new_model
+from noisewise.core.model.model import Model
 
 
 class Setting(NamedTuple):
@@ -46,6 +47,14 @@ class HasModel(Protocol):
     @property
     def model(self) -> Model:
         """What is known about the actions."""
+
+
+class HasDenseModel(Protocol):
+    """The state of a rule where actions are vectors."""
+
+    @property
+    def model(self) -> DenseModel:
+        """What is known about the actions, and about their features."""
 
 
 def make_setting(actions: ActionSet | OracleSet, options: dict[str, Any]) -> Setting:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask, smallest_bound
 from noisewise.core.compiler.kernels import compiled_body
-from noisewise.core.model.dense import Model
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice
 
 #: By name; each works for every rule.

@@ -17,7 +17,7 @@ from noisewise.core.model.dense import Floats, theta
 from noisewise.core.model.vectors import spread
 from noisewise.core.support.checks import check_not_negative
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
-from noisewise.policies.shared.least_squares import Setting, State, make_setting
+from noisewise.policies.shared.least_squares import HasDenseModel, Setting, State, make_setting
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, option
 
@@ -47,7 +47,7 @@ def one_draw_per_feature(params: Params) -> int:
 
 
 @kernel
-def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
+def aim(params: Params, state: HasDenseModel, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the best action for the same draw."""
     direction[:] = theta(state.model) + params.scale * np.dot(spread(state.model), draws)
     return 0.0

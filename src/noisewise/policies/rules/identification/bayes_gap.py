@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_best, first_largest, first_near
 from noisewise.core.compiler.kernels import compiled_body, kernel
-from noisewise.core.model.dense import TOLD, TOTAL_PRECISION, Floats, Model, fold, new_model
+from noisewise.core.model.dense import TOLD, TOTAL_PRECISION, Floats, fold, new_model
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.least_squares import (
     Setting,

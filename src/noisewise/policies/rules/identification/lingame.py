@@ -8,7 +8,8 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest
 from noisewise.core.compiler.kernels import kernel, large_kernel
-from noisewise.core.model.dense import TOLD, Floats, Model, fold, new_model, total_precision
+from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice
 from noisewise.policies.shared.alternatives import (
     costs_of_rivals,

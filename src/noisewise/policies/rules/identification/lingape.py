@@ -9,7 +9,8 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest, most_telling, strongest_rival
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import TOLD, Floats, Model, fold, log_det, new_model, total_precision
+from noisewise.core.model.dense import TOLD, Floats, fold, log_det, new_model, total_precision
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, scaled_radius, within
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option

@@ -10,7 +10,8 @@ from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import TIE, Mask, first_best, first_near, masked_argmax
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import CANCELLED, contrast_widths, perturbed_means
-from noisewise.core.model.dense import Floats, Model
+from noisewise.core.model.dense import Floats
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_probability
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Setting, State, make_setting

@@ -7,7 +7,7 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, drop_ruled_out
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import Model, new_model
+from noisewise.core.model.dense import DenseModel, new_dense
 from noisewise.policies.robust.estimates import (
     MEDIAN,
     TAU0,
@@ -41,7 +41,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """The model, the survivors A_t, and what the estimate keeps."""
 
-    model: Model
+    model: DenseModel
     candidates: Mask  # (n,)
     memory: Memory
 
@@ -60,7 +60,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 
 def init(params: Params) -> State:
     """Line 1: all actions are candidates."""
-    model = new_model(params.setting.columns, params.setting.ridge)
+    model = new_dense(params.setting.columns, params.setting.ridge)
     memory = new_memory(params.setting, params.robust)
     return State(model, np.ones(model.means.size, np.bool_), memory)
 

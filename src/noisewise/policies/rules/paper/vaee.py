@@ -15,7 +15,8 @@ from noisewise.core.choice.selection import (
     first_largest_candidate,
 )
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import Floats, Model, fold, new_model
+from noisewise.core.model.dense import Floats, fold, new_model
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice
 from noisewise.policies.shared.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.shell.on_sets import OnSets

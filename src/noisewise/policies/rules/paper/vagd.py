@@ -12,7 +12,8 @@ from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import confidence_radius
 from noisewise.core.choice.selection import Mask, first_largest, widest
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import Floats, Model, fold, new_model
+from noisewise.core.model.dense import Floats, fold, new_model
+from noisewise.core.model.model import Model
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, within
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 from noisewise.policies.shell.rule import Rule, always_anytime

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import Floats, Model, new_model
+from noisewise.core.model.dense import DenseModel, Floats, new_dense
 from noisewise.policies.robust.estimates import (
     Memory,
     Robust,
@@ -32,7 +32,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """The model, and what the estimate keeps."""
 
-    model: Model
+    model: DenseModel
     memory: Memory
 
 
@@ -43,7 +43,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 
 def init(params: Params) -> State:
     """``H_0 = λI``."""
-    model = new_model(params.setting.columns, params.setting.ridge)
+    model = new_dense(params.setting.columns, params.setting.ridge)
     return State(model, new_memory(params.setting, params.robust))
 
 

@@ -22,7 +22,8 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import Floats, Model, fold, new_model
+from noisewise.core.model.dense import Floats, fold, new_model
+from noisewise.core.model.model import Model
 from noisewise.policies.rules.baselines.uniform import one_draw
 from noisewise.policies.rules.table_one.weighted_oful_plus import (
     Weighting,

@@ -17,7 +17,8 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import TOLD, Floats, Model, fold, new_model, theta
+from noisewise.core.model.dense import TOLD, Floats, fold, new_model, theta
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive
 from noisewise.policies.shared.least_squares import (
     Setting,

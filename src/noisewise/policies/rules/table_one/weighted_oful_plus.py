@@ -18,7 +18,8 @@ from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import Radius
 from noisewise.core.choice.selection import Mask, most_optimistic
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import TOLD, Floats, Model, fold
+from noisewise.core.model.dense import TOLD, Floats, fold
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_count, check_positive
 from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import (

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import LOG_DET, TOLD, TOTAL_PRECISION, Model, recentre, refresh
+from noisewise.core.model.dense import LOG_DET, TOLD, TOTAL_PRECISION, DenseModel, recentre, refresh
 from noisewise.core.model.independent import IndependentModel, set_posterior
 from noisewise.core.support.blocks import Floats
 from noisewise.study.models.exact.network import invert_network
 
 
-def fill_model(model: Model, rows: Floats, values: Floats, weights: Floats, told: int) -> None:
+def fill_model(model: DenseModel, rows: Floats, values: Floats, weights: Floats, told: int) -> None:
     """Fill a fresh model: ``V = ridge·I + Σ weight·row rowᵀ`` by one QR factorisation.
 
     Rows go in by falling weight: reflections are accurate row by row only if the large ones come first.

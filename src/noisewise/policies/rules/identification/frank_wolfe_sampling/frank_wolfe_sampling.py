@@ -7,7 +7,8 @@ import numpy as np
 
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
 from noisewise.core.compiler.kernels import kernel, large_kernel
-from noisewise.core.model.dense import TOLD, Floats, Model, fold, new_model, total_precision
+from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
+from noisewise.core.model.model import Model
 from noisewise.policies.rules.identification.frank_wolfe_sampling.matrix_game import best_mixture
 from noisewise.policies.shared.alternatives import (
     costs_of_rivals,

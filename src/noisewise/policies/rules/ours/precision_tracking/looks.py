@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.covariances import CANCELLED
-from noisewise.core.model.dense import Floats, Model
+from noisewise.core.model.dense import DenseModel, Floats
 from noisewise.core.support import blas
 from noisewise.policies.rules.ours.precision_tracking.comparisons import (
     comparison_quantiles,
@@ -72,7 +72,7 @@ def squared_width_at(looks: Looks, start: float, phase: int, level: int, n_compa
     return float((bound / multiplier(looks, n_compared, delta_at(looks, phase, level))) ** 2)
 
 
-def whitened(model: Model, rows: NDArray[np.intp]) -> Floats:
+def whitened(model: DenseModel, rows: NDArray[np.intp]) -> Floats:
     """Points whose distances are the widths of the differences of these actions, (rows, dim)."""
     dim = model.pivots.size
     vectors = model.columns[:, rows].astype(np.float64)
@@ -91,7 +91,12 @@ class _Estimate(NamedTuple):
 
 
 def claims_of(
-    looks: Looks, phase: Model, anytime: tuple[Model, float], compared: Mask, candidates: Mask, delta: float
+    looks: Looks,
+    phase: DenseModel,
+    anytime: tuple[DenseModel, float],
+    compared: Mask,
+    candidates: Mask,
+    delta: float,
 ) -> tuple[Mask, Floats]:
     """Which candidates may still be the best, and how far each action can be below it.
 

@@ -11,7 +11,7 @@ from noisewise.core.choice.radius import Radius, confidence_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, regret_bound, widest
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import contrast_widths
-from noisewise.core.model.dense import Floats, Model, fold, new_model
+from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
 from noisewise.core.support.checks import check_choice, check_number
 from noisewise.policies.rules.ours.precision_tracking.looks import FIRST as FIRST_LEVEL
 from noisewise.policies.rules.ours.precision_tracking.looks import (
@@ -57,8 +57,8 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """The model of everything told, that of the phase, and what was found out."""
 
-    model: Model
-    phase: Model
+    model: DenseModel
+    phase: DenseModel
     candidates: Mask  # (n,): who may still be the best
     compared: Mask  # (n,): the candidates when the phase began
     shares: Floats  # (n,): the design of the phase
@@ -93,7 +93,7 @@ def design_for(setting: Setting, rows: Any) -> tuple[Floats, float]:
 
 def init(params: Params) -> State:
     """Everybody is a candidate; the first phase begins."""
-    model, phase = new_model(params.setting.columns, params.setting.ridge), _empty_phase(params)
+    model, phase = new_dense(params.setting.columns, params.setting.ridge), _empty_phase(params)
     n = model.means.size
     everybody = np.ones(n, np.bool_)
     claims, ledger = np.full(n, np.inf), np.zeros(7)
@@ -104,8 +104,8 @@ def init(params: Params) -> State:
     return state
 
 
-def _empty_phase(params: Params) -> Model:
-    return new_model(params.setting.columns, (PULL / params.setting.radius.norm_bound) ** 2)
+def _empty_phase(params: Params) -> DenseModel:
+    return new_dense(params.setting.columns, (PULL / params.setting.radius.norm_bound) ** 2)
 
 
 def _begin_phase(params: Params, state: State, shares: Floats, reference: int) -> None:
@@ -230,7 +230,7 @@ def _value_of(setting: Setting, shares: Floats, rows: Any) -> float:
     from noisewise.design.transductive.directions import Differences
 
     support = np.flatnonzero(shares)
-    model = new_model(setting.columns, 1e-12 * setting.radius.max_norm**2)
+    model = new_dense(setting.columns, 1e-12 * setting.radius.max_norm**2)
     for row in support:
         fold(model, int(row), 0.0, 1.0 / math.sqrt(shares[row]))
     points = whitened(model, rows)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_best
 from noisewise.core.compiler.kernels import has_twins
 from noisewise.core.model.covariances import CANCELLED, contrast_widths
-from noisewise.core.model.dense import Floats, Model, fold, fold_watched, rows_of, solve_lower, solve_upper
-from noisewise.core.model.independent import IndependentModel
+from noisewise.core.model.dense import DenseModel, Floats, fold, fold_watched, has_vectors, rows_of
+from noisewise.core.model.factor import solve_lower, solve_upper
+from noisewise.core.model.model import Model
 from noisewise.core.support.blocks import row_blocks, workspace
 
 Rows = NDArray[np.int64]
@@ -45,13 +46,13 @@ LEADER, AGE, HIDDEN = range(3)
 
 def nothing_known(model: Model) -> KnownWidths:
     """Before any leader."""
-    many = not isinstance(model, IndependentModel) and model.means.size >= WORTH_BOUNDING
+    many = has_vectors(model) and model.means.size >= WORTH_BOUNDING
     return KnownWidths(np.zeros(model.means.size if many else 0), np.array([-1.0, 0.0, 0.0]))
 
 
 def fold_in_races(model: Model, known: KnownWidths, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement, in place: ``‖a_k - b‖²`` falls by ``<s, a_k - b>²``, at no further product."""
-    if known.about[LEADER] < 0.0:
+    if known.about[LEADER] < 0.0 or not has_vectors(model):
         return fold(model, action, reward, sigma)
     leader = model.columns[:, int(known.about[LEADER])].astype(np.float64, copy=False)
 
@@ -81,11 +82,12 @@ def closest_rivals(
     """The candidates that may be furthest above the leader, at most ``many``, and their slacks.
 
     By the largest ``slack_k - lead_k``, where the lead is ``<θ̂, b - a_k>`` and the slack ``reach·‖a_k - b‖``.
-    If every rival is beaten by more than that, the reach grows until the closest is not: then who is beaten
-    least surely comes first. A copy of the leader is as good as it: the difference is rounding, and no race.
+    If every rival is beaten by more than that, the reach grows until the closest is not: then the rival that
+    is beaten least surely comes first. A copy of the leader is as good as the leader: their difference is
+    rounding, and no race.
     """
     found = None
-    if known.about[LEADER] == leader:
+    if known.about[LEADER] == leader and has_vectors(model):
         bounds = known.squared + known.about[HIDDEN]
         np.sqrt(np.maximum(bounds, 0.0, out=bounds), out=bounds)
         distances = _Distances(bounds, _measure(model, candidates, leader))
@@ -98,7 +100,7 @@ def closest_rivals(
 
 
 class _Distances(NamedTuple):
-    """The widths of the differences to the leader; -∞ for who is no rival."""
+    """The widths of the differences to the leader; -∞ for what is no rival."""
 
     bounds: Floats  # (n,): none is larger
     exact: Callable[[Rows], Floats]
@@ -118,7 +120,7 @@ def _closest(
     if looked.size > most or not (widths := far.exact(looked)).max(initial=-np.inf) > 0.0:
         return None
     if (reach * widths + means[looked]).max() < best:
-        # They are all beaten. Who is closer than they are, in widths, is so by its bound, too.
+        # All of these are beaten. A rival that is closer, counted in widths, is also closer by its bound.
         reach = max(reach, _fewest_widths(best - means[looked], widths))
         looked = np.union1d(looked, _above(model, far.bounds, reach, best - TIE * spread))
         if looked.size > most:
@@ -179,8 +181,8 @@ def _few_largest(values: Floats, tolerance: float, many: int) -> Rows:
     return np.array(found, np.int64)
 
 
-def _measure(model: Model, candidates: Mask, leader: int) -> Callable[[Rows], Floats]:
-    """A function from rows to ``‖a_k - b‖``, -∞ for who is no rival."""
+def _measure(model: DenseModel, candidates: Mask, leader: int) -> Callable[[Rows], Floats]:
+    """A function from rows to ``‖a_k - b‖``, -∞ for what is no rival."""
     half = solve_lower(model, model.columns[:, leader].astype(np.float64))
     step = solve_upper(model, half * model.reciprocals)
 
@@ -194,7 +196,7 @@ def _measure(model: Model, candidates: Mask, leader: int) -> Callable[[Rows], Fl
 
 
 def _rival_widths(model: Model, candidates: Mask, leader: int) -> Floats:
-    """``‖a_k - b‖`` for every rival, -∞ for who is none, (n,)."""
+    """``‖a_k - b‖`` for every rival, -∞ for what is none, (n,)."""
     widths, own = contrast_widths(model, leader), float(model.squared_widths[leader])
     for rows in row_blocks(widths.size):
         squared, terms = workspace(rows)

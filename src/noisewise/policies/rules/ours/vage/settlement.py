@@ -6,8 +6,9 @@ import numpy as np
 
 from noisewise.core.choice.selection import TIE, Mask, first_largest
 from noisewise.core.model.covariances import squared_covariances
-from noisewise.core.model.dense import Floats, Model, project, rows_of, solve_lower, solve_upper
-from noisewise.core.model.independent import IndependentModel
+from noisewise.core.model.dense import DenseModel, Floats, has_vectors, project, rows_of
+from noisewise.core.model.factor import solve_lower, solve_upper
+from noisewise.core.model.model import Model
 from noisewise.core.support.blocks import map_rows, workspace
 from noisewise.policies.rules.ours.vage.races import ONE_IN, WORTH_BOUNDING, Rows
 
@@ -39,7 +40,7 @@ def most_settling(
     (Bessel). So the first projection bounds it, or the first two:
     ``s_1²·p_1² + s_2²·p_2² + s_3²·(‖a_k‖² - p_1² - p_2²)``.
     """
-    if not isinstance(model, IndependentModel) and model.means.size >= WORTH_BOUNDING:
+    if has_vectors(model) and model.means.size >= WORTH_BOUNDING:
         roots = np.sqrt(model.reciprocals)
         whitened = _half_solved(model, rivals, leader, weights) * roots
         _, strengths, directions = np.linalg.svd(whitened, full_matrices=False)
@@ -70,14 +71,14 @@ class _Least(NamedTuple):
     reserve: float
 
 
-def _half_solved(model: Model, rivals: Rows, leader: int, weights: Floats) -> Floats:
+def _half_solved(model: DenseModel, rivals: Rows, leader: int, weights: Floats) -> Floats:
     """``√w_j·U⁻ᵀ(a_j - b)``, a row for each rival."""
     differences = rows_of(model, rivals) - model.columns[:, leader].astype(np.float64)
     differences *= np.sqrt(weights)[:, None]
     return np.array([solve_lower(model, difference) for difference in differences])
 
 
-def _square_projections(model: Model, axis: Floats, allowed: Mask, out: Floats) -> Rows:
+def _square_projections(model: DenseModel, axis: Floats, allowed: Mask, out: Floats) -> Rows:
     """``<axis, a_k>²`` into ``out``, 0 for who is not allowed; who has the largest of each block."""
 
     def square(rows: slice) -> int:
@@ -92,7 +93,7 @@ def _square_projections(model: Model, axis: Floats, allowed: Mask, out: Floats) 
 
 
 def _able(
-    model: Model, along: Floats, axis: Floats | None, falling: Floats, foreseen: Foreseen, least: _Least
+    model: DenseModel, along: Floats, axis: Floats | None, falling: Floats, foreseen: Foreseen, least: _Least
 ) -> Rows:
     """Who may take off the least gain, by the squares along the first axis and perhaps along a second.
 
@@ -121,7 +122,7 @@ def _able(
     return np.concatenate(map_rows(able, model.means.size))
 
 
-def _gains(model: Model, steps: Floats, rows: Rows, foreseen: Foreseen) -> Floats:
+def _gains(model: DenseModel, steps: Floats, rows: Rows, foreseen: Foreseen) -> Floats:
     """What measuring each of some actions would take off."""
     covariances = rows_of(model, rows) @ steps.T
     squares = np.einsum("kj,kj->k", covariances, covariances)

@@ -18,7 +18,8 @@ from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import TIE, Mask, drop_ruled_out, first_best, widest
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import contrast_widths, squared_covariances
-from noisewise.core.model.dense import Floats, Model, fold, new_model
+from noisewise.core.model.dense import Floats, fold, new_model
+from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive, check_probability
 from noisewise.policies.rules.ours.vage.noise_history import (
     DIFFER,

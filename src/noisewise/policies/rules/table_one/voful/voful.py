@@ -23,7 +23,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import TIE, Mask, first_best, first_largest, widest
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import distance_to
-from noisewise.core.model.dense import Floats, Model, fold, new_model
+from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
 from noisewise.core.support.checks import check_count, check_not_negative, check_positive
 from noisewise.policies.rules.table_one.voful.nets import (
     Cubes,
@@ -63,7 +63,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What was measured, the cubes that are left, and what they say of every action."""
 
-    model: Model
+    model: DenseModel
     counts: Floats  # (n,)
     averages: Floats  # (n,), in units of the largest possible value, like all but the bounds
     deviations: Floats  # (n,)
@@ -111,7 +111,7 @@ def init(params: Params) -> State:
     box = params.setting.radius.norm_bound * np.repeat([[-1.0], [1.0]], dim, axis=1)
     cubes, whole = np.zeros((params.most_cubes, dim)), whole_ball(dim)
     return State(
-        model=new_model(params.setting.columns, params.setting.ridge),
+        model=new_dense(params.setting.columns, params.setting.ridge),
         counts=np.zeros(n),
         averages=np.zeros(n),
         deviations=np.zeros(n),
