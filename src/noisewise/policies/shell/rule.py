@@ -1,8 +1,9 @@
 """What a rule is: a handful of functions on arrays, and what it declares about itself."""
 
 import math
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from noisewise.core.choice.radius import FIXED
@@ -130,6 +131,14 @@ class Rule:
     """What is proven about it, in words: "anytime certificate", "regret", "none"."""
     cost: str = ""
     """Arithmetic per round, as in "n·dim"."""
+
+
+def rule_in(module: str, **declared: Any) -> Rule:
+    """The rule of a module: the functions it defines under a `Rule`'s names, and what is declared here."""
+    own = vars(sys.modules[module])
+    named = {field.name: own[field.name] for field in fields(Rule) if callable(own.get(field.name))}
+    found = {name: function for name, function in named.items() if function.__module__ == module}
+    return Rule(**{**found, **declared})
 
 
 def check_horizon(rule: Rule, horizon: int | None) -> None:

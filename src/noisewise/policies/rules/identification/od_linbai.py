@@ -23,7 +23,7 @@ from noisewise.policies.shared.budget import (
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 #: How far a phase's design may be from the best.
 GAP = 0.01
@@ -87,10 +87,9 @@ def plan(params: Params, state: State) -> None:
     begin(state, shares, rounds_of(params, shares))
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="od_linbai",
-    make_params=make_params,
-    init=init,
     choose=choose,
     absorb=absorb,
     imagine=imagine,
@@ -98,7 +97,6 @@ RULE = Rule(
     radius=present_radius,
     candidates=not_ruled_out,
     wants_plan=wants_plan,
-    plan=plan,
     needs_horizon=True,
     fixed_set=True,
     reconstruction=True,

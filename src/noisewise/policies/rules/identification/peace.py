@@ -22,7 +22,7 @@ from noisewise.policies.shared.budget import (
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 
 class Params(NamedTuple):
@@ -92,10 +92,9 @@ def halved(setting: Setting, ordered: NDArray[np.intp], start: Floats) -> tuple[
     return found, ordered[:fits]
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="peace",
-    make_params=make_params,
-    init=init,
     choose=choose,
     absorb=absorb,
     imagine=imagine,
@@ -103,7 +102,6 @@ RULE = Rule(
     radius=present_radius,
     candidates=not_ruled_out,
     wants_plan=wants_plan,
-    plan=plan,
     needs_horizon=True,
     fixed_set=True,
     reconstruction=True,

@@ -36,7 +36,7 @@ from noisewise.policies.rules.table_one.weighted_oful_plus import (
 from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, plausible_among, within
 from noisewise.policies.shell.options import constructor
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 #: Below 1, so that the share of the last action is never passed by.
 ALMOST_1 = 1.0 - 1e-12
@@ -140,16 +140,10 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, radius(params, state))
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="varcb",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
-    imagine=imagine,
     recommend=best_mean,
-    radius=radius,
-    candidates=candidates,
     certificate=certificate,
     most_sigma=most_sigma,
     n_draws=one_draw,
