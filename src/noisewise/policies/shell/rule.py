@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from types import ModuleType
 from typing import Any, Literal
 
 from noisewise.core.choice.radius import FIXED
@@ -133,11 +134,20 @@ class Rule:
     """Arithmetic per round, as in "n·dim"."""
 
 
-def rule_in(module: str, **declared: Any) -> Rule:
-    """The rule of a module: the functions it defines under a `Rule`'s names, and what is declared here."""
-    own = vars(sys.modules[module])
-    named = {field.name: own[field.name] for field in fields(Rule) if callable(own.get(field.name))}
-    found = {name: function for name, function in named.items() if function.__module__ == module}
+def rule_in(module: str, *also: ModuleType, **declared: Any) -> Rule:
+    """The rule of a module: the functions it defines under a `Rule`'s names, and what is declared here.
+
+    Args:
+        module: The name of the rule's own module.
+        also: Modules whose functions it shares, unless it has its own.
+        declared: Everything else, and functions that have another name.
+    """
+    found: dict[str, Any] = {}
+    for home in (*also, sys.modules[module]):
+        for field in fields(Rule):
+            function = vars(home).get(field.name)
+            if callable(function) and function.__module__ == home.__name__:
+                found[field.name] = function
     return Rule(**{**found, **declared})
 
 

@@ -10,16 +10,12 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
 from noisewise.policies.rules.identification.rage import phase_estimate
+from noisewise.policies.shared import budget
 from noisewise.policies.shared.budget import (
     State,
-    absorb,
     begin,
-    choose,
     first_phase,
-    imagine,
     keep_going,
-    recommend,
-    wants_plan,
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
@@ -89,14 +85,10 @@ def plan(params: Params, state: State) -> None:
 
 RULE = rule_in(
     __name__,
+    budget,
     name="od_linbai",
-    choose=choose,
-    absorb=absorb,
-    imagine=imagine,
-    recommend=recommend,
     radius=present_radius,
     candidates=not_ruled_out,
-    wants_plan=wants_plan,
     needs_horizon=True,
     fixed_set=True,
     reconstruction=True,

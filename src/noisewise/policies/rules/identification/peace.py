@@ -9,16 +9,12 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
+from noisewise.policies.shared import budget
 from noisewise.policies.shared.budget import (
     State,
-    absorb,
     begin,
-    choose,
     first_phase,
-    imagine,
     keep_going,
-    recommend,
-    wants_plan,
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
@@ -94,14 +90,10 @@ def halved(setting: Setting, ordered: NDArray[np.intp], start: Floats) -> tuple[
 
 RULE = rule_in(
     __name__,
+    budget,
     name="peace",
-    choose=choose,
-    absorb=absorb,
-    imagine=imagine,
-    recommend=recommend,
     radius=present_radius,
     candidates=not_ruled_out,
-    wants_plan=wants_plan,
     needs_horizon=True,
     fixed_set=True,
     reconstruction=True,

@@ -45,16 +45,8 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
 
 RULE = rule_in(
     __name__,
+    layers,
     name="save",
-    make_params=layers.make_params,
-    init=layers.init,
-    absorb=layers.absorb,
-    imagine=layers.imagine,
-    recommend=layers.recommend,
-    radius=layers.radius,
-    candidates=layers.candidates,
-    certificate=layers.certificate,
-    most_sigma=layers.most_sigma,
     needs_horizon=True,
     sees_sigma="never",
     reference="Zhao, He, Zhou, Zhang and Gu, COLT 2023, Algorithm 1",
