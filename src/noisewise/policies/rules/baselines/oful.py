@@ -68,12 +68,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement has the assumed noise, too."""
-    fold(state.model, action, state.model.means[action], params.noise_level)
-
-
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
     return within(state.model, radius(params, state))
@@ -106,7 +100,6 @@ RULE = Rule(
     init=init,
     choose=choose,
     absorb=absorb,
-    imagine=imagine,
     recommend=best_mean,
     radius=radius,
     candidates=candidates,

@@ -92,12 +92,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         state.wanted[:] += precision * play(params, state)
 
 
-@kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement comes out as expected; the game goes on."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
 @large_kernel
 def play(params: Params, state: State) -> Floats:
     """One round of the game: the shares of the leader's learner, which then learns what they missed."""
@@ -170,7 +164,6 @@ RULE = Rule(
     init=init,
     choose=choose,
     absorb=absorb,
-    imagine=imagine,
     recommend=best_mean,
     radius=present_radius,
     candidates=not_ruled_out,

@@ -101,12 +101,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement that comes out as expected."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the certificate does not rule out."""
     return within(state.model, radius(params, state))
@@ -131,7 +125,6 @@ RULE = Rule(
     init=init,
     choose=choose,
     absorb=absorb,
-    imagine=imagine,
     recommend=best_mean,
     radius=radius,
     certificate=certificate,

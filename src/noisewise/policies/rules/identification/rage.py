@@ -18,7 +18,6 @@ from noisewise.policies.rules.identification.phased_elimination import (
     absorb,
     choose,
     error,
-    imagine,
     wants_plan,
 )
 from noisewise.policies.shared.alternatives import COPY
@@ -194,7 +193,6 @@ RULE = Rule(
     init=init,
     choose=choose,
     absorb=absorb,
-    imagine=imagine,
     recommend=recommend,
     radius=radius,
     candidates=candidates,

@@ -83,12 +83,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement counts as given."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
-@kernel
 def radius(params: Params, state: State) -> float:
     """Without looking at values: a union over all pairs. After straying from the design: anytime."""
     if state.strayed[0] > 0.0:
@@ -113,7 +107,6 @@ RULE = Rule(
     init=init,
     choose=choose,
     absorb=absorb,
-    imagine=imagine,
     recommend=best_mean,
     radius=radius,
     candidates=candidates,

@@ -23,6 +23,7 @@ from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_count, check_positive
 from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import (
+    HasModel,
     Setting,
     State,
     best_mean,
@@ -99,7 +100,7 @@ def cautious_radius(limits: Radius, weighting: Weighting, model: Model) -> float
 
 
 @kernel
-def radius(params: Params, state: State) -> float:
+def radius(params: HasWeighting, state: HasModel) -> float:
     """The radius that goes with the measurements so far."""
     return cautious_radius(params.setting.radius, params.weighting, state.model)
 
@@ -117,13 +118,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement enters with the cautious sigma, too."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
-@kernel
-def candidates(params: Params, state: State) -> Mask:
+def candidates(params: HasWeighting, state: HasModel) -> Mask:
     """The actions that the confidence set does not rule out."""
     return within(state.model, radius(params, state))
 
@@ -149,7 +144,6 @@ RULE = Rule(
     init=plain_init,
     choose=choose,
     absorb=absorb,
-    imagine=imagine,
     recommend=best_mean,
     radius=radius,
     candidates=candidates,

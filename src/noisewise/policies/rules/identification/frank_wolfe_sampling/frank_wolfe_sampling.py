@@ -64,12 +64,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         state.shares[:] += (step(params, state) - state.shares) / told
 
 
-@kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement comes out as expected; the shares step on."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
 @large_kernel
 def step(params: Params, state: State) -> Floats:
     """The shares to step towards, (n,): equal ones now and then, else what lifts the closest rivals most."""
@@ -109,7 +103,6 @@ RULE = Rule(
     init=init,
     choose=choose,
     absorb=absorb,
-    imagine=imagine,
     recommend=best_mean,
     radius=present_radius,
     candidates=not_ruled_out,
