@@ -22,7 +22,7 @@ from noisewise.policies.shared.least_squares import (
 from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import Rule
 
-#: Gaps are guessed by bounds of so many standard errors, as the authors do.
+#: Gaps are guessed by bounds of this many standard errors, as the authors do.
 GUESS = 3.0
 NOTHING = -1
 

@@ -29,7 +29,7 @@ from noisewise.policies.shell.rule import Rule
 
 #: Where the learners' doubt starts, as in the authors' experiments; in nats.
 FIRST_DOUBT = 0.01
-#: A learner per action has a loss per action: nobody has room for more.
+#: A learner per action has a loss per action: more would not fit into memory.
 MOST_ACTIONS = 5000
 
 

@@ -52,7 +52,7 @@ def wanted_precision(setting: Setting, scale: float, survivors: Mask, phase: int
     """``2·g(π)·π(a)·log(2n·ℓ(ℓ+1)/δ)/ε²`` for each action a, π a G-optimal design of the survivors.
 
     Then every survivor's value is known to ``ε = 2^-ℓ`` times the largest possible value, except with
-    probability ``δ/(ℓ(ℓ+1))``. With equal sigmas it is so many measurements times 1/σ².
+    probability ``δ/(ℓ(ℓ+1))``. With equal sigmas it is the number of measurements times 1/σ².
     """
     from noisewise.design import optimal_design
 

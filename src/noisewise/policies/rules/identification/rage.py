@@ -81,7 +81,7 @@ def design_for(setting: Setting, survivors: Mask, precisions: Floats | None = No
 def wanted_precision(params: Params, design: Phase, phase: int) -> Floats:
     """``2·log(2n²/δ_ℓ)·ρ·share/ε²`` for each action, with ``δ_ℓ = δ/ℓ²``: differences known to ``ε = 2^-ℓ``.
 
-    In units of the largest possible value. With equal sigmas it is so many measurements times 1/σ².
+    In units of the largest possible value. With equal sigmas it is the number of measurements times 1/σ².
     """
     doubt = ROUNDING * union(params, phase) * params.scale**2
     return np.asarray(2.0 * doubt * design.value * design.shares / error(params.setting, phase) ** 2)
@@ -107,7 +107,7 @@ def missing(wanted: Floats) -> Floats:
 
 
 def plan(params: Params, state: State) -> None:
-    """End of a phase: drop whom another survivor beats by more than the noise explains, and design anew."""
+    """End of a phase: drop what another survivor beats by more than the noise explains, and design anew."""
     reach = params.scale * math.sqrt(2.0 * union(params, state.phase[0]))
     rows = np.flatnonzero(state.survivors)
     if params.judges_by_all:

@@ -91,7 +91,7 @@ def step(params: Params, state: State) -> Floats:
 
 @kernel
 def is_tied(model: Model, leader: int) -> bool:
-    """Whether another action is as good as the leader, but for what nobody can tell."""
+    """Whether another action is as good as the leader, up to rounding."""
     best = model.means[leader]
     slack = TIE * math.sqrt(model.squared_widths[leader]) + ROUNDING * abs(best)
     return bool((model.means >= best - slack).sum() > 1)

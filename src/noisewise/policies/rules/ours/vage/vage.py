@@ -123,7 +123,7 @@ def share_of_precision(params: Params, state: State) -> float:
 
 @kernel
 def closest_races(params: Params, state: State) -> tuple[int, NDArray[np.int64], Floats]:
-    """The best mean among the candidates, who may be furthest above it, and what each race counts.
+    """The best mean among the candidates, what may be furthest above it, and what each race counts.
 
     Weights fall with what a race is behind the closest, ``e^(-behind/(BEHIND·slack))``.
     """
@@ -212,7 +212,7 @@ def candidates(params: Params, state: State) -> Mask:
 def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
     """Fill the rest of the state from measurements whose order is not known.
 
-    Who was the widest at the time is not known either, so turns are counted instead: each ledger is set
+    Which was the widest at the time is not known either, so turns are counted instead: each ledger is set
     such that one measurement in 1/share goes to the widest action.
     """
     if not actions.size:
@@ -290,7 +290,7 @@ class VageOptions(SharedOptions):
     )
     challenge: float = option(
         0.85,
-        "A challenger is judged by its mean and so many times ``√(2·log((1 + log S)/delta))`` widths of "
+        "A challenger is judged by its mean and this many times ``√(2·log((1 + log S)/delta))`` widths of "
         "its difference to the leader: larger looks at more challengers, smaller settles the nearest race "
         "first.",
     )

@@ -27,7 +27,7 @@ from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
 from noisewise.core.support.checks import check_count, check_not_negative, check_positive
 from noisewise.policies.rules.table_one.voful.nets import (
     Cubes,
-    Measured,
+    ActionSums,
     Tests,
     doubt,
     half_sphere,
@@ -164,7 +164,7 @@ def plan(params: Params, state: State) -> None:
         before = Cubes(state.cubes[: int(state.size[0])], float(state.size[1]))
     else:
         before = whole_ball(state.cubes.shape[1])
-    measured = Measured(state.counts, state.averages, state.deviations)
+    measured = ActionSums(state.counts, state.averages, state.deviations)
     left = shrink(
         params.tests, measured, before, params.noise_bound, params.doubt, params.scale, params.most_cubes
     )
