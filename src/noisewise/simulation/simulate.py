@@ -20,7 +20,7 @@ from noisewise.simulation.run import Run
 from noisewise.simulation.set_run import SetRun
 from noisewise.world import Environment
 
-#: Checkpoints by default: about so many, evenly spread over the logarithm of the rounds.
+#: Checkpoints by default: about this many, evenly spread over the logarithm of the rounds.
 N_CHECKPOINTS = 40
 #: Replications handed to a thread at a time.
 CHUNK = 8

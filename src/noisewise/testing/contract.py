@@ -34,7 +34,7 @@ LENGTHS = [30] * (TRIES - 4) + [90] * 4
 SEEDS = 10
 
 
-class History(NamedTuple):
+class ToldHistory(NamedTuple):
     """Measurements of some actions."""
 
     vectors: Any  # (n, dim)
@@ -54,7 +54,7 @@ def check_rule(make_policy: MakePolicy) -> None:
         check(make_policy)
 
 
-def random_history(seed: int, length: int = 30, surprise: float = 1.0) -> History:
+def random_history(seed: int, length: int = 30, surprise: float = 1.0) -> ToldHistory:
     """Measurements of random actions with sigmas from 0.05 to 2 and noise of ``surprise`` sigmas."""
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((12, 4))
@@ -64,10 +64,10 @@ def random_history(seed: int, length: int = 30, surprise: float = 1.0) -> Histor
     actions = rng.integers(0, len(vectors), length)
     sigma = np.exp(rng.uniform(math.log(0.05), math.log(2.0), length))
     rewards = vectors[actions] @ theta + surprise * sigma * rng.standard_normal(length)
-    return History(vectors, actions.tolist(), rewards.tolist(), sigma.tolist())
+    return ToldHistory(vectors, actions.tolist(), rewards.tolist(), sigma.tolist())
 
 
-def replay(make_policy: MakePolicy, history: History, order: Any = None) -> Policy:
+def replay(make_policy: MakePolicy, history: ToldHistory, order: Any = None) -> Policy:
     """A policy that was told the history, perhaps in another order."""
     policy = make_policy(history.vectors)
     for t in range(len(history.actions)) if order is None else order:
@@ -236,14 +236,14 @@ def check_bad_measurements_change_nothing(make_policy: MakePolicy) -> None:
         assert _same(array, before[name], name), f"a refused measurement changed {name}."
 
 
-def pooled(history: History) -> History:
+def pooled(history: ToldHistory) -> ToldHistory:
     """The same information with one measurement per action."""
     sums: dict[int, list[float]] = {}
     for action, reward, sigma in zip(history.actions, history.rewards, history.sigmas, strict=True):
         entry = sums.setdefault(action, [0.0, 0.0])
         entry[0] += sigma**-2.0
         entry[1] += reward * sigma**-2.0
-    return History(
+    return ToldHistory(
         history.vectors,
         list(sums),
         [weighted / weight for weight, weighted in sums.values()],

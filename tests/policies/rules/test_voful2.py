@@ -12,7 +12,7 @@ from noisewise.policies.rules.table_one.voful import nets
 def test_data_that_nothing_explains_leave_the_set_as_it_was():
     vectors = np.array([[1.0, 0.0], [0.0, 1.0]])
     tests = nets.make_tests(vectors, nets.half_sphere(2, 8), horizon=100)
-    absurd = nets.Measured(np.full(2, 50.0), np.full(2, 9.0), np.zeros(2))
+    absurd = nets.ActionSums(np.full(2, 50.0), np.full(2, 9.0), np.zeros(2))
     left = nets.shrink(tests, absurd, nets.whole_ball(2), 0.1, 5.0, 0.01, most=64)
     assert left.side == 2.0
     policy = nw.voful2(vectors, horizon=100, scale=0.01)

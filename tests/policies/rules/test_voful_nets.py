@@ -20,7 +20,7 @@ def random_data(seed, dim, n_actions, length):
     counts = np.bincount(actions, minlength=n_actions).astype(float)
     means = np.bincount(actions, values, n_actions) / np.maximum(counts, 1.0)
     deviations = np.bincount(actions, (values - means[actions]) ** 2, n_actions)
-    return vectors, theta, actions, values, nets.Measured(counts, means, deviations)
+    return vectors, theta, actions, values, nets.ActionSums(counts, means, deviations)
 
 
 def passes(theta, vectors, actions, values, directions, horizon, noise_bound, q, scale):
@@ -67,10 +67,10 @@ def test_nothing_is_excluded_before_64_q_measurements_whatever_they_are():
         counts = np.bincount(actions, minlength=4).astype(float)
         means = np.bincount(actions, values, 4) / np.maximum(counts, 1)
         deviations = np.bincount(actions, (values - means[actions]) ** 2, 4)
-        measured = nets.Measured(counts, means, deviations)
+        measured = nets.ActionSums(counts, means, deviations)
         assert nets.survivors(tests, measured, nets.Cubes(points, 0.0), 1e-12, q, scale).all()
     for count in (limit - 1, limit + 1):
-        alone = nets.Measured(np.array([count, 0.0, 0.0, 0.0]), np.full(4, 1e6), np.zeros(4))
+        alone = nets.ActionSums(np.array([count, 0.0, 0.0, 0.0]), np.full(4, 1e6), np.zeros(4))
         alive = nets.survivors(tests, alone, nets.Cubes(points, 0.0), 1e-12, q, scale)
         assert alive.all() if count < limit else not alive.any()
 

@@ -15,7 +15,7 @@ Mask = NDArray[np.bool_]
 
 #: Values within this share of the winner's own scale count as equal; the lowest index wins. Without it
 #: round-off decides (unit vectors all tie in round one), and differently on every machine. The winner's scale
-#: and nobody else's: one huge entry among the losers must not make all others tie.
+#: and of no other value: one huge entry among the losers must not make all others tie.
 TIE = 1e-9
 #: The same for the rounding of a sum itself, where values are sums and their scale is another.
 ROUNDING = 4e-15
@@ -184,8 +184,9 @@ def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -
     """The candidate with the smallest regret bound; ``action`` unless another's is smaller.
 
     A bound is the largest of ``b(k, a) = <θ̂, a_k - a> + radius·‖a_k - a‖``. The pass over all actions that
-    finds it also gives ``b(a, ·)``, from below a bound of everybody else's: whoever cannot do better than the
-    best one found is never looked at. Its worst rival is looked at next, because it is a hard one for most.
+    finds it also gives ``b(a, ·)``, which is at most the bound of each other action: one that cannot do better
+    than the best found so far is never looked at. The worst rival is looked at next, because it is a hard one
+    for most.
     """
     best, lowest, current = action, np.inf, action
     floors = np.where(candidates, 0.0, np.inf)

@@ -38,11 +38,11 @@ WORN = 1e-2
 SOLVED_TOGETHER = 4096
 #: The same for compiled code.
 BATCH = 64
-#: Rounding errors of subtraction add up: everything is recomputed after so many measurements.
+#: Rounding errors of subtraction add up: everything is recomputed after this many measurements.
 REFRESH_AFTER = 20_000
 #: The centre moves when ‖θ̂ - centre‖² in the norm of V exceeds this: larger numbers cost digits.
 FAR = 1e6
-#: It also moves after so many measurements: rounding in the sums that the means are adds up.
+#: It also moves after this many measurements: means are sums, and the rounding errors of sums add up.
 RECENTRE_AFTER = 32
 
 NOBODY = np.empty(0, dtype=np.intp)
@@ -172,7 +172,7 @@ def fold(model: Model, action: int, reward: float, sigma: float) -> None:
 
 
 def fold_watched(model: DenseModel, action: int, reward: float, sigma: float, watch: Watch | None) -> None:
-    """The same for who keeps something that V⁻¹ changes."""
+    """The same, and let ``watch`` follow what the measurement does to V⁻¹."""
     dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(model, vector)

@@ -110,7 +110,7 @@ class IndependentModel(NamedTuple):
 
 
 def new_independent(columns: Separate, ridge: float) -> IndependentModel:
-    """Before any measurement: every unknown is 0 ± 1/√ridge, and the border touches nobody."""
+    """Before any measurement: every unknown is 0 ± 1/√ridge, and the border touches no option."""
     n, q = columns.n, columns.border
     return IndependentModel(
         columns=columns,

@@ -48,7 +48,7 @@ class History(NamedTuple):
 
 
 def new_history(n_actions: int, dim: int, capacity: int) -> History:
-    """Room for so many measurements.
+    """Room for this many measurements.
 
     A single action may stand for any vector (`core.vectors`), so each of its measurements has a slot.
     """

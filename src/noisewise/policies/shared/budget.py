@@ -1,6 +1,7 @@
 """What rules that divide a budget of rounds into phases share: designs that are tracked in precision."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,14 @@ from noisewise.core.choice.selection import Mask, first_best, first_largest, wid
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
-from noisewise.policies.shared.least_squares import HasSetting, Setting, not_ruled_out
+from noisewise.policies.shared.least_squares import (
+    HasSetting,
+    Setting,
+    not_ruled_out,
+    present_radius,
+)
+from noisewise.policies.shell.options import SharedOptions, option
+from noisewise.policies.shell.rule import Rule
 
 
 class State(NamedTuple):
@@ -53,12 +61,6 @@ def absorb(params: HasSetting, state: State, action: int, reward: float, sigma: 
 
 
 @kernel
-def imagine(params: HasSetting, state: State, action: int, sigma: float) -> None:
-    """A pending measurement counts for the phase, too."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
-@kernel
 def wants_plan(params: Any, state: State) -> bool:
     """When the phase is over."""
     return bool(state.left[0] <= 0.0)
@@ -85,3 +87,34 @@ def recommend(params: HasSetting, state: State) -> int:
     left = possible & state.survivors
     among = left if left.any() else possible
     return first_best(state.model.means, state.model.squared_widths, among)
+
+
+class BudgetOptions(SharedOptions):
+    """What rules with a budget share."""
+
+    horizon: int | None = option(None, "The number of measurements planned (a simulation brings its own).")
+
+
+def budget_rule(
+    name: str,
+    make_params: Callable[..., Any],
+    init: Callable[[Any], State],
+    plan: Callable[[Any, State], None],
+    **declared: Any,
+) -> Rule:
+    """A rule that divides a budget: its parameters, first phase and plan are its own, the rest is shared."""
+    return Rule(
+        name=name,
+        make_params=make_params,
+        init=init,
+        plan=plan,
+        wants_plan=wants_plan,
+        choose=choose,
+        absorb=absorb,
+        recommend=recommend,
+        radius=present_radius,
+        candidates=not_ruled_out,
+        needs_horizon=True,
+        fixed_set=True,
+        **declared,
+    )

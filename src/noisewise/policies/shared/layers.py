@@ -184,7 +184,7 @@ def learning_layer(params: Params, squared_widths: Floats, action: int) -> int:
     """The first layer in which the action is wide, which is where it is chosen; -1 if none is.
 
     The original learns nothing once all actions are narrower than α in a layer. Here a deeper layer learns
-    then; while the same actions are allowed nobody looks at it, because the walk ends above.
+    then; while the same actions are allowed nothing looks at it, because the walk ends above.
     """
     for level in range(params.depth):
         if is_wide(params, squared_widths, level, action):

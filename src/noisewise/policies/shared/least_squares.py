@@ -117,7 +117,7 @@ def plausible_among(model: Model, allowed: Mask, radius: float) -> Mask:
     hint = model.tally[SAFEST]
     plausible = allowed.copy()
     drop_ruled_out(model, plausible, radius)
-    # Looking leaves no trace: the hint belongs to those who drop for good.
+    # Looking leaves no trace: the hint belongs to rules that drop for good.
     model.tally[SAFEST] = hint
     return plausible
 

@@ -1,4 +1,4 @@
-"""Arrays from a file that nobody vouches for: nothing is allocated that the file does not really hold.
+"""Arrays from a file that cannot be trusted: nothing is allocated that the file does not really hold.
 
 `numpy.load` believes a file's own words: a header of a hundred bytes may announce an array of gigabytes, and
 a compressed entry unfolds to a thousand times its size. What `policy.save` writes is never compressed, so

@@ -15,6 +15,7 @@ from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.model.dense import log_det
 from noisewise.core.support.checks import check_number, check_sigma
 from noisewise.core.support.randomness import check_seed
+from noisewise.policies.shell.decide import imagine
 from noisewise.policies.shell.policy_file import Saved, copy_state, restore_state, told_actions, write_saved
 from noisewise.policies.shell.rule import Rule, make_params
 
@@ -175,7 +176,7 @@ class BasePolicy(ABC):
                 sigma = float(np.median(self._sigmas))
             else:
                 sigma = math.sqrt(state.model.squared_widths[row]) or 1.0
-        self.rule.imagine(self._params, state, row, sigma)
+        imagine(self.rule, self._params, state, row, sigma)
 
     def __repr__(self) -> str:
         return (

@@ -78,3 +78,11 @@ def plan_if_wanted(rule: Rule, params: Any, state: Any) -> None:
     """Let a rule plan that says it must, such as solve for a new design; this changes its state."""
     if rule.plan and rule.wants_plan and rule.wants_plan(params, state):
         rule.plan(params, state)
+
+
+def imagine(rule: Rule, params: Any, state: Any, row: int, sigma: float) -> None:
+    """Change a state as if a measurement under way came out as expected."""
+    if rule.imagine is None:
+        rule.absorb(params, state, row, float(state.model.means[row]), sigma)
+    else:
+        rule.imagine(params, state, row, sigma)

@@ -53,7 +53,7 @@ class OnSets:
     """``(params, state) -> (dim,)``: the estimate. A kernel."""
 
 
-class Memory(NamedTuple):
+class CertificateMemory(NamedTuple):
     """Certificates of the past: what each of them ruled out stays ruled out."""
 
     parameters: Floats  # (K, dim)
@@ -67,7 +67,7 @@ class SetState(NamedTuple):
     """The state of a rule on a set of vectors."""
 
     inner: Any  # the rule's own, whose model has one column: the vector spoken of
-    memory: Memory
+    memory: CertificateMemory
     last: Floats  # (dim,): measured last; NaN before the first
 
     @property
@@ -85,7 +85,7 @@ def new_state(on_sets: OnSets, inner: Any) -> SetState:
     """The state before any measurement."""
     dim = inner.model.pivots.size
     kept = MOST_KEPT if on_sets.eliminates else 0
-    memory = Memory(
+    memory = CertificateMemory(
         parameters=np.zeros((kept, dim)),
         covariances=np.zeros((kept, dim, dim)),
         radii=np.zeros(kept),
@@ -110,7 +110,7 @@ def not_ruled_out(parameter: Floats, spread: Floats, radius: float, advice: Floa
 
 
 @large_kernel
-def remembered(memory: Memory, points: Floats) -> Mask:
+def remembered(memory: CertificateMemory, points: Floats) -> Mask:
     """Which points no certificate of the past ruled out, (n,)."""
     alive = np.ones(len(points), np.bool_)
     for k in range(min(int(memory.tally[KEPT]), memory.radii.size)):
@@ -121,7 +121,7 @@ def remembered(memory: Memory, points: Floats) -> Mask:
 
 
 @large_kernel
-def advise(largest: Any, shape: Any, memory: Memory, parameter: Floats, out: Floats) -> None:
+def advise(largest: Any, shape: Any, memory: CertificateMemory, parameter: Floats, out: Floats) -> None:
     """The best action for the estimate; if it was ruled out, the best of those advised before."""
     dim = parameter.size
     largest(shape, parameter, np.zeros((dim, dim)), 0.0, out)
@@ -137,7 +137,7 @@ def advise(largest: Any, shape: Any, memory: Memory, parameter: Floats, out: Flo
 
 
 @large_kernel
-def keep(memory: Memory, parameter: Floats, spread: Floats, radius: float, advice: Floats) -> None:
+def keep(memory: CertificateMemory, parameter: Floats, spread: Floats, radius: float, advice: Floats) -> None:
     """Remember a certificate, in the place of the oldest if there are too many."""
     k = int(memory.tally[KEPT]) % memory.radii.size
     memory.parameters[k] = parameter

@@ -61,7 +61,7 @@ class Estimate:
         )
 
 
-class Measurement(NamedTuple):
+class RowMeasurement(NamedTuple):
     """A checked measurement."""
 
     action: int
@@ -223,8 +223,8 @@ class Policy(BasePolicy):
             self._imagine(state, action, sigma)
         return state, len(under_way)
 
-    def _checked(self, action: Any, reward: Any, sigma: Any) -> Measurement:
-        return Measurement(self.actions.index(action), *self._checked_values(reward, sigma))
+    def _checked(self, action: Any, reward: Any, sigma: Any) -> RowMeasurement:
+        return RowMeasurement(self.actions.index(action), *self._checked_values(reward, sigma))
 
     def _checked_pending(self, item: Any) -> tuple[int, float]:
         if isinstance(item, tuple | list):

@@ -104,7 +104,7 @@ def read_saved(path: Path) -> Saved:
 def refusing_damage(path: Path) -> Iterator[None]:
     """Whatever goes wrong with what a file holds is said in one sentence.
 
-    A `ValueError` of somebody who looked at the file's options already is one.
+    A `ValueError` that begins with an option's name says so already.
     """
     try:
         yield

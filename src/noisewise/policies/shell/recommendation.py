@@ -25,7 +25,7 @@ class Advice(NamedTuple):
 
 
 def make_advice(options: dict[str, Any], n_actions: int, rng: np.random.Generator) -> Advice:
-    """Check the option; chance is drawn once, so that nobody can draw until the advice is a good one."""
+    """Check the option; chance is drawn once, so that it cannot be drawn again until the advice is good."""
     name = check_choice("recommendation", options.get("recommendation", "best"), RECOMMENDATIONS)
     counts = np.zeros(n_actions if name.endswith("-played") else 0, dtype=np.int64)
     return Advice(RECOMMENDATIONS.index(name), float(rng.random()), counts, np.zeros(1, dtype=np.int64))

@@ -80,14 +80,15 @@ class Rule:
     """``(params, state, allowed, sigma, draws) -> action``; sigma is NaN unless announced."""
     absorb: Callable[[Any, Any, int, float, float], None]
     """``(params, state, action, reward, sigma)``; sigma is NaN for a rule that never sees it."""
-    imagine: Callable[[Any, Any, int, float], None]
-    """``(params, state, action, sigma)``: as if a pending measurement came out as expected."""
     recommend: Callable[[Any, Any], int]
     """``(params, state) -> action``"""
     radius: Callable[[Any, Any], float]
     """``(params, state) -> radius`` of the certificate; NaN for a rule that has none."""
     candidates: Callable[[Any, Any], Mask]
     """``(params, state) -> (n,)`` mask of the actions that may still be the best."""
+    imagine: Callable[[Any, Any, int, float], None] | None = None
+    """``(params, state, action, sigma)``: as if a pending measurement came out as expected; default: absorb
+    it with the action's mean as its reward."""
     certificate: Callable[[Any, Any], str] = always_anytime
     """``(params, state)``: what kind of certificate the radius gives; plain Python."""
     most_sigma: Callable[[Any], float] = no_limit

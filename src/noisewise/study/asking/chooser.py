@@ -15,7 +15,7 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.version import __version__
 from noisewise.policies.registry import make_policy, rule_named
-from noisewise.policies.shell.decide import Rows, decide
+from noisewise.policies.shell.decide import Rows, decide, imagine
 from noisewise.policies.shell.policy_file import copy_state
 from noisewise.policies.shell.rule import Rule, make_params
 from noisewise.study.log.measurements import Codes, Columns
@@ -129,7 +129,7 @@ class Chooser:
         assumed = self._typical if sigma is None else sigma / self._unit
         if not math.isfinite(assumed):
             assumed = math.sqrt(self._state.model.squared_widths[option]) or 1.0
-        self._rule.imagine(self._params, self._state, option, assumed)
+        imagine(self._rule, self._params, self._state, option, assumed)
 
 
 class Levelled(NamedTuple):

@@ -21,7 +21,7 @@ from noisewise.policies.shared.least_squares import (
 )
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import Rule, anytime, below
 
 
 class Params(NamedTuple):
@@ -68,12 +68,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement has the assumed noise, too."""
-    fold(state.model, action, state.model.means[action], params.noise_level)
-
-
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
     return within(state.model, radius(params, state))
@@ -100,10 +94,17 @@ def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float
     return radius(params, state)
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="oful",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
     recommend=best_mean,
+    radius=radius,
+    candidates=candidates,
+    certificate=certificate,
+    most_sigma=most_sigma,
     on_sets=OnSets(aim),
     sees_sigma="never",
     order_free=True,

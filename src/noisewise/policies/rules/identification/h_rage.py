@@ -53,7 +53,7 @@ def wanted_precision(params: Params, design: Phase, phase: int) -> Floats:
 
 
 def plan(params: Params, state: State) -> None:
-    """End of a phase: drop whom another survivor beats by more than ε, and design anew."""
+    """End of a phase: drop what another survivor beats by more than ε, and design anew."""
     estimate, _ = phase_estimate(params.setting, state.given, state.sums)
     values = np.where(state.survivors, estimate @ params.setting.columns, -np.inf)
     state.survivors[:] &= ~(values.max() - values > error(params.setting, state.phase[0]))

@@ -25,11 +25,11 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import Rule
 
 #: Where the learners' doubt starts, as in the authors' experiments; in nats.
 FIRST_DOUBT = 0.01
-#: A learner per action has a loss per action: nobody has room for more.
+#: A learner per action has a loss per action: more would not fit into memory.
 MOST_ACTIONS = 5000
 
 
@@ -90,12 +90,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         state.wanted[action] += precision
     if told >= n:
         state.wanted[:] += precision * play(params, state)
-
-
-@kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement comes out as expected; the game goes on."""
-    absorb(params, state, action, state.model.means[action], sigma)
 
 
 @large_kernel
@@ -164,9 +158,12 @@ def soft_minimum(losses: Floats, rate: float) -> float:
     return float(least - math.log(np.exp(-rate * (losses - least)).sum()) / rate)
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="lingame",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
     recommend=best_mean,
     radius=present_radius,
     candidates=not_ruled_out,

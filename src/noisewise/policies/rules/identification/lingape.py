@@ -14,7 +14,7 @@ from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, scaled_radius, within
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import Rule, anytime, below
 
 
 class Params(NamedTuple):
@@ -101,12 +101,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement that comes out as expected."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the certificate does not rule out."""
     return within(state.model, radius(params, state))
@@ -125,10 +119,17 @@ def most_sigma(params: Params) -> float:
     return math.inf if params.weighted else params.noise_level
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="lingape",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
     recommend=best_mean,
+    radius=radius,
+    certificate=certificate,
+    most_sigma=most_sigma,
+    candidates=candidates,
     sees_sigma="never",
     order_free=True,
     reference="Xu, Honda and Sugiyama, A fully adaptive algorithm for pure exploration in linear bandits, "

@@ -10,16 +10,16 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
 from noisewise.policies.rules.identification.rage import phase_estimate
-from noisewise.policies.shared import budget
 from noisewise.policies.shared.budget import (
+    BudgetOptions,
     State,
     begin,
+    budget_rule,
     first_phase,
     keep_going,
 )
-from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
-from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shared.least_squares import Setting, make_setting
+from noisewise.policies.shell.options import constructor
 
 #: How far a phase's design may be from the best.
 GAP = 0.01
@@ -83,14 +83,11 @@ def plan(params: Params, state: State) -> None:
     begin(state, shares, rounds_of(params, shares))
 
 
-RULE = rule_in(
-    __name__,
-    budget,
-    name="od_linbai",
-    radius=present_radius,
-    candidates=not_ruled_out,
-    needs_horizon=True,
-    fixed_set=True,
+RULE = budget_rule(
+    "od_linbai",
+    make_params,
+    init,
+    plan,
     reconstruction=True,
     reference="Yang and Tan, Minimax optimal fixed-budget best arm identification in linear bandits, "
     "Algorithm 1; shares of precision instead of counts here",
@@ -100,15 +97,13 @@ RULE = rule_in(
 )
 
 
-class OdLinbaiOptions(SharedOptions):
+class OdLinbaiOptions(BudgetOptions):
     """OD-LinBAI: divide a budget into ⌈log₂ dim⌉ phases, and keep ⌈dim/2^r⌉ actions after phase r.
 
     Every phase measures the survivors alone, by their G-optimal design, and judges them by its own
     measurements. An action that informs but cannot be the best is lost early: on Soare's instance it fails.
     Our reconstruction: the shares are of precision, and the last action is chosen by all measurements.
     """
-
-    horizon: int | None = option(None, "The number of measurements planned (a simulation brings its own).")
 
 
 od_linbai = constructor(RULE, OdLinbaiOptions)

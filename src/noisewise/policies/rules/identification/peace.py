@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
-from noisewise.policies.shared import budget
 from noisewise.policies.shared.budget import (
+    BudgetOptions,
     State,
     begin,
+    budget_rule,
     first_phase,
     keep_going,
 )
-from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
-from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shared.least_squares import Setting, make_setting
+from noisewise.policies.shell.options import constructor
 
 
 class Params(NamedTuple):
@@ -88,14 +88,11 @@ def halved(setting: Setting, ordered: NDArray[np.intp], start: Floats) -> tuple[
     return found, ordered[:fits]
 
 
-RULE = rule_in(
-    __name__,
-    budget,
-    name="peace",
-    radius=present_radius,
-    candidates=not_ruled_out,
-    needs_horizon=True,
-    fixed_set=True,
+RULE = budget_rule(
+    "peace",
+    make_params,
+    init,
+    plan,
     reconstruction=True,
     reference="Katz-Samuels, Jain, Karnin and Jamieson, An empirical process approach to the union bound, "
     "fixed-budget Peace; shares of precision instead of counts here",
@@ -105,7 +102,7 @@ RULE = rule_in(
 )
 
 
-class PeaceOptions(SharedOptions):
+class PeaceOptions(BudgetOptions):
     """Peace: divide a budget into epochs, each with a design for the differences of those still in play.
 
     After each it keeps the longest list of the best whose differences have at most half the width γ, the
@@ -113,8 +110,6 @@ class PeaceOptions(SharedOptions):
     play. Where the original ends before its budget does, this goes on with the last design; that, and how the
     designs are found, makes it our reconstruction.
     """
-
-    horizon: int | None = option(None, "The number of measurements planned (a simulation brings its own).")
 
 
 peace = constructor(RULE, PeaceOptions)

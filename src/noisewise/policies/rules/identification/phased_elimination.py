@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.actions import ActionSet
-from noisewise.core.choice.selection import Mask, first_best, first_largest, widest
+from noisewise.core.choice.selection import Mask, first_largest, widest
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive
+from noisewise.policies.shared.budget import recommend
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import Rule
 
 #: A phase may be this much longer than the best design would make it: exact designs take twice the time.
 GAP = 0.05
@@ -51,7 +52,7 @@ def wanted_precision(setting: Setting, scale: float, survivors: Mask, phase: int
     """``2·g(π)·π(a)·log(2n·ℓ(ℓ+1)/δ)/ε²`` for each action a, π a G-optimal design of the survivors.
 
     Then every survivor's value is known to ``ε = 2^-ℓ`` times the largest possible value, except with
-    probability ``δ/(ℓ(ℓ+1))``. With equal sigmas it is so many measurements times 1/σ².
+    probability ``δ/(ℓ(ℓ+1))``. With equal sigmas it is the number of measurements times 1/σ².
     """
     from noisewise.design import optimal_design
 
@@ -103,12 +104,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement counts for the phase, too."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
-@kernel
 def wants_plan(params: Params, state: State) -> bool:
     """When the phase has got all it wants."""
     return bool(state.missing[0] <= 0.0)
@@ -130,20 +125,17 @@ def plan(params: Params, state: State) -> None:
     state.missing[0] = np.count_nonzero(state.wanted)
 
 
-@kernel
-def recommend(params: Params, state: State) -> int:
-    """The largest mean, over all measurements, among the survivors that the certificate allows."""
-    possible = not_ruled_out(params, state)
-    left = possible & state.survivors
-    among = left if left.any() else possible
-    return first_best(state.model.means, state.model.squared_widths, among)
-
-
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="phased_elimination",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
+    recommend=recommend,
     radius=present_radius,
     candidates=not_ruled_out,
+    wants_plan=wants_plan,
+    plan=plan,
     fixed_set=True,
     reconstruction=True,
     reference="Lattimore and Szepesvári, Bandit Algorithms, chapter 22; in precision instead of counts here",

@@ -18,13 +18,12 @@ from noisewise.policies.rules.identification.phased_elimination import (
     absorb,
     choose,
     error,
-    imagine,
     wants_plan,
 )
 from noisewise.policies.shared.alternatives import COPY
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import Rule, anytime, below
 
 #: Phases are so much longer than needed, as published: there it makes up for rounding.
 ROUNDING = 1.1
@@ -82,7 +81,7 @@ def design_for(setting: Setting, survivors: Mask, precisions: Floats | None = No
 def wanted_precision(params: Params, design: Phase, phase: int) -> Floats:
     """``2·log(2n²/δ_ℓ)·ρ·share/ε²`` for each action, with ``δ_ℓ = δ/ℓ²``: differences known to ``ε = 2^-ℓ``.
 
-    In units of the largest possible value. With equal sigmas it is so many measurements times 1/σ².
+    In units of the largest possible value. With equal sigmas it is the number of measurements times 1/σ².
     """
     doubt = ROUNDING * union(params, phase) * params.scale**2
     return np.asarray(2.0 * doubt * design.value * design.shares / error(params.setting, phase) ** 2)
@@ -108,7 +107,7 @@ def missing(wanted: Floats) -> Floats:
 
 
 def plan(params: Params, state: State) -> None:
-    """End of a phase: drop whom another survivor beats by more than the noise explains, and design anew."""
+    """End of a phase: drop what another survivor beats by more than the noise explains, and design anew."""
     reach = params.scale * math.sqrt(2.0 * union(params, state.phase[0]))
     rows = np.flatnonzero(state.survivors)
     if params.judges_by_all:
@@ -188,13 +187,18 @@ def certificate(params: Params, state: State) -> str:
     return anytime(params, "if no sigma depends on values", unproven=unproven) + dropped
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="rage",
+    make_params=make_params,
+    init=init,
     choose=choose,
     absorb=absorb,
-    imagine=imagine,
+    recommend=recommend,
+    radius=radius,
+    candidates=candidates,
+    certificate=certificate,
     wants_plan=wants_plan,
+    plan=plan,
     fixed_set=True,
     reference="Fiez, Jain, Jamieson and Ratliff, Sequential experimental design for transductive linear "
     "bandits, Algorithm 1 with the elimination of the authors' code; in precision instead of counts here",

@@ -56,7 +56,7 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
 
 @kernel
 def cheapest_rival(model: Model, leader: int, allowed: Mask) -> int:
-    """Who is most easily mistaken for the leader: the least ``(<θ̂, leader - a>)₊²/‖leader - a‖²``."""
+    """The rival most easily mistaken for the leader: the least ``(<θ̂, leader - a>)₊²/‖leader - a‖²``."""
     widths = contrast_widths(model, leader)
     lead = np.maximum(model.means[leader] - model.means, 0.0)
     terms = model.squared_widths + model.squared_widths[leader]

@@ -15,6 +15,7 @@ ours.
 """
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,18 +26,16 @@ from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.policies.rules.baselines.uniform import one_draw
+from noisewise.policies.rules.table_one.weighted_oful_plus import RULE as WEIGHTED_OFUL_PLUS
 from noisewise.policies.rules.table_one.weighted_oful_plus import (
     Weighting,
-    cautious_radius,
     cautious_sigma,
-    certificate,
     make_weighting,
-    most_sigma,
+    radius,
 )
 from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
-from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, plausible_among, within
+from noisewise.policies.shared.least_squares import Setting, make_setting, plausible_among
 from noisewise.policies.shell.options import constructor
-from noisewise.policies.shell.rule import rule_in
 
 #: Below 1, so that the share of the last action is never passed by.
 ALMOST_1 = 1.0 - 1e-12
@@ -71,12 +70,6 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 def init(params: Params) -> State:
     """Nothing measured yet."""
     return State(new_model(params.setting.columns, params.setting.ridge), np.zeros(1))
-
-
-@kernel
-def radius(params: Params, state: State) -> float:
-    """The radius of Weighted OFUL+."""
-    return cautious_radius(params.setting.radius, params.weighting, state.model)
 
 
 @kernel
@@ -128,26 +121,14 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     fold(state.model, action, reward, cautious_sigma(params.weighting, state.model, action, sigma))
 
 
-@kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement counts, too."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
-@kernel
-def candidates(params: Params, state: State) -> Mask:
-    """The plausible actions."""
-    return within(state.model, radius(params, state))
-
-
-RULE = rule_in(
-    __name__,
+RULE = replace(
+    WEIGHTED_OFUL_PLUS,
     name="varcb",
-    recommend=best_mean,
-    certificate=certificate,
-    most_sigma=most_sigma,
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
     n_draws=one_draw,
-    needs_horizon=True,
     sees_sigma="before",
     reconstruction=True,
     reference="Jia, Qian, Rakhlin and Wei, NeurIPS 2024",

@@ -23,6 +23,7 @@ from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_count, check_positive
 from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import (
+    HasModel,
     Setting,
     State,
     best_mean,
@@ -31,7 +32,7 @@ from noisewise.policies.shared.least_squares import (
     within,
 )
 from noisewise.policies.shell.options import constructor, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import Rule, anytime, below
 
 
 class Weighting(NamedTuple):
@@ -99,7 +100,7 @@ def cautious_radius(limits: Radius, weighting: Weighting, model: Model) -> float
 
 
 @kernel
-def radius(params: Params, state: State) -> float:
+def radius(params: HasWeighting, state: HasModel) -> float:
     """The radius that goes with the measurements so far."""
     return cautious_radius(params.setting.radius, params.weighting, state.model)
 
@@ -117,13 +118,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
 
 
 @kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement enters with the cautious sigma, too."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
-@kernel
-def candidates(params: Params, state: State) -> Mask:
+def candidates(params: HasWeighting, state: HasModel) -> Mask:
     """The actions that the confidence set does not rule out."""
     return within(state.model, radius(params, state))
 
@@ -143,11 +138,17 @@ def most_sigma(params: HasWeighting) -> float:
     return params.weighting.noise_bound
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="weighted_oful_plus",
+    make_params=make_params,
     init=plain_init,
+    choose=choose,
+    absorb=absorb,
     recommend=best_mean,
+    radius=radius,
+    candidates=candidates,
+    certificate=certificate,
+    most_sigma=most_sigma,
     needs_horizon=True,
     reference="Zhou and Gu, NeurIPS 2022, Theorem 4.3 as restated at ICML 2023",
     year=2022,

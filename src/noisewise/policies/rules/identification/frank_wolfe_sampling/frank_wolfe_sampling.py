@@ -24,7 +24,7 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import Rule
 
 #: Rivals count as equally close within ``t^-SMOOTHING/n``, as in the authors' experiments; in nats.
 SMOOTHING = 0.9
@@ -64,12 +64,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         state.shares[:] += (step(params, state) - state.shares) / told
 
 
-@kernel
-def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement comes out as expected; the shares step on."""
-    absorb(params, state, action, state.model.means[action], sigma)
-
-
 @large_kernel
 def step(params: Params, state: State) -> Floats:
     """The shares to step towards, (n,): equal ones now and then, else what lifts the closest rivals most."""
@@ -97,16 +91,18 @@ def step(params: Params, state: State) -> Floats:
 
 @kernel
 def is_tied(model: Model, leader: int) -> bool:
-    """Whether another action is as good as the leader, but for what nobody can tell."""
+    """Whether another action is as good as the leader, up to rounding."""
     best = model.means[leader]
     slack = TIE * math.sqrt(model.squared_widths[leader]) + ROUNDING * abs(best)
     return bool((model.means >= best - slack).sum() > 1)
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="frank_wolfe_sampling",
     make_params=plain_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
     recommend=best_mean,
     radius=present_radius,
     candidates=not_ruled_out,

@@ -1,9 +1,9 @@
-"""Comparing everybody with the best: how many widths the errors of all differences to one option exceed.
+"""Comparing all options with the best: how many widths the errors of all differences to one option exceed.
 
 If x* is the best option, only the differences ``x* - x`` have to be bounded, all at once and from one side:
-the multiple comparisons with the best of Hsu, with the quantiles of Dunnett. Who x* is nobody knows, so every
-option that may be the best gets its own quantile; only one of these statements is used, so none pays for the
-others.
+the multiple comparisons with the best of Hsu, with the quantiles of Dunnett. Which option x* is, is not
+known, so every option that may be the best gets its own quantile; only one of these statements is used, so
+none pays for the others.
 """
 
 import math

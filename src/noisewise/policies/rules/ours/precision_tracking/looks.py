@@ -30,7 +30,7 @@ FIRST_PHASE = 0.97
 EXACT_UP_TO = 20_000_000
 #: Differences held at a time.
 TOGETHER = 4_000_000
-#: Means of copies differ by rounding, in units of the largest mean: by so much nobody is ruled out.
+#: Means of copies differ by rounding, in units of the largest mean: by as little nothing is ruled out.
 ROUNDING = 1e-9
 
 
@@ -114,9 +114,9 @@ def claims_of(
     union = np.full(best.size, multiplier(looks, rows.size, delta))
     possible, bounds = _compare(here, always, reach, best, union)
     if looks.gaussian and np.count_nonzero(possible) * rows.size**2 <= EXACT_UP_TO:
-        # Quantiles of their own never exceed the union bound: whom that rules out, they do, too, and where
-        # they hold, so does it. Nor are they below that of a single comparison: where even this certifies
-        # nothing, none is computed.
+        # A quantile of its own never exceeds the union bound: it rules out whatever the union bound rules out,
+        # and where it holds, the union bound does. Nor is it below that of a single comparison: where even
+        # this certifies nothing, none is computed.
         best = best[possible]
         single = np.full(best.size, multiplier(looks, 2, delta))
         if looks.eps == 0.0 or _compare(here, always, reach, best, single)[1].min() <= looks.eps:
@@ -137,7 +137,7 @@ def claims_of(
 def _compare(
     here: _Estimate, always: _Estimate, reach: float, best: NDArray[np.intp], quantiles: Floats
 ) -> tuple[Mask, Floats]:
-    """Who of ``best`` may be the best, and the bounds of everybody."""
+    """Which of ``best`` may be the best, and the bounds of all actions."""
     possible = np.empty(best.size, dtype=np.bool_)
     bounds = np.zeros(here.means.size)
     least = -ROUNDING * max(np.abs(here.means).max(), np.abs(always.means).max())
@@ -153,7 +153,7 @@ def _compare(
 
 
 def _upper(estimate: _Estimate, block: NDArray[np.intp], factors: Floats) -> Floats:
-    """How far each row of the block can be above everybody, ``factors`` widths allowed, (block, n)."""
+    """How far each row of the block can be above each action, ``factors`` widths allowed, (block, n)."""
     points, means = estimate
     lengths = np.einsum("ij,ij->i", points, points)
     terms = lengths[block][:, None] + lengths[None, :]

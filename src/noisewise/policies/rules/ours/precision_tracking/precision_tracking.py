@@ -24,7 +24,7 @@ from noisewise.policies.rules.ours.precision_tracking.looks import (
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import anytime, rule_in
+from noisewise.policies.shell.rule import Rule, anytime
 
 NOISES = ("gaussian", "sub-gaussian")
 #: The ridge of a phase shifts no difference by more than this share of its width.
@@ -33,7 +33,7 @@ PULL = 1e-3
 GAP = 0.1
 #: A phase ends early if a new one, which starts from nothing, needs at most this share of what is left.
 WORTH_IT = 0.5
-#: New designs are looked for when so many of the compared have been ruled out.
+#: New designs are looked for when this share of the compared has been ruled out.
 RULED_OUT = 0.3
 #: With fewer measurements per dimension that carry a phase's precision, it is too dear to be given up.
 LUMPS = 2.0
@@ -59,7 +59,7 @@ class State(NamedTuple):
 
     model: DenseModel
     phase: DenseModel
-    candidates: Mask  # (n,): who may still be the best
+    candidates: Mask  # (n,): what may still be the best
     compared: Mask  # (n,): the candidates when the phase began
     shares: Floats  # (n,): the design of the phase
     given: Floats  # (n,): Σ 1/σ² in the phase
@@ -92,7 +92,7 @@ def design_for(setting: Setting, rows: Any) -> tuple[Floats, float]:
 
 
 def init(params: Params) -> State:
-    """Everybody is a candidate; the first phase begins."""
+    """All actions are candidates; the first phase begins."""
     model, phase = new_dense(params.setting.columns, params.setting.ridge), _empty_phase(params)
     n = model.means.size
     everybody = np.ones(n, np.bool_)
@@ -109,7 +109,7 @@ def _empty_phase(params: Params) -> DenseModel:
 
 
 def _begin_phase(params: Params, state: State, shares: Floats, reference: int) -> None:
-    """Forget the measurements of the last phase; compare who is left."""
+    """Forget the measurements of the last phase; compare what is left."""
     limits, ledger = params.setting.radius, state.ledger
     state.compared[:] = state.candidates
     state.shares[:] = shares
@@ -168,7 +168,7 @@ def widest_difference(state: State) -> float:
 
 @kernel
 def imagine(params: Params, state: State, action: int, sigma: float) -> None:
-    """A pending measurement counts for the phase, too, but makes no look due.
+    """A pending measurement also counts for the phase, but makes no look due.
 
     A look judges by the phase's rewards, and what is measured in a phase must not depend on them.
     """
@@ -296,9 +296,21 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     )
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="precision_tracking",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
+    imagine=imagine,
+    recommend=recommend,
+    radius=radius,
+    candidates=candidates,
+    certificate=certificate,
+    bound=bound,
+    wants_plan=wants_plan,
+    plan=plan,
+    explain=explain,
     fixed_set=True,
     reference="ours: docs/precision-tracking.md",
     guarantee="anytime certificate, half of it by fixed designs: no √dim, if no sigma depends on values",

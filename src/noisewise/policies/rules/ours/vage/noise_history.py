@@ -1,4 +1,4 @@
-"""Predicting a coming sigma: from what an action's own measurements were like, and from everybody's.
+"""Predicting a coming sigma: from what an action's own measurements were like, and from those of all actions.
 
 In most worlds noise belongs to the round (the day, the instrument, the sample size), and an action's history
 says nothing about it. In others it belongs to the action: some options are simply measured more exactly.
@@ -18,7 +18,7 @@ from noisewise.core.model.dense import Floats
 #: Rounds over which the running level forgets: trends are slower, an action's turns are faster.
 MEMORY = 20.0
 #: Standard errors by which actions must differ before they are believed to: rare quiet rounds are far from
-#: normal, and a wrong belief sends measurements to whoever was lucky.
+#: normal, and a wrong belief sends measurements to actions that were lucky.
 CAUTION = 8.0
 #: Repetitions, over all actions, below which nothing is judged.
 FEWEST_REPEATS = 10.0

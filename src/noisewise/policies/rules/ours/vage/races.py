@@ -1,8 +1,8 @@
-"""The races between a leader and its closest rivals: finding them without looking at everybody.
+"""The races between a leader and its closest rivals: finding them without looking at all actions.
 
 The widths of all differences to the leader take a product with all vectors. While it stays the leader, they
-follow, up to rounding, from what learning a measurement computes anyway. These rule out nearly everybody,
-and the others are looked at exactly: what comes out is what looking at everybody gives.
+follow, up to rounding, from what learning a measurement computes anyway. These rule out nearly all,
+and the others are looked at exactly: what comes out is what looking at all gives.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ from noisewise.core.support.blocks import row_blocks, workspace
 
 Rows = NDArray[np.int64]
 
-#: Fewer actions are all looked at: finding out who matters would take longer.
+#: Fewer actions are all looked at: finding out which ones matter would take longer.
 WORTH_BOUNDING = 4096
-#: If more than one in so many may matter, all are looked at.
+#: If a larger share than one in this number may matter, all are looked at.
 ONE_IN = 16
 #: Measurements after which known widths are computed afresh, and what rounding may do to squares until then.
 REFRESH_AFTER, HIDES = 32, 1e-12
@@ -36,9 +36,7 @@ class KnownWidths(NamedTuple):
     """Upper bounds on the squared widths of the differences to a leader, exact but for rounding."""
 
     squared: Floats  # (n,); empty if the actions are too few to be worth it
-    about: (
-        Floats  # (3,): to whom, -1 to nobody; measurements since they were computed; what rounding may hide
-    )
+    about: Floats  # (3,): to which action, -1: none; measurements since then; what rounding may hide
 
 
 LEADER, AGE, HIDDEN = range(3)
@@ -111,7 +109,7 @@ def _closest(
 ) -> tuple[Rows, Floats] | None:
     """`closest_rivals` by bounds on the widths; None if it would have to look at more than ``most``.
 
-    None, too, if it meets no rival at all: with exact widths there is none.
+    Also None if it meets no rival at all: with exact widths there is none.
     """
     means, best = model.means, float(model.means[leader])
     spread, usual = best - float(means.min()), reach
@@ -172,7 +170,7 @@ def _upper(model: Model, widths: Floats, reach: float, rows: slice) -> Floats:
 
 
 def _few_largest(values: Floats, tolerance: float, many: int) -> Rows:
-    """Positions of the largest values in turn; whoever comes first of those within the tolerance."""
+    """Positions of the largest values in turn; of those within the tolerance, the first."""
     left = values.copy()
     found: list[int] = []
     while len(found) < many and left.max(initial=-np.inf) > -np.inf:

@@ -19,7 +19,7 @@ def _fold_in_races_loops(model, known, action, reward, sigma):
 
 @compiled_body(follow)
 def _follow_loops(known, model, candidates):
-    """Nothing is kept: in compiled code looking at everybody is cheaper."""
+    """Nothing is kept: in compiled code looking at all actions is cheaper."""
 
 
 @compiled_body(closest_rivals, inline=False)

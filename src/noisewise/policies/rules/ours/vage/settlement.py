@@ -79,7 +79,7 @@ def _half_solved(model: DenseModel, rivals: Rows, leader: int, weights: Floats) 
 
 
 def _square_projections(model: DenseModel, axis: Floats, allowed: Mask, out: Floats) -> Rows:
-    """``<axis, a_k>²`` into ``out``, 0 for who is not allowed; who has the largest of each block."""
+    """``<axis, a_k>²`` into ``out``, 0 for what is not allowed; the row of the largest in each block."""
 
     def square(rows: slice) -> int:
         squares = out[rows]
@@ -95,7 +95,7 @@ def _square_projections(model: DenseModel, axis: Floats, allowed: Mask, out: Flo
 def _able(
     model: DenseModel, along: Floats, axis: Floats | None, falling: Floats, foreseen: Foreseen, least: _Least
 ) -> Rows:
-    """Who may take off the least gain, by the squares along the first axis and perhaps along a second.
+    """Actions that may take off the least gain, by the squares along one axis and perhaps along a second.
 
     ``(s_1² - s_3²)·p_1² + (s_2² - s_3²)·p_2² + s_3²·‖a_k‖² + reserve >= gain·(σ_k² + ‖a_k‖²)``
     """

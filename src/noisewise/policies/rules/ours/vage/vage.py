@@ -39,7 +39,7 @@ from noisewise.policies.rules.ours.vage.races import (
 from noisewise.policies.rules.ours.vage.settlement import Foreseen, most_settling
 from noisewise.policies.shared.least_squares import Setting, make_setting, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import Rule
 
 #: How many races are looked at; with the first alone, a quiet round may settle a race and the leader, which
 #: is in all of them, stay unknown.
@@ -123,7 +123,7 @@ def share_of_precision(params: Params, state: State) -> float:
 
 @kernel
 def closest_races(params: Params, state: State) -> tuple[int, NDArray[np.int64], Floats]:
-    """The best mean among the candidates, who may be furthest above it, and what each race counts.
+    """The best mean among the candidates, what may be furthest above it, and what each race counts.
 
     Weights fall with what a race is behind the closest, ``e^(-behind/(BEHIND·slack))``.
     """
@@ -212,7 +212,7 @@ def candidates(params: Params, state: State) -> Mask:
 def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
     """Fill the rest of the state from measurements whose order is not known.
 
-    Who was the widest at the time is not known either, so turns are counted instead: each ledger is set
+    Which was the widest at the time is not known either, so turns are counted instead: each ledger is set
     such that one measurement in 1/share goes to the widest action.
     """
     if not actions.size:
@@ -260,10 +260,18 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     )
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="vage",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
+    imagine=imagine,
+    recommend=recommend,
     radius=present_radius,
+    candidates=candidates,
+    explain=explain,
+    catch_up=catch_up,
     sees_sigma="if announced",
     reference="ours: docs/vage.md",
     guarantee="anytime certificate; VAEE's rate up to 1/√share",
@@ -282,7 +290,7 @@ class VageOptions(SharedOptions):
     )
     challenge: float = option(
         0.85,
-        "A challenger is judged by its mean and so many times ``√(2·log((1 + log S)/delta))`` widths of "
+        "A challenger is judged by its mean and this many times ``√(2·log((1 + log S)/delta))`` widths of "
         "its difference to the leader: larger looks at more challengers, smaller settles the nearest race "
         "first.",
     )

@@ -42,7 +42,7 @@ class Tests(NamedTuple):
     levels: Floats  # (M,): τ
 
 
-class Measured(NamedTuple):
+class ActionSums(NamedTuple):
     """What was measured, action by action."""
 
     counts: Floats  # (n,)
@@ -105,7 +105,7 @@ def whole_ball(dim: int) -> Cubes:
 
 
 def survivors(
-    tests: Tests, measured: Measured, cubes: Cubes, noise_bound: float, q: float, scale: float
+    tests: Tests, measured: ActionSums, cubes: Cubes, noise_bound: float, q: float, scale: float
 ) -> Mask:
     """Which cubes are not wholly excluded by one of the tests."""
     seen = measured.counts > 0.0
@@ -142,7 +142,7 @@ def halved(cubes: Cubes) -> Cubes:
 
 def shrink(
     tests: Tests,
-    measured: Measured,
+    measured: ActionSums,
     cubes: Cubes,
     noise_bound: float,
     q: float,

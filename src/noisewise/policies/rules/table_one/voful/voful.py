@@ -27,7 +27,7 @@ from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
 from noisewise.core.support.checks import check_count, check_not_negative, check_positive
 from noisewise.policies.rules.table_one.voful.nets import (
     Cubes,
-    Measured,
+    ActionSums,
     Tests,
     doubt,
     half_sphere,
@@ -38,7 +38,7 @@ from noisewise.policies.rules.table_one.voful.nets import (
 from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import constructor, fixed, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import Rule, anytime, below
 
 #: With more features the cubes that fit into memory are too large to exclude anything.
 MOST_FEATURES = 4
@@ -164,7 +164,7 @@ def plan(params: Params, state: State) -> None:
         before = Cubes(state.cubes[: int(state.size[0])], float(state.size[1]))
     else:
         before = whole_ball(state.cubes.shape[1])
-    measured = Measured(state.counts, state.averages, state.deviations)
+    measured = ActionSums(state.counts, state.averages, state.deviations)
     left = shrink(
         params.tests, measured, before, params.noise_bound, params.doubt, params.scale, params.most_cubes
     )
@@ -222,9 +222,20 @@ def most_sigma(params: Params) -> float:
     return params.noise_bound * params.unit
 
 
-RULE = rule_in(
-    __name__,
+RULE = Rule(
     name="voful",
+    make_params=make_params,
+    init=init,
+    choose=choose,
+    absorb=absorb,
+    imagine=imagine,
+    recommend=recommend,
+    radius=radius,
+    candidates=candidates,
+    certificate=certificate,
+    most_sigma=most_sigma,
+    wants_plan=wants_plan,
+    plan=plan,
     needs_horizon=True,
     sees_sigma="never",
     reconstruction=True,

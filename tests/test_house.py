@@ -1,0 +1,101 @@
+"""The house: rooms that a newcomer can survey, files that can be read at once, names with one meaning.
+
+Which room may import which is in pyproject.toml, and import-linter holds it.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import noisewise
+
+HOME = Path(noisewise.__file__).parent
+SOURCES = sorted(HOME.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+MOST_MODULES, MOST_LINES, MOST_IN_A_FUNCTION = 18, 350, 60
+#: Every rule has parameters and a state of its own, and calls them so.
+OF_EVERY_RULE = {"Params", "State"}
+
+
+def place(path):
+    return path.relative_to(HOME).as_posix()
+
+
+def functions(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def length(function):
+    """Lines without the docstring, which may take the room that it needs."""
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function) is not None:
+        lines -= function.body[0].end_lineno - function.body[0].lineno + 1
+    return lines
+
+
+def test_the_house_is_there():
+    assert len(SOURCES) > 100
+    assert sum(len(functions(tree)) for tree in TREES.values()) > 1000
+
+
+def test_a_room_has_few_modules():
+    rooms = defaultdict(list)
+    for path in SOURCES:
+        if path.name != "__init__.py":
+            rooms[place(path.parent)].append(path.name)
+    assert {room: len(names) for room, names in rooms.items() if len(names) > MOST_MODULES} == {}
+
+
+def test_a_file_is_short():
+    lines = {place(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    assert {name: many for name, many in lines.items() if many > MOST_LINES} == {}
+
+
+def test_a_function_is_short():
+    long = {
+        f"{place(path)}:{function.name}": length(function)
+        for path, tree in TREES.items()
+        for function in functions(tree)
+        if length(function) > MOST_IN_A_FUNCTION
+    }
+    assert long == {}
+
+
+def test_the_first_line_of_a_module_says_what_it_is_for():
+    firsts = {place(path): (ast.get_docstring(tree) or "").split("\n")[0] for path, tree in TREES.items()}
+    said = {
+        name: first for name, first in firsts.items() if len(first.split()) < 3 or first[-1] not in ".:;,"
+    }
+    assert said == {}
+
+
+def test_the_name_of_a_public_class_means_one_thing():
+    homes = defaultdict(list)
+    for path, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(place(path))
+    twice = {name: where for name, where in homes.items() if len(where) > 1 and name not in OF_EVERY_RULE}
+    assert twice == {}
+
+
+def test_tests_stand_on_their_own():
+    """Benchmarks may use tests, never the other way round."""
+    tests = Path(__file__).parent
+    borrowed = [
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("benchmarks"))
+        or (isinstance(node, ast.Import) and any(alias.name.startswith("benchmarks") for alias in node.names))
+    ]
+    assert borrowed == []
+
+
+def test_the_design_page_speaks_of_files_that_are_there():
+    page = (Path(__file__).parents[1] / "docs" / "design.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", page))
+    assert len(named) > 30
+    missing = [name for name in named if not any((root / name).is_file() for root in (HOME, HOME.parents[1]))]
+    assert missing == []
