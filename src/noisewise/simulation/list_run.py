@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.support.randomness import generator
@@ -16,7 +15,7 @@ from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 from noisewise.simulation.run import Run
 from noisewise.simulation.stopping import CERTIFIED
-from noisewise.world import Environment, World
+from noisewise.world import World
 
 
 class ListRun(Run):
@@ -24,21 +23,16 @@ class ListRun(Run):
 
     policy: Policy
 
-    def __init__(
-        self,
-        policy: Policy,
-        env: Environment,
-        horizon: int,
-        seed: int,
-        checkpoints: NDArray[np.int64],
-        stop: tuple[str | None, float | None],
-    ) -> None:
-        if stop[0] in CERTIFIED and not _certificate(policy).startswith(ANYTIME):
+    def refuse_stop(self, policy: Policy, stop: str | None) -> None:
+        """A certificate that holds at fixed moments only cannot decide when to stop."""
+        if stop in CERTIFIED and not _certificate(policy).startswith(ANYTIME):
             raise ValueError(
-                f"`stop` must not be {stop[0]!r} with {policy.name!r}: its certificate does not hold at a "
+                f"`stop` must not be {stop!r} with {policy.name!r}: its certificate does not hold at a "
                 "moment that is chosen by looking at the values."
             )
-        super().__init__(policy, env, horizon, seed, checkpoints, stop)
+
+    def prepare(self) -> None:
+        """Parameters are made with the first world."""
         self._prepared: tuple[ActionSet, Any] | None = None
 
     @property

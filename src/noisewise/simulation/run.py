@@ -26,10 +26,20 @@ class Run(ABC):
         checkpoints: NDArray[np.int64],
         stop: tuple[str | None, float | None],
     ) -> None:
+        self.refuse_stop(policy, stop[0])
         self.policy, self.env, self.horizon, self.seed = policy, env, horizon, seed
         self.checkpoints = checkpoints
         self.stop = make_stop(*stop, policy.options["delta"], policy.actions.max_norm)
         self._named_stop = stop
+        self.prepare()
+
+    @abstractmethod
+    def refuse_stop(self, policy: Any, stop: str | None) -> None:
+        """Refuse a stopping rule that means nothing for this policy."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what all replications share."""
 
     @property
     @abstractmethod

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.randomness import generator
@@ -16,7 +15,6 @@ from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 from noisewise.simulation.run import Run
 from noisewise.simulation.set_loop import SetLoop, SetTruth, make_set_loop
-from noisewise.world import Environment
 
 
 class SetRun(Run):
@@ -24,23 +22,18 @@ class SetRun(Run):
 
     policy: SetPolicy
 
-    def __init__(
-        self,
-        policy: SetPolicy,
-        env: Environment,
-        horizon: int,
-        seed: int,
-        checkpoints: NDArray[np.int64],
-        stop: tuple[str | None, float | None],
-    ) -> None:
-        if stop[0] not in (None, "gap"):
+    def refuse_stop(self, policy: SetPolicy, stop: str | None) -> None:
+        """The best action of an infinite set is never known exactly."""
+        if stop not in (None, "gap"):
             raise ValueError(
-                f"`stop` must be 'gap' on an infinite set, where the best action is never known exactly; "
-                f"got {stop[0]!r}."
+                "`stop` must be 'gap' on an infinite set, where the best action is never known exactly; "
+                f"got {stop!r}."
             )
-        super().__init__(policy, env, horizon, seed, checkpoints, stop)
-        self._on_sets = policy.rule.on_sets
-        self.params = make_params(policy.rule, policy.actions, horizon, policy.options)
+
+    def prepare(self) -> None:
+        """The rule's parameters on this set, the same in every replication."""
+        self._on_sets = self.policy.rule.on_sets
+        self.params = make_params(self.policy.rule, self.policy.actions, self.horizon, self.policy.options)
 
     @property
     def compiles(self) -> bool:

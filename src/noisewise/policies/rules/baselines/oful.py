@@ -21,7 +21,7 @@ from noisewise.policies.shared.least_squares import (
 )
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule, anytime, below
+from noisewise.policies.shell.rule import anytime, below, rule_in
 
 
 class Params(NamedTuple):
@@ -94,17 +94,10 @@ def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float
     return radius(params, state)
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="oful",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     recommend=best_mean,
-    radius=radius,
-    candidates=candidates,
-    certificate=certificate,
-    most_sigma=most_sigma,
     on_sets=OnSets(aim),
     sees_sigma="never",
     order_free=True,

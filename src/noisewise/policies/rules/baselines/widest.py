@@ -8,7 +8,7 @@ from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Params, State
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 
 @kernel
@@ -24,11 +24,11 @@ def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float
     return 1.0
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="widest",
     make_params=least_squares.plain_params,
     init=least_squares.plain_init,
-    choose=choose,
     absorb=least_squares.learn,
     imagine=least_squares.imagine,
     recommend=least_squares.best_mean,

@@ -20,7 +20,7 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 #: Gaps are guessed by bounds of this many standard errors, as the authors do.
 GUESS = 3.0
@@ -137,14 +137,10 @@ def recommend(params: Params, state: State) -> int:
     return first_best(state.model.means, state.model.squared_widths, candidates)
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="bayes_gap",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     imagine=imagine,
-    recommend=recommend,
     radius=present_radius,
     candidates=not_ruled_out,
     reconstruction=True,

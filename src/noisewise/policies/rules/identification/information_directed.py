@@ -22,7 +22,7 @@ from noisewise.core.support.checks import check_choice, check_positive
 from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Setting, State, make_setting, scaled_radius, within
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule, anytime, below
+from noisewise.policies.shell.rule import anytime, below, rule_in
 
 #: A mixture counts as optimal when no action promises to improve it by more than this share.
 OPTIMAL = 1e-9
@@ -170,17 +170,13 @@ def certificate(params: Params, state: State) -> str:
     return anytime(params, unproven=below("scale", params.scale))
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="information_directed",
-    make_params=make_params,
     init=least_squares.plain_init,
-    choose=choose,
     absorb=least_squares.learn,
     imagine=least_squares.imagine,
     recommend=least_squares.best_mean,
-    radius=radius,
-    candidates=candidates,
-    certificate=certificate,
     n_draws=one_draw,
     sees_sigma="before",
     order_free=True,

@@ -25,7 +25,7 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 #: Where the learners' doubt starts, as in the authors' experiments; in nats.
 FIRST_DOUBT = 0.01
@@ -158,12 +158,9 @@ def soft_minimum(losses: Floats, rate: float) -> float:
     return float(least - math.log(np.exp(-rate * (losses - least)).sum()) / rate)
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="lingame",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     recommend=best_mean,
     radius=present_radius,
     candidates=not_ruled_out,

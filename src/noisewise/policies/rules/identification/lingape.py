@@ -14,7 +14,7 @@ from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, scaled_radius, within
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
-from noisewise.policies.shell.rule import Rule, anytime, below
+from noisewise.policies.shell.rule import anytime, below, rule_in
 
 
 class Params(NamedTuple):
@@ -119,17 +119,10 @@ def most_sigma(params: Params) -> float:
     return math.inf if params.weighted else params.noise_level
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="lingape",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     recommend=best_mean,
-    radius=radius,
-    certificate=certificate,
-    most_sigma=most_sigma,
-    candidates=candidates,
     sees_sigma="never",
     order_free=True,
     reference="Xu, Honda and Sugiyama, A fully adaptive algorithm for pure exploration in linear bandits, "

@@ -14,7 +14,7 @@ from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.budget import recommend
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 #: A phase may be this much longer than the best design would make it: exact designs take twice the time.
 GAP = 0.05
@@ -125,17 +125,12 @@ def plan(params: Params, state: State) -> None:
     state.missing[0] = np.count_nonzero(state.wanted)
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="phased_elimination",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     recommend=recommend,
     radius=present_radius,
     candidates=not_ruled_out,
-    wants_plan=wants_plan,
-    plan=plan,
     fixed_set=True,
     reconstruction=True,
     reference="Lattimore and Szepesvári, Bandit Algorithms, chapter 22; in precision instead of counts here",

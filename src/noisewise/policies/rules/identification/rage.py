@@ -23,7 +23,7 @@ from noisewise.policies.rules.identification.phased_elimination import (
 from noisewise.policies.shared.alternatives import COPY
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule, anytime, below
+from noisewise.policies.shell.rule import anytime, below, rule_in
 
 #: Phases are so much longer than needed, as published: there it makes up for rounding.
 ROUNDING = 1.1
@@ -187,18 +187,12 @@ def certificate(params: Params, state: State) -> str:
     return anytime(params, "if no sigma depends on values", unproven=unproven) + dropped
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="rage",
-    make_params=make_params,
-    init=init,
     choose=choose,
     absorb=absorb,
-    recommend=recommend,
-    radius=radius,
-    candidates=candidates,
-    certificate=certificate,
     wants_plan=wants_plan,
-    plan=plan,
     fixed_set=True,
     reference="Fiez, Jain, Jamieson and Ratliff, Sequential experimental design for transductive linear "
     "bandits, Algorithm 1 with the elimination of the authors' code; in precision instead of counts here",

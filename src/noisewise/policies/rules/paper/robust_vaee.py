@@ -26,7 +26,7 @@ from noisewise.policies.rules.paper import vaee
 from noisewise.policies.shared.least_squares import Setting, within
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 
 class Params(NamedTuple):
@@ -89,19 +89,15 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, robust_radius(params, state))
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="robust_vaee",
-    make_params=make_params,
-    init=init,
     choose=vaee.choose,
-    absorb=absorb,
     imagine=imagine_robustly,
     recommend=vaee.recommend,
     radius=robust_radius,
-    candidates=candidates,
     certificate=robust_certificate,
     bound=robust_bound,
-    absorb_many=absorb_many,
     on_sets=OnSets(
         vaee.aim,
         eliminates=True,

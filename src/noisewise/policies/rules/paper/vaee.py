@@ -21,7 +21,7 @@ from noisewise.core.support.checks import check_choice
 from noisewise.policies.shared.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 
 class Params(NamedTuple):
@@ -107,18 +107,12 @@ def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: F
     drop_ruled_out(state.model, state.candidates, present_radius(params, state))
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="vaee",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     imagine=imagine,
-    recommend=recommend,
     radius=present_radius,
-    candidates=candidates,
     on_sets=OnSets(aim, eliminates=True, among_candidates=among_candidates, recommends_last=recommends_last),
-    catch_up=catch_up,
     reference="Breaking the Total Variance Barrier, Algorithm 1",
     guarantee="anytime certificate; simple regret 2·radius·x, x the level of Theorem 1, for "
     "recommendation='best' (4 for any candidate)",

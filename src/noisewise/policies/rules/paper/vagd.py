@@ -16,7 +16,7 @@ from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, within
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
-from noisewise.policies.shell.rule import Rule, always_anytime
+from noisewise.policies.shell.rule import always_anytime, rule_in
 
 if TYPE_CHECKING:
     from noisewise.design import Design
@@ -101,16 +101,10 @@ def certificate(params: Params, state: State) -> str:
     return always_anytime(params, state) if state.strayed[0] > 0.0 else FIXED_DESIGN
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="vagd",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     recommend=best_mean,
-    radius=radius,
-    candidates=candidates,
-    certificate=certificate,
     fixed_set=True,
     order_free=True,
     pools=True,

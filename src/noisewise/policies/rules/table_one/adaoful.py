@@ -19,7 +19,7 @@ from noisewise.policies.robust.estimates import (
 )
 from noisewise.policies.shared.least_squares import Setting, best_mean, within
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 
 class Params(NamedTuple):
@@ -66,18 +66,14 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, robust_radius(params, state))
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="adaoful",
-    make_params=make_params,
-    init=init,
-    choose=choose,
     absorb=learn_robustly,
     imagine=imagine_robustly,
     recommend=best_mean,
     radius=robust_radius,
-    candidates=candidates,
     certificate=robust_certificate,
-    absorb_many=absorb_many,
     reference="Li and Sun 2024, AdaOFUL",
     year=2024,
     guarantee="anytime certificate; regret",

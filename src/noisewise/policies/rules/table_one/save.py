@@ -28,7 +28,7 @@ from noisewise.policies.shared import layers
 from noisewise.policies.shared.bounded_noise import LayeredOptions
 from noisewise.policies.shared.layers import Params, State, descend_among, is_wide
 from noisewise.policies.shell.options import constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 
 @kernel
@@ -43,18 +43,10 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return first_best(upper, squared_widths[level], remaining)
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
+    layers,
     name="save",
-    make_params=layers.make_params,
-    init=layers.init,
-    choose=choose,
-    absorb=layers.absorb,
-    imagine=layers.imagine,
-    recommend=layers.recommend,
-    radius=layers.radius,
-    candidates=layers.candidates,
-    certificate=layers.certificate,
-    most_sigma=layers.most_sigma,
     needs_horizon=True,
     sees_sigma="never",
     reference="Zhao, He, Zhou, Zhang and Gu, COLT 2023, Algorithm 1",

@@ -30,7 +30,7 @@ from noisewise.policies.shared.least_squares import (
 )
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule, anytime, below
+from noisewise.policies.shell.rule import anytime, below, rule_in
 
 
 class Params(NamedTuple):
@@ -118,18 +118,11 @@ def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float
     return radius(params, state)
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="weighted_oful",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     imagine=imagine,
     recommend=best_mean,
-    radius=radius,
-    candidates=candidates,
-    certificate=certificate,
-    most_sigma=most_sigma,
     on_sets=OnSets(aim),
     order_free=True,
     reference="Zhou, Gu and Szepesvári, COLT 2021, Algorithm 1",

@@ -32,7 +32,7 @@ from noisewise.policies.shared.least_squares import (
     within,
 )
 from noisewise.policies.shell.options import constructor, option
-from noisewise.policies.shell.rule import Rule, anytime, below
+from noisewise.policies.shell.rule import anytime, below, rule_in
 
 
 class Weighting(NamedTuple):
@@ -138,17 +138,11 @@ def most_sigma(params: HasWeighting) -> float:
     return params.weighting.noise_bound
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="weighted_oful_plus",
-    make_params=make_params,
     init=plain_init,
-    choose=choose,
-    absorb=absorb,
     recommend=best_mean,
-    radius=radius,
-    candidates=candidates,
-    certificate=certificate,
-    most_sigma=most_sigma,
     needs_horizon=True,
     reference="Zhou and Gu, NeurIPS 2022, Theorem 4.3 as restated at ICML 2023",
     year=2022,

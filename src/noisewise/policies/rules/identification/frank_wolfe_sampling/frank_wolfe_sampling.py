@@ -24,7 +24,7 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 #: Rivals count as equally close within ``t^-SMOOTHING/n``, as in the authors' experiments; in nats.
 SMOOTHING = 0.9
@@ -97,12 +97,10 @@ def is_tied(model: Model, leader: int) -> bool:
     return bool((model.means >= best - slack).sum() > 1)
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="frank_wolfe_sampling",
     make_params=plain_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
     recommend=best_mean,
     radius=present_radius,
     candidates=not_ruled_out,

@@ -24,7 +24,7 @@ from noisewise.policies.rules.ours.precision_tracking.looks import (
 )
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule, anytime
+from noisewise.policies.shell.rule import anytime, rule_in
 
 NOISES = ("gaussian", "sub-gaussian")
 #: The ridge of a phase shifts no difference by more than this share of its width.
@@ -296,21 +296,9 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     )
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="precision_tracking",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
-    imagine=imagine,
-    recommend=recommend,
-    radius=radius,
-    candidates=candidates,
-    certificate=certificate,
-    bound=bound,
-    wants_plan=wants_plan,
-    plan=plan,
-    explain=explain,
     fixed_set=True,
     reference="ours: docs/precision-tracking.md",
     guarantee="anytime certificate, half of it by fixed designs: no √dim, if no sigma depends on values",

@@ -39,7 +39,7 @@ from noisewise.policies.rules.ours.vage.races import (
 from noisewise.policies.rules.ours.vage.settlement import Foreseen, most_settling
 from noisewise.policies.shared.least_squares import Setting, make_setting, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import rule_in
 
 #: How many races are looked at; with the first alone, a quiet round may settle a race and the leader, which
 #: is in all of them, stay unknown.
@@ -260,18 +260,10 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     )
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="vage",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
-    imagine=imagine,
-    recommend=recommend,
     radius=present_radius,
-    candidates=candidates,
-    explain=explain,
-    catch_up=catch_up,
     sees_sigma="if announced",
     reference="ours: docs/vage.md",
     guarantee="anytime certificate; VAEE's rate up to 1/√share",

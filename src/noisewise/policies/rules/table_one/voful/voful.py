@@ -26,8 +26,8 @@ from noisewise.core.model.covariances import distance_to
 from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
 from noisewise.core.support.checks import check_count, check_not_negative, check_positive
 from noisewise.policies.rules.table_one.voful.nets import (
-    Cubes,
     ActionSums,
+    Cubes,
     Tests,
     doubt,
     half_sphere,
@@ -38,7 +38,7 @@ from noisewise.policies.rules.table_one.voful.nets import (
 from noisewise.policies.shared.bounded_noise import BoundedNoiseOptions
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import constructor, fixed, option
-from noisewise.policies.shell.rule import Rule, anytime, below
+from noisewise.policies.shell.rule import anytime, below, rule_in
 
 #: With more features the cubes that fit into memory are too large to exclude anything.
 MOST_FEATURES = 4
@@ -222,20 +222,9 @@ def most_sigma(params: Params) -> float:
     return params.noise_bound * params.unit
 
 
-RULE = Rule(
+RULE = rule_in(
+    __name__,
     name="voful",
-    make_params=make_params,
-    init=init,
-    choose=choose,
-    absorb=absorb,
-    imagine=imagine,
-    recommend=recommend,
-    radius=radius,
-    candidates=candidates,
-    certificate=certificate,
-    most_sigma=most_sigma,
-    wants_plan=wants_plan,
-    plan=plan,
     needs_horizon=True,
     sees_sigma="never",
     reconstruction=True,
