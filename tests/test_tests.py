@@ -3,24 +3,26 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "tests").rglob("*.py"))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT / "tests")))
-def test_a_test_imports_no_benchmark_and_no_other_test(file):
+def imported_by(file):
     names = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    assert not [name for name in names if name.split(".")[0] == "benchmarks"]
-    ours = [name for name in names if name.startswith("tests.")]
-    assert all(name.startswith(("tests.support", "tests.samples")) for name in ours)
+            names |= {f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def test_no_test_imports_a_benchmark_or_another_test():
+    for file in FILES:
+        for name in imported_by(file):
+            assert name.split(".")[0] not in ("benchmarks", ""), f"{file} imports {name}"
+            if name.split(".")[0] == "tests":
+                assert name.startswith(("tests.support", "tests.samples")), f"{file} imports {name}"
 
 
 def test_the_folders_of_tests_are_rooms_of_the_package():

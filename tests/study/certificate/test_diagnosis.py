@@ -104,9 +104,9 @@ def test_leaving_one_out_is_what_the_formula_with_leverages_says():
 
 
 def test_error_bars_that_are_variances_are_said_to_be_and_others_are_not():
-    """Of 30 tables each. Small error bars that lack scatter have square roots that would do as well."""
+    """Of 20 tables each. Small error bars that lack scatter have square roots that would do as well."""
     counts = {"variances": 0, "even": 0, "scatter": 0, "factor": 0}
-    for seed in range(30):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         k, se, value = table(rng)
         text = advice(told(k, value, se**2))
@@ -116,8 +116,8 @@ def test_error_bars_that_are_variances_are_said_to_be_and_others_are_not():
         counts["scatter"] += "look like variances" in advice(more)
         factor = told(k, value, se / 2.0)
         counts["factor"] += "look like variances" in advice(factor)
-    assert counts["variances"] >= 18
-    assert counts["variances"] + counts["even"] >= 27
+    assert counts["variances"] >= 12
+    assert counts["variances"] + counts["even"] >= 18
     assert counts["scatter"] == counts["factor"] == 0
 
 
@@ -163,13 +163,14 @@ def test_missing_blocks_are_seen_in_the_order_of_telling():
 
 
 def test_blocks_that_were_given_are_not_asked_for_again():
-    for seed in range(10):
+    for seed in range(5):
         k, value, se, day = in_days(seed)
         value = value + 0.6 * np.random.default_rng(seed + 100).standard_normal(ROWS)
         study = told(k, value, se, block=day)
         assert not study.check().ok
-        assert "give block=" not in advice(study).lower()
-        assert 'extra_scatter="estimate"' in advice(study)
+        text = advice(study)
+        assert "give block=" not in text.lower()
+        assert 'extra_scatter="estimate"' in text
 
 
 def test_instruments_with_an_offset_of_their_own():
