@@ -184,9 +184,9 @@ def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -
     """The candidate with the smallest regret bound; ``action`` unless another's is smaller.
 
     A bound is the largest of ``b(k, a) = <θ̂, a_k - a> + radius·‖a_k - a‖``. The pass over all actions that
-    finds it also gives ``b(a, ·)``, which is at most the bound of each other action: one that cannot do better
-    than the best found so far is never looked at. The worst rival is looked at next, because it is a hard one
-    for most.
+    finds it also gives ``b(a, ·)``, which is at most the bound of each other action: one that cannot do
+    better than the best found so far is never looked at. The worst rival is looked at next, because it is a
+    hard one for most.
     """
     best, lowest, current = action, np.inf, action
     floors = np.where(candidates, 0.0, np.inf)

@@ -26,8 +26,8 @@ from noisewise.core.model.covariances import distance_to
 from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
 from noisewise.core.support.checks import check_count, check_not_negative, check_positive
 from noisewise.policies.rules.table_one.voful.nets import (
-    Cubes,
     ActionSums,
+    Cubes,
     Tests,
     doubt,
     half_sphere,
