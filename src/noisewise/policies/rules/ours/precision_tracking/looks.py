@@ -114,8 +114,8 @@ def claims_of(
     union = np.full(best.size, multiplier(looks, rows.size, delta))
     possible, bounds = _compare(here, always, reach, best, union)
     if looks.gaussian and np.count_nonzero(possible) * rows.size**2 <= EXACT_UP_TO:
-        # A quantile of its own never exceeds the union bound: it rules out all that the union bound does, and
-        # where it holds, the union bound does. Nor is it below that of a single comparison: where even
+        # A quantile of its own never exceeds the union bound: it rules out whatever that rules out, and where
+        # the quantile holds, the union bound does. Nor is it below that of a single comparison: where even
         # this certifies nothing, none is computed.
         best = best[possible]
         single = np.full(best.size, multiplier(looks, 2, delta))
