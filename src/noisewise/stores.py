@@ -1,6 +1,11 @@
 """Where studies are kept: opening, copying, checking and mending stores, and the errors that they raise."""
 
-from noisewise.study import (
+from noisewise.study.creation import verify_certificate
+from noisewise.study.log.export import backup_store, rebuild_study
+from noisewise.study.safekeeping.backup import restore_store
+from noisewise.study.safekeeping.verification import Verdict, verify_log
+from noisewise.study.stores.address import find_study, migrate_store, open_store
+from noisewise.study.stores.protocol import (
     DamagedError,
     Event,
     LogMovedOnError,
@@ -8,15 +13,6 @@ from noisewise.study import (
     OutcomeUnknownError,
     Storage,
     StoreChangedError,
-    Verdict,
-    backup_store,
-    find_study,
-    migrate_store,
-    open_store,
-    rebuild_study,
-    restore_store,
-    verify_certificate,
-    verify_log,
 )
 
 __all__ = [

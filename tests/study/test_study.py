@@ -12,8 +12,8 @@ from tests.support.measured import tell_all
 
 import noisewise as nw
 from noisewise.policies.registry import rule_named
-from noisewise.study import Event
 from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.stores.protocol import Event
 
 NAMES = [f"o{k}" for k in range(8)]
 FEATURES = np.random.default_rng(5).normal(size=(8, 3))

@@ -172,7 +172,7 @@ class Entries(Journal):
         self._close("release", job, None if reason is None else require_reason(reason))
 
     def void(self, measurement: Measurement | str | int, reason: str) -> None:
-        """Let a measurement count no more; it stays in the log."""
+        """Make a measurement count no longer; it stays in the log."""
 
         def voided(news: list[Event]) -> Happened:
             number = find_measurement(self._state, measurement)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from noisewise.study import Event, LogMovedOnError, Storage, create_study, load_study
+from noisewise.study import create_study, load_study
+from noisewise.study.stores.protocol import Event, LogMovedOnError, Storage
 
 #: Opens one more handle to the store under test; all handles see the same studies.
 OpenStorage = Callable[[], Storage]

@@ -12,10 +12,10 @@ from tests.support.measured import tell_all
 import noisewise as nw
 from noisewise.core.support.words import rounded_up
 from noisewise.policies.registry import rule_named
-from noisewise.study import Event
 from noisewise.study.certificate.advice import advise
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import replay
+from noisewise.study.stores.protocol import Event
 
 N = 30
 NAMES = [f"o{k}" for k in range(N)]

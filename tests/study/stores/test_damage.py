@@ -15,8 +15,8 @@ import sqlalchemy
 from tests.support.threads import run_at_once
 
 import noisewise as nw
-from noisewise.study import Event
 from noisewise.study.stores.database import commits, migrations
+from noisewise.study.stores.protocol import Event
 from noisewise.study.stores.sqlite import disks
 
 

@@ -91,7 +91,7 @@ def certify(
 
 
 def _verify(study: Any, place: str, json: bool) -> None:
-    from noisewise.study import verify_certificate
+    from noisewise.study.creation import verify_certificate
 
     text = sys.stdin.read() if place == "-" else _read(place)
     try:

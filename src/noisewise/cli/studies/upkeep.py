@@ -162,16 +162,16 @@ def export(
     json: Json = False,
 ) -> None:
     """Write the whole study as JSON lines (see rebuild), or one of its tables."""
-    from noisewise import study as nw
     from noisewise.core.support.checks import check_choice
     from noisewise.study.inputs.delimited import write_delimited
     from noisewise.study.log.export import log_lines, write_log
+    from noisewise.study.stores.address import find_study
 
     check_choice("what", what, ("log", "measurements", "options", "events"))
     if what == "log":
         # No study is made of it: a log that cannot be replayed can be exported.
         with told_warnings():
-            storage, name = nw.find_study(store, study)
+            storage, name = find_study(store, study)
         if out is None:
             for line in log_lines(storage, name):
                 typer.echo(line)

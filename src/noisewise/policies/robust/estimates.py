@@ -5,6 +5,7 @@ The model's V and widths are those of weighted least squares; its estimate is se
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -239,6 +240,17 @@ def check_room(params: HasRobust, state: HasMemory, coming: int) -> None:
             "`horizon` must be at least the number of measurements told: this policy's history is full; "
             "make it with a larger horizon, or with estimator='one-pass', which keeps none."
         )
+
+
+def all_or_none(absorb: Callable[[Any, Any, int, float, float], None]) -> Callable[..., None]:
+    """Learn many measurements one by one, or none of them if there is no room for all."""
+
+    def absorb_many(params: HasRobust, state: HasMemory, actions: Any, rewards: Any, sigmas: Any) -> None:
+        check_room(params, state, len(actions))
+        for action, reward, sigma in zip(actions, rewards, sigmas, strict=True):
+            absorb(params, state, int(action), float(reward), float(sigma))
+
+    return absorb_many
 
 
 @kernel

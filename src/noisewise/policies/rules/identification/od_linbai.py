@@ -10,14 +10,7 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
 from noisewise.policies.rules.identification.rage import phase_estimate
-from noisewise.policies.shared.budget import (
-    BudgetOptions,
-    State,
-    begin,
-    budget_rule,
-    first_phase,
-    keep_going,
-)
+from noisewise.policies.shared import budget
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import constructor
 
@@ -62,16 +55,16 @@ def rounds_of(params: Params, shares: Floats) -> float:
     return float(np.ceil(params.rounds * shares).sum())
 
 
-def init(params: Params) -> State:
+def init(params: Params) -> budget.State:
     """The first phase begins."""
-    return first_phase(params.setting, params.first, rounds_of(params, params.first))
+    return budget.first_phase(params.setting, params.first, rounds_of(params, params.first))
 
 
-def plan(params: Params, state: State) -> None:
+def plan(params: Params, state: budget.State) -> None:
     """End of phase r: the best ``⌈d/2^r⌉`` survivors by its measurements alone stay."""
     phase = int(state.phase[0])
     if phase > params.n_phases:
-        keep_going(state)
+        budget.keep_going(state)
         return
     estimate, _ = phase_estimate(params.setting, state.given, state.sums)
     values = np.where(state.survivors, estimate @ params.setting.columns, -np.inf)
@@ -80,10 +73,10 @@ def plan(params: Params, state: State) -> None:
     kept[best] = True
     state.survivors[:] &= kept
     shares = shares_for(params.setting, state.survivors)
-    begin(state, shares, rounds_of(params, shares))
+    budget.begin(state, shares, rounds_of(params, shares))
 
 
-RULE = budget_rule(
+RULE = budget.budget_rule(
     "od_linbai",
     make_params,
     init,
@@ -97,7 +90,7 @@ RULE = budget_rule(
 )
 
 
-class OdLinbaiOptions(BudgetOptions):
+class OdLinbaiOptions(budget.BudgetOptions):
     """OD-LinBAI: divide a budget into ⌈log₂ dim⌉ phases, and keep ⌈dim/2^r⌉ actions after phase r.
 
     Every phase measures the survivors alone, by their G-optimal design, and judges them by its own

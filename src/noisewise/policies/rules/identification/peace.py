@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
-from noisewise.policies.shared.budget import (
-    BudgetOptions,
-    State,
-    begin,
-    budget_rule,
-    first_phase,
-    keep_going,
-)
+from noisewise.policies.shared import budget
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import constructor
 
@@ -51,26 +44,26 @@ def design_for(
     return width_design(vectors, alive, start)
 
 
-def init(params: Params) -> State:
+def init(params: Params) -> budget.State:
     """The first epoch begins."""
-    return first_phase(params.setting, params.first, math.floor(params.rounds))
+    return budget.first_phase(params.setting, params.first, math.floor(params.rounds))
 
 
-def plan(params: Params, state: State) -> None:
+def plan(params: Params, state: budget.State) -> None:
     """End of an epoch: keep as many of the best as have at most half the width, and design for them."""
     epoch = int(state.phase[0])
     if epoch >= params.n_epochs:
-        keep_going(state)
+        budget.keep_going(state)
         return
     ordered = np.flatnonzero(state.survivors)
     ordered = ordered[np.argsort(-state.model.means[ordered], kind="stable")]
     shares, kept = halved(params.setting, ordered, state.shares)
     if kept.size < 2:  # nothing left to design for: rather than stop early, go on as before
-        keep_going(state)
+        budget.keep_going(state)
         return
     state.survivors[:] = False
     state.survivors[kept] = True
-    begin(state, shares, math.floor((epoch + 1) * params.rounds) - math.floor(epoch * params.rounds))
+    budget.begin(state, shares, math.floor((epoch + 1) * params.rounds) - math.floor(epoch * params.rounds))
 
 
 def halved(setting: Setting, ordered: NDArray[np.intp], start: Floats) -> tuple[Floats, NDArray[np.intp]]:
@@ -88,7 +81,7 @@ def halved(setting: Setting, ordered: NDArray[np.intp], start: Floats) -> tuple[
     return found, ordered[:fits]
 
 
-RULE = budget_rule(
+RULE = budget.budget_rule(
     "peace",
     make_params,
     init,
@@ -102,7 +95,7 @@ RULE = budget_rule(
 )
 
 
-class PeaceOptions(BudgetOptions):
+class PeaceOptions(budget.BudgetOptions):
     """Peace: divide a budget into epochs, each with a design for the differences of those still in play.
 
     After each it keeps the longest list of the best whose differences have at most half the width γ, the

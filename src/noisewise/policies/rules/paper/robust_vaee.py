@@ -13,7 +13,7 @@ from noisewise.policies.robust.estimates import (
     TAU0,
     Memory,
     Robust,
-    check_room,
+    all_or_none,
     imagine_robustly,
     learn_robustly,
     make_robust,
@@ -74,13 +74,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         drop_ruled_out(state.model, state.candidates, robust_radius(params, state))
 
 
-def absorb_many(params: Params, state: State, actions: Any, rewards: Any, sigmas: Any) -> None:
-    """All of them, or none if there is no room for all."""
-    check_room(params, state, len(actions))
-    for action, reward, sigma in zip(actions, rewards, sigmas, strict=True):
-        absorb(params, state, int(action), float(reward), float(sigma))
-
-
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The survivors A_{t+1}; for medians, what the present certificate does not rule out."""
@@ -92,6 +85,7 @@ def candidates(params: Params, state: State) -> Mask:
 RULE = rule_in(
     __name__,
     name="robust_vaee",
+    absorb_many=all_or_none(absorb),
     choose=vaee.choose,
     imagine=imagine_robustly,
     recommend=vaee.recommend,

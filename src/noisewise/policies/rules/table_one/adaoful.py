@@ -9,7 +9,7 @@ from noisewise.core.model.dense import DenseModel, Floats, new_dense
 from noisewise.policies.robust.estimates import (
     Memory,
     Robust,
-    check_room,
+    all_or_none,
     imagine_robustly,
     learn_robustly,
     make_robust,
@@ -53,13 +53,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return most_optimistic(state.model, allowed, robust_radius(params, state))
 
 
-def absorb_many(params: Params, state: State, actions: Any, rewards: Any, sigmas: Any) -> None:
-    """All of them, or none if there is no room for all."""
-    check_room(params, state, len(actions))
-    for action, reward, sigma in zip(actions, rewards, sigmas, strict=True):
-        learn_robustly(params, state, int(action), float(reward), float(sigma))
-
-
 @kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
@@ -69,6 +62,7 @@ def candidates(params: Params, state: State) -> Mask:
 RULE = rule_in(
     __name__,
     name="adaoful",
+    absorb_many=all_or_none(learn_robustly),
     absorb=learn_robustly,
     imagine=imagine_robustly,
     recommend=best_mean,
