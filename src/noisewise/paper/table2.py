@@ -99,7 +99,7 @@ def pieces(effort: Effort) -> dict[str, Piece]:
     return made
 
 
-class WorstCase(NamedTuple):
+class WorstWorld(NamedTuple):
     """The worst case over the family at every horizon."""
 
     means: Floats
@@ -107,13 +107,13 @@ class WorstCase(NamedTuple):
     scales: Floats
 
 
-def worst_case(outcomes: Mapping[str, Outcome], row: Contender, schedule: str, what: str) -> WorstCase:
+def worst_case(outcomes: Mapping[str, Outcome], row: Contender, schedule: str, what: str) -> WorstWorld:
     """The largest mean regret over the scales, horizon by horizon, with its standard error."""
     found = [outcomes[f"regret/{row.label}/{schedule}/{scale:g}"][what] for scale in row.scales]
     means = np.array([[one["mean"] for one in runs] for runs in found])
     errors = np.array([[one["error"] for one in runs] for runs in found])
     place = means.argmax(axis=0), np.arange(means.shape[1])
-    return WorstCase(means[place], errors[place], np.array(row.scales)[place[0]])
+    return WorstWorld(means[place], errors[place], np.array(row.scales)[place[0]])
 
 
 def limit(schedule: str, dim: int) -> Floats:
@@ -246,7 +246,7 @@ def _describe_regrets(account: Account, outcomes: Mapping[str, Outcome]) -> None
         )
 
 
-def _band(label: str, found: WorstCase) -> list[dict[str, Any]]:
+def _band(label: str, found: WorstWorld) -> list[dict[str, Any]]:
     return [
         {
             "policy": label,
@@ -265,7 +265,7 @@ def _span(scales: Floats) -> str:
 
 
 def _compared(
-    row: Contender, schedule: str, what: str, found: WorstCase, reference: Floats
+    row: Contender, schedule: str, what: str, found: WorstWorld, reference: Floats
 ) -> dict[str, Any]:
     x = np.array(HORIZONS, dtype=float)
     measured = slope_of_means(x, found.means, found.errors)

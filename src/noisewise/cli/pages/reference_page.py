@@ -27,7 +27,7 @@ Names that are written `nw.name` below work from the top, shown or not, and so d
 """
 
 
-class Section(NamedTuple):
+class PagePart(NamedTuple):
     """A module and how the page introduces it."""
 
     title: str
@@ -38,89 +38,89 @@ class Section(NamedTuple):
 
 
 SECTIONS = (
-    Section(
+    PagePart(
         "Stores",
         "noisewise.stores",
         "Where studies are kept: [storage and recovery](storage.md).",
         "nw.stores.",
     ),
-    Section(
+    PagePart(
         "Studies",
         "noisewise.study",
         "For people with something to measure: [studies](studies.md).",
         "nw.study.",
     ),
-    Section(
+    PagePart(
         "Rules",
         "noisewise.rules",
         "Each function makes a policy; [policies](policies.md) explains the options that they share.",
         "nw.rules.",
         pages=True,
     ),
-    Section(
+    PagePart(
         "Policies",
         "noisewise.policies",
         "A rule with its state, behind ask, tell and recommend: [policies](policies.md).",
         "nw.policies.",
     ),
-    Section(
+    PagePart(
         "Sets of actions",
         "noisewise.sets",
         "A list of actions, or a set that cannot be listed: [infinite sets](infinite-sets.md).",
         "nw.sets.",
     ),
-    Section(
+    PagePart(
         "Designs",
         "noisewise.design",
         "Which actions to measure, in which shares: [designs](designs.md).",
         "nw.design.",
     ),
-    Section(
+    PagePart(
         "Simulations",
         "noisewise.simulation",
         "R is the number of replications, C of checkpoints, T of rounds: [policies](policies.md).",
         "nw.simulation.",
     ),
-    Section("Worlds", "noisewise.world", "Everything that a simulation needs.", "world."),
-    Section("Instances", "noisewise.world.instances", "Made-up problems.", "nw.instances."),
-    Section("Schedules", "noisewise.world.schedules", "How noisy each round is.", "nw.schedules."),
-    Section(
+    PagePart("Worlds", "noisewise.world", "Everything that a simulation needs.", "world."),
+    PagePart("Instances", "noisewise.world.instances", "Made-up problems.", "nw.instances."),
+    PagePart("Schedules", "noisewise.world.schedules", "How noisy each round is.", "nw.schedules."),
+    PagePart(
         "Noise laws",
         "noisewise.world.noise",
         "Certificates of least squares cover `gaussian`, `rademacher` and `uniform`; "
         "for the others there are [robust rules](heavy-tails.md).",
         "nw.noise.",
     ),
-    Section(
+    PagePart(
         "Noise of actions",
         "noisewise.world.action_noise",
         "Noise that belongs to the action, for `Environment(action_sigma=…)`.",
         "action_noise.",
     ),
-    Section(
+    PagePart(
         "Bounds as numbers",
         "noisewise.theory",
         "What a sequence of sigmas is worth, by the theorems: [notes on the paper](notes-on-the-paper.md).",
         "nw.theory.",
     ),
-    Section("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
-    Section(
+    PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
+    PagePart(
         "The arena", "noisewise.arena", "Rules against rules in many worlds: [the arena](arena.md).", "arena."
     ),
-    Section(
+    PagePart(
         "Adding rules",
         "noisewise.extending",
         "What a rule is made of: [add a rule](adding-a-rule.md).",
         "extending.",
     ),
-    Section(
+    PagePart(
         "Contract suites",
         "noisewise.testing",
         "What rules and stores promise, checked by running them, yours and ours.",
         "testing.",
     ),
-    Section("Data", "noisewise.data", "Real measurements with their own error bars.", "data."),
-    Section("The paper", "noisewise.paper", "The command `noisewise paper` as a function.", "paper."),
+    PagePart("Data", "noisewise.data", "Real measurements with their own error bars.", "data."),
+    PagePart("The paper", "noisewise.paper", "The command `noisewise paper` as a function.", "paper."),
 )
 #: Modules by subject: what they hold is written with them, though it works from the top as well.
 SUBJECTS = ("noisewise.rules", "noisewise.sets", "noisewise.stores")
@@ -136,7 +136,7 @@ def reference() -> str:
     return "\n".join([HEAD.format(front=front), made.pop(FIRST), *made.values()])
 
 
-def _section(section: Section, seen: set[int]) -> str:
+def _section(section: PagePart, seen: set[int]) -> str:
     module = importlib.import_module(section.module)
     values = {name: getattr(module, name) for name in public_names(module)}
     new = sorted((item for item in values.items() if id(item[1]) not in seen), key=_functions_first)
@@ -156,7 +156,7 @@ def _functions_first(item: tuple[str, Any]) -> tuple[bool, bool, str]:
     return inspect.ismodule(value), not name.islower(), name
 
 
-def _row(section: Section, name: str, value: Any) -> Line:
+def _row(section: PagePart, name: str, value: Any) -> Line:
     at_the_top = name in nw.__all__ or (section.module not in SUBJECTS and getattr(nw, name, None) is value)
     shared = SharedOptions.declared if section.pages else ()
     row = described("nw." if at_the_top else section.prefix, name, value, shared)
