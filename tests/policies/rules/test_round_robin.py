@@ -1,6 +1,7 @@
 """Round robin: the actions in turn."""
 
 import numpy as np
+import pytest
 
 import noisewise as nw
 
@@ -21,3 +22,8 @@ def test_only_those_that_are_allowed_take_turns():
         pulled.append(policy.ask(allowed=[1, 3]))
         policy.tell(pulled[-1], 0.0, 1.0)
     assert pulled == [1, 3] * 3
+
+
+def test_a_set_without_a_list_has_no_turns():
+    with pytest.raises(ValueError, match="must be a list of vectors for 'round_robin'"):
+        nw.rules.round_robin(nw.Ball(2))

@@ -60,3 +60,8 @@ def test_the_closest_rival_is_found_beside_one_that_is_hopeless():
     for action, reward in enumerate((0.0, -1e6 * 2**0.5, -2.0 * 2**0.5, -(2**0.5))):
         policy.tell(action, reward, 1.0)
     assert cheapest_rival(policy._state.model, 0, np.ones(4, np.bool_)) == 3
+
+
+def test_the_challenger_is_sought_in_a_list():
+    with pytest.raises(ValueError, match="must be a list of vectors for 'top_two_thompson'"):
+        nw.rules.top_two_thompson(nw.Ball(2))

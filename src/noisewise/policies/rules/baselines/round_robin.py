@@ -22,6 +22,7 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
 RULE = replace(
     WIDEST,
     name="round_robin",
+    on_sets=None,  # a set has no next action in turn
     choose=choose,
     pools=False,
     reference="baseline",

@@ -79,6 +79,7 @@ def enough_draws(params: Params) -> int:
 RULE = replace(
     WIDEST,
     name="top_two_thompson",
+    on_sets=None,  # the challenger is sought in a list
     make_params=make_params,
     choose=choose,
     n_draws=enough_draws,
