@@ -1,5 +1,8 @@
 """Live studies: options, measurements with their error bars, what to measure next, when to stop."""
 
+from importlib import import_module
+from typing import Any
+
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
 from noisewise.study.creation import create_study, load_study
@@ -22,3 +25,15 @@ __all__ = [
     "create_study",
     "load_study",
 ]
+
+#: The rooms whose public names can also be had here; `noisewise.stores` lists them.
+_ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping.backup",
+         "safekeeping.verification")  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    for room in _ALSO if not name.startswith("_") else ():
+        found = vars(import_module(f"{__name__}.{room}"))
+        if name in found:
+            return found[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,7 @@ from tests.support.naive import WeightedOfulPlus, first_largest, options_of_weig
 from tests.support.playing import quiet_problem
 
 import noisewise as nw
+from noisewise.core.support.randomness import generator
 from noisewise.policies.rules.table_one.varcb import shares_by_gap
 
 
@@ -41,7 +42,7 @@ def test_varcb_measures_what_its_box_says(scale):
         policy, textbook = nw.varcb(vectors, **options), WeightedOfulPlus(vectors, **options)
         variance = 0.0
         for sigma, unit in zip(sigmas, noise, strict=True):
-            uniform = stats.norm.cdf(policy._draws(0)[0])
+            uniform = stats.norm.cdf(generator(policy.seed, "live", policy.n_told).standard_normal(1)[0])
             action, by_chance = textbook_varcb(textbook, variance, sigma, uniform)
             assert policy.ask(sigma) == action, seed
             if by_chance:
