@@ -99,7 +99,7 @@ class Entries(Journal):
             job: The suggestion that was measured, or its id; or say ``option=``, or ``plus=`` and
                 ``minus=`` for a measured difference.
             value: What came out: a number, "12.34(5)", or an object of the package uncertainties.
-            told: Exactly one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
+            told: At most one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
                 ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
                 ``trials=``; none if you know none. Also ``block=``, ``instrument=``, ``key=`` (telling a key
                 again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.

@@ -92,7 +92,7 @@ def tell(
     json: Json = False,
     **told: Any,
 ) -> None:
-    """Tell the study a result, suggested or not, with exactly one error bar."""
+    """Tell the study a result, suggested or not, with its error bar if you know one."""
     opened = open_study(store, study, write=True)
     told |= {"key": key, "by": by, "cost": cost, "note": note}
     job: str | None = None
