@@ -195,7 +195,7 @@ def set_from(description: dict[str, Any]) -> OracleSet:
     if not isinstance(description, dict) or description.get("kind") not in OracleSet.kinds:
         kinds = ", ".join(sorted(OracleSet.kinds))
         raise ValueError(
-            f"`description` must be what `describe` of a set gave, with a kind of {kinds}; got {description!r}."
+            f"`description` must be what `describe` gave, its kind one of {kinds}; got {description!r}."
         )
     options = dict(description)
     return OracleSet.kinds[options.pop("kind")](**options)
