@@ -6,6 +6,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.policies.registry import rule_named
+from noisewise.policies.shell.rule import Rule
 
 TESTS = Path(__file__).parent / "rules"
 
@@ -18,3 +19,19 @@ def test_every_rule_is_tested_in_the_file_of_its_module(name):
     assert file.exists()
     text = file.read_text("utf-8")
     assert f".{name}(" in text or f'"{name}"' in text
+
+
+def test_rules_can_be_had_from_the_room_of_policies():
+    from noisewise import policies
+    from noisewise.policies import vaee
+
+    assert vaee is nw.rules.vaee
+    assert policies.save is nw.rules.save
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = policies.nothing
+
+
+def test_the_functions_of_a_rule_are_given_by_name():
+    """By their places they could be mistaken for each other."""
+    with pytest.raises(TypeError, match="positional"):
+        Rule("mine", lambda: None)

@@ -1,5 +1,8 @@
 """Rules (one per file), the ask/tell shell around them, and all rules by name (`constructors`)."""
 
+from typing import Any
+
+from noisewise.policies import constructors as _constructors
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
 from noisewise.policies.shell.policy import Estimate, Policy
 from noisewise.policies.shell.rule import Rule
@@ -17,3 +20,10 @@ __all__ = [
     "make_policy",
     "register",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Rules can be had here by name; `noisewise.rules` lists them."""
+    if name in POLICIES and hasattr(_constructors, name):
+        return getattr(_constructors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

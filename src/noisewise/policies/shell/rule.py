@@ -62,7 +62,7 @@ def bound_by_radius(params: Any, state: Any, candidates: Mask, action: int, radi
     return regret_bound(state.model, candidates, action, radius)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """An algorithm as functions on a state of arrays, which they change in place.
 
