@@ -14,17 +14,17 @@ FEATURES = RNG.normal(size=(8, 3))
 
 
 def rows(count=30):
-    made = []
+    rng, made = np.random.default_rng(count), []  # of its own: tests run in any order
     for k in range(count):
-        option, se = int(RNG.integers(8)), float(10.0 ** RNG.uniform(-3.0, 0.3))
-        row = {"value": float(FEATURES[option] @ [1.0, 0.5, -0.5] + se * RNG.normal()), "se": se}
+        option, se = int(rng.integers(8)), float(10.0 ** rng.uniform(-3.0, 0.3))
+        row = {"value": float(FEATURES[option] @ [1.0, 0.5, -0.5] + se * rng.normal()), "se": se}
         if k % 7 == 3:
             other = (option + 3) % 8
             row |= {"plus": f"o{option}", "minus": f"o{other}"}
             row["value"] -= float(FEATURES[other] @ [1.0, 0.5, -0.5])
         else:
             row |= {"option": f"o{option}"}
-            row |= [{}, {"block": "Mon"}, {"block": "Tue", "instrument": "beam"}][int(RNG.integers(3))]
+            row |= [{}, {"block": "Mon"}, {"block": "Tue", "instrument": "beam"}][int(rng.integers(3))]
         made.append(row)
     return made
 

@@ -107,12 +107,7 @@ SECTIONS = (
     PagePart(
         "The arena", "noisewise.arena", "Rules against rules in many worlds: [the arena](arena.md).", "arena."
     ),
-    PagePart(
-        "Adding rules",
-        "noisewise.extending",
-        "What a rule is made of: [add a rule](adding-a-rule.md).",
-        "extending.",
-    ),
+    PagePart("Adding rules", "noisewise.extending", "Parts of [a new rule](adding-a-rule.md).", "extending."),
     PagePart(
         "Contract suites",
         "noisewise.testing",

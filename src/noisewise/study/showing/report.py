@@ -222,31 +222,32 @@ def _checked(page: _Page, findings: Findings) -> None:
     page.section("Does the model fit?", *parts)
 
 
-_OPTIONS = {
-    "option": ("option", "{}"),
+Columns = dict[str, str | tuple[str, str]]
+_OPTIONS: Columns = {
+    "option": "option",
     "estimate": ("estimate", "{:.5g}"),
     "se": ("standard error", "{:.3g}"),
     "measurements": ("measurements", "{:,}"),
-    "standing": ("may be the best", "{}"),
-    "excluded": ("excluded", "{}"),
+    "standing": "may be the best",
+    "excluded": "excluded",
 }
-_MEASUREMENTS = {
-    "id": ("measurement", "{}"),
-    "option": ("option", "{}"),
-    "minus": ("minus", "{}"),
+_MEASUREMENTS: Columns = {
+    "id": "measurement",
+    "option": "option",
+    "minus": "minus",
     "value": ("value", "{:.6g}"),
     "sigma": ("sigma", "{:.3g}"),
-    "block": ("block", "{}"),
-    "instrument": ("instrument", "{}"),
-    "share": ("of what was learnt", "{}"),
+    "block": "block",
+    "instrument": "instrument",
+    "share": "of what was learnt",
     "bound_after": ("bound after", "{:.3g}"),
-    "voided": ("voided", "{}"),
+    "voided": "voided",
 }
-_EVENTS = {
+_EVENTS: Columns = {
     "number": ("event", "{:,}"),
     "at": ("when (UTC)", "{:%Y-%m-%d %H:%M:%S}"),
-    "kind": ("kind", "{}"),
-    "body": ("what", "{}"),
+    "kind": "kind",
+    "body": "what",
 }
 
 
@@ -296,9 +297,7 @@ def _made(page: _Page, findings: Findings) -> None:
     page.section("Seeds and versions", f'<div class="wide"><table>{items}</table></div>')
 
 
-def _table(
-    frame: pl.DataFrame, columns: dict[str, tuple[str, str]], what: str, *, first: bool = False
-) -> str:
+def _table(frame: pl.DataFrame, columns: Columns, what: str, *, first: bool = False) -> str:
     """The first or the last rows; says what is left out."""
     shown = frame[:ROWS] if first else frame[-ROWS:]
     used = {
