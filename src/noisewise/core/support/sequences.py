@@ -1,5 +1,6 @@
 """Sequences whose items are made when they are looked at: a large table is never in memory as objects."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar, overload
 
@@ -9,9 +10,9 @@ Item = TypeVar("Item", covariant=True)
 class MadeOnDemand(Sequence[Item], Generic[Item]):
     """A sequence that knows its length, and how to make the item at a place."""
 
+    @abstractmethod
     def make(self, place: int) -> Item:
         """The item at a place from 0."""
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, at: int) -> Item: ...
