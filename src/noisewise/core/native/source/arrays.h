@@ -1,0 +1,59 @@
+/* The arrays that verbs work on, as they lie in memory.
+ *
+ * An array is its address and its lengths, one word each, always in C order. `DenseModel` here is the NamedTuple
+ * of `core/model/dense.py`, field by field: the binding fills it from the tuple in every call, and compiled
+ * loops hand over an address where the same words stand in the same order.
+ */
+#ifndef NOISEWISE_ARRAYS_H
+#define NOISEWISE_ARRAYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct { double *at; int64_t size; } Floats;
+typedef struct { int64_t *at; int64_t size; } Ints;
+typedef struct { bool *at; int64_t size; } Mask;
+typedef struct { double *at; int64_t rows, columns; } Matrix;
+
+/* How the actions' vectors lie: all values of one feature together, or all features of one action; and whether
+ * they are stored in single precision. Everything is computed in double precision. */
+typedef int64_t Layout;
+enum { BY_FEATURE = 0, BY_ACTION = 1, SINGLE = 2 };
+
+typedef struct {
+    Matrix columns; /* (dim, n): the actions' vectors, lying as the layout says, never written */
+    Matrix factor; /* (dim, dim+1): U, its diagonal of ones not stored; last column U(θ̂ - centre) */
+    Floats pivots; /* (dim,): D */
+    Floats reciprocals; /* (dim,): 1/D */
+    Floats centre; /* (dim,) */
+    Floats squared_widths; /* (n,) */
+    Floats means; /* (n,) */
+    Floats floors; /* (n,): WORN times the last exact squared width */
+    Floats tally; /* (7,) */
+    Matrix halves; /* (dim, BATCH): scratch, like all that follow */
+    Ints batch; /* (BATCH,) */
+    Floats half; /* (dim,) */
+    Floats step; /* (dim,) */
+    Floats row; /* (dim+1,) */
+    Floats scratch; /* (n,) */
+} DenseModel;
+
+/* `IndependentModel` of `core/model/independent.py`. */
+typedef struct {
+    int64_t n;
+    Ints touched; /* (rows,): the options with a load, ascending */
+    Floats own; /* (n,) */
+    Matrix loads; /* (rows, q) */
+    Matrix border; /* (q, q) */
+    Floats squared_widths; /* (n,) */
+    Floats means; /* (n,) */
+    Floats tally; /* (7,) */
+    Floats scratch; /* (n,) */
+} IndependentModel;
+
+/* What the tally counts, as in `core/model/dense.py`. */
+enum { LOG_DET, TOTAL_PRECISION, TOLD, AGE, RESIDUAL, SINCE_CENTRED, SAFEST, TALLIES };
+/* Actions whose widths are recomputed together. */
+enum { BATCH = 64 };
+
+#endif

@@ -1,0 +1,23 @@
+/* The verbs for processors with AVX2 and FMA. */
+#include "verbs.h"
+
+#ifdef HAS_AVX2_VERBS
+#include <math.h> /* before the switch: only our own functions may use these instructions */
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+
+#include "body.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#define ENTRY(result, name, parameters) .name = name,
+const Verbs avx2_verbs = {VERBS(ENTRY)};
+#endif

@@ -1,0 +1,7 @@
+/* All verbs, once for each kind of processor: this file is included with its instructions switched on. */
+#include "verbs.h"
+
+#include "dense.h"
+#include "covariances.h"
+#include "choice.h"
+#include "independent.h"

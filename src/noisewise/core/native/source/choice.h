@@ -1,0 +1,188 @@
+/* Choosing the largest with ties broken on purpose, and dropping what cannot be the best.
+ * Twin: `core/choice/selection.py`, which says why ties are what they are. */
+
+static const double TIE = 1e-9, ROUNDING = 4e-15;
+
+/* The largest allowed value; -∞ if none is allowed, no number if one of them is none. */
+static inline double largest(const double *restrict values, const bool *restrict allowed, int64_t n)
+{
+    double top = -INFINITY;
+    int64_t strange = 0;
+    _Pragma("omp simd reduction(max : top) reduction(+ : strange)")
+    for (int64_t k = 0; k < n; k++) {
+        const double value = allowed[k] ? values[k] : -INFINITY;
+        strange += value != value;
+        top = value > top ? value : top;
+    }
+    return strange ? NAN : top;
+}
+
+/* What still ties with the largest; infinities tie with their equals alone. */
+static inline double floor_below(double top, double tolerance) { return isfinite(top) ? top - tolerance : top; }
+
+/* The first allowed index whose value is at least `low`, or no number; 0 if there is none. */
+static inline int64_t first_at_least(const double *values, const bool *allowed, int64_t n, double low)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (allowed[k] && !(values[k] < low)) return k;
+    return 0;
+}
+
+static int64_t first_largest(const double *values, const bool *allowed, int64_t n)
+{
+    const double top = largest(values, allowed, n);
+    return first_at_least(values, allowed, n, floor_below(top, TIE * fabs(top)));
+}
+
+static int64_t first_largest_candidate(const double *restrict values, const bool *restrict allowed,
+                                       const bool *restrict candidates, int64_t n)
+{
+    double top = -INFINITY;
+    int64_t strange = 0, both = 0;
+    _Pragma("omp simd reduction(max : top) reduction(+ : strange, both)")
+    for (int64_t k = 0; k < n; k++) {
+        const bool counts = allowed[k] & candidates[k];
+        const double value = counts ? values[k] : -INFINITY;
+        both += counts;
+        strange += value != value;
+        top = value > top ? value : top;
+    }
+    if (!both) return first_largest(values, allowed, n);
+    if (strange) top = NAN;
+    const double low = floor_below(top, TIE * fabs(top));
+    for (int64_t k = 0; k < n; k++)
+        if (allowed[k] && candidates[k] && !(values[k] < low)) return k;
+    return 0;
+}
+
+static int64_t masked_argmax(const double *values, const bool *allowed, int64_t n)
+{
+    return first_at_least(values, allowed, n, largest(values, allowed, n));
+}
+
+static int64_t first_near(const double *values, const bool *allowed, int64_t n, int64_t winner, double tolerance)
+{
+    const double top = values[winner];
+    return first_at_least(values, allowed, n, floor_below(top, tolerance + ROUNDING * fabs(top)));
+}
+
+static int64_t first_best(const double *values, const double *squared_widths, const bool *allowed, int64_t n)
+{
+    const int64_t winner = masked_argmax(values, allowed, n);
+    return first_near(values, allowed, n, winner, TIE * sqrt(squared_widths[winner]));
+}
+
+static int64_t most_optimistic(const double *restrict means, const double *restrict squared_widths,
+                               double *restrict scratch, const bool *restrict allowed, int64_t n, double radius)
+{
+    _Pragma("omp simd")
+    for (int64_t k = 0; k < n; k++) scratch[k] = means[k] + radius * sqrt(squared_widths[k]);
+    return first_best(scratch, squared_widths, allowed, n);
+}
+
+static void drop_ruled_out(const double *restrict means, const double *restrict squared_widths,
+                           double *restrict scratch, bool *restrict candidates, int64_t n, double radius)
+{
+    double floor = -INFINITY;
+    _Pragma("omp simd reduction(max : floor)")
+    for (int64_t k = 0; k < n; k++) {
+        const double slack = radius * sqrt(squared_widths[k]);
+        const double lower = candidates[k] ? means[k] - slack : -INFINITY;
+        scratch[k] = means[k] + slack;
+        floor = lower > floor ? lower : floor;
+    }
+    /* What is no number rules out nobody, and is not ruled out. */
+    _Pragma("omp simd")
+    for (int64_t k = 0; k < n; k++) candidates[k] &= !(scratch[k] < floor);
+}
+
+static void keep_near_best(const double *restrict values, bool *restrict candidates, int64_t n, double slack)
+{
+    const double low = largest(values, candidates, n) - slack;
+    for (int64_t k = 0; k < n; k++) candidates[k] &= !(values[k] < low);
+}
+
+static double bound_from_widths(const double *means, const double *widths, const bool *candidates, int64_t n,
+                                int64_t action, double radius)
+{
+    double bound = 0.0;
+    for (int64_t k = 0; k < n; k++) {
+        if (!candidates[k]) continue;
+        const double upper = means[k] - means[action] + radius * widths[k];
+        if (isnan(upper)) return INFINITY; /* what is no number bounds nothing */
+        if (upper > bound) bound = upper;
+    }
+    return bound;
+}
+
+static double regret_bound(const DenseModel *model, Layout layout, const bool *candidates, int64_t action,
+                           double radius)
+{
+    contrast_widths(model, layout, action, model->scratch.at);
+    return bound_from_widths(model->means.at, model->scratch.at, candidates, model->means.size, action, radius);
+}
+
+static int64_t strongest_rival(const DenseModel *model, Layout layout, int64_t leader, double radius)
+{
+    const int64_t n = model->means.size;
+    const double *means = model->means.at, base = means[leader];
+    double *upper = model->scratch.at, top = -INFINITY;
+    int64_t rival = -1;
+    contrast_widths(model, layout, leader, upper);
+    for (int64_t k = 0; k < n; k++) upper[k] = means[k] - base + radius * upper[k];
+    for (int64_t k = 0; k < n; k++) {
+        if (k == leader) continue;
+        if (isnan(upper[k])) return leader == 0 && n > 1 ? 1 : 0; /* the first other: nothing can be compared */
+        if (rival < 0 || upper[k] > top) top = upper[k], rival = k;
+    }
+    if (rival < 0) return 0;
+    const double slack = top - (means[rival] - base);
+    const double rounding = ROUNDING * (fabs(means[rival]) + fabs(base));
+    const double low = floor_below(top, TIE * slack + rounding + ROUNDING * fabs(top));
+    for (int64_t k = 0; k < n; k++)
+        if (k != leader && !(upper[k] < low)) return k;
+    return 0;
+}
+
+static int64_t most_telling(const DenseModel *model, Layout layout, int64_t one, int64_t other, double variance,
+                            const bool *allowed)
+{
+    const int64_t n = model->means.size;
+    double *restrict gains = model->scratch.at;
+    const double *restrict squared_widths = model->squared_widths.at;
+    copy_difference(model, layout, one, other);
+    solve(model);
+    project(model, layout, model->step.at, gains);
+    for (int64_t k = 0; k < n; k++) gains[k] = gains[k] * gains[k] / (variance + squared_widths[k]);
+    return first_largest(gains, allowed, n);
+}
+
+static int64_t smallest_bound(const DenseModel *model, Layout layout, const bool *candidates, int64_t action,
+                              double radius, double *floors)
+{
+    const int64_t n = model->means.size;
+    const double *means = model->means.at;
+    double *widths = model->scratch.at, lowest = INFINITY;
+    int64_t best = action, current = action;
+    for (int64_t k = 0; k < n; k++) floors[k] = candidates[k] ? 0.0 : INFINITY;
+    for (;;) {
+        double bound = -INFINITY, least = INFINITY;
+        int64_t rival = 0;
+        contrast_widths(model, layout, current, widths);
+        for (int64_t k = 0; k < n; k++) {
+            const double slack = radius * widths[k], lead = means[k] - means[current];
+            const bool known = !isnan(lead + slack); /* what is no number bounds nothing */
+            const double upper = known ? lead + slack : INFINITY;
+            if (candidates[k] && upper > bound) bound = upper, rival = k;
+            if (!known) floors[k] = INFINITY;
+            else if (slack - lead > floors[k]) floors[k] = slack - lead;
+        }
+        floors[current] = INFINITY;
+        for (int64_t k = 0; k < n; k++) least = floors[k] < least ? floors[k] : least;
+        if (bound < 0.0) bound = 0.0;
+        if (bound < lowest * (1.0 - TIE)) best = current, lowest = bound;
+        if (least >= lowest * (1.0 - TIE)) return best;
+        if (floors[rival] < INFINITY) current = rival;
+        else for (current = 0; floors[current] > least + TIE * lowest;) current++;
+    }
+}

@@ -1,0 +1,78 @@
+/* All verbs, by name and type: one table of them for every kind of processor.
+ *
+ * A verb without a model works on arrays alone. `layout` says how a model's vectors lie. Results that are
+ * arrays go to `out`, which the caller provides.
+ */
+#ifndef NOISEWISE_VERBS_H
+#define NOISEWISE_VERBS_H
+
+#include "arrays.h"
+
+#define VERBS(VERB) \
+    /* dense.h: learning and reading the linear model */ \
+    VERB(void, fold, (const DenseModel *model, Layout layout, int64_t action, double reward, double sigma)) \
+    VERB(void, recentre, (const DenseModel *model, Layout layout)) \
+    VERB(void, set_theta, (const DenseModel *model, Layout layout, const double *estimate)) \
+    VERB(void, theta, (const DenseModel *model, double *out)) \
+    VERB(double, squared_norm, (const DenseModel *model)) \
+    VERB(double, distance_to, (const DenseModel *model, const double *parameter)) \
+    VERB(void, project_rows, (const DenseModel *model, Layout layout, const double *direction, \
+                              int64_t first, int64_t last, double *out)) \
+    VERB(int64_t, learn_rows, (const DenseModel *model, Layout layout, double gain, int64_t first, int64_t last)) \
+    VERB(void, refresh_rows, (const DenseModel *model, Layout layout, int64_t first, int64_t last, bool all)) \
+    /* covariances.h: how actions vary together */ \
+    VERB(void, covariance_with, (const DenseModel *model, Layout layout, int64_t action, double *out)) \
+    VERB(void, contrast_widths, (const DenseModel *model, Layout layout, int64_t action, double *out)) \
+    VERB(void, squared_covariances, (const DenseModel *model, Layout layout, const int64_t *rivals, \
+                                     int64_t n_rivals, int64_t action, const double *weights, double *out)) \
+    VERB(void, perturbed_means, (const DenseModel *model, Layout layout, const double *normals, double scale, \
+                                 double *out)) \
+    VERB(void, spread, (const DenseModel *model, double *out)) \
+    VERB(void, covariance, (const DenseModel *model, double *out)) \
+    /* choice.h: choosing with ties broken on purpose, and dropping what cannot be the best */ \
+    VERB(int64_t, first_largest, (const double *values, const bool *allowed, int64_t n)) \
+    VERB(int64_t, first_largest_candidate, (const double *values, const bool *allowed, const bool *candidates, \
+                                            int64_t n)) \
+    VERB(int64_t, first_best, (const double *values, const double *squared_widths, const bool *allowed, int64_t n)) \
+    VERB(int64_t, masked_argmax, (const double *values, const bool *allowed, int64_t n)) \
+    VERB(int64_t, first_near, (const double *values, const bool *allowed, int64_t n, int64_t winner, \
+                               double tolerance)) \
+    VERB(int64_t, most_optimistic, (const double *means, const double *squared_widths, double *scratch, \
+                                    const bool *allowed, int64_t n, double radius)) \
+    VERB(void, drop_ruled_out, (const double *means, const double *squared_widths, double *scratch, \
+                                bool *candidates, int64_t n, double radius)) \
+    VERB(void, keep_near_best, (const double *values, bool *candidates, int64_t n, double slack)) \
+    VERB(int64_t, strongest_rival, (const DenseModel *model, Layout layout, int64_t leader, double radius)) \
+    VERB(int64_t, most_telling, (const DenseModel *model, Layout layout, int64_t one, int64_t other, \
+                                 double variance, const bool *allowed)) \
+    VERB(double, regret_bound, (const DenseModel *model, Layout layout, const bool *candidates, int64_t action, \
+                                double radius)) \
+    VERB(double, bound_from_widths, (const double *means, const double *widths, const bool *candidates, int64_t n, \
+                                     int64_t action, double radius)) \
+    VERB(int64_t, smallest_bound, (const DenseModel *model, Layout layout, const bool *candidates, int64_t action, \
+                                   double radius, double *floors)) \
+    /* independent.h: the model with one unknown per option */ \
+    VERB(void, fold_independent, (const IndependentModel *model, int64_t action, double reward, double sigma, \
+                                  double *reach, double *covariances)) \
+    VERB(void, covariance_with_independent, (const IndependentModel *model, int64_t action, double *reach, \
+                                             double *out)) \
+    VERB(void, contrast_widths_independent, (const IndependentModel *model, int64_t action, double *reach, \
+                                             double *out)) \
+    VERB(void, squared_covariances_independent, (const IndependentModel *model, const int64_t *rivals, \
+                                                 int64_t n_rivals, int64_t action, const double *weights, \
+                                                 double *reach, double *one, double *other, double *out))
+
+typedef struct {
+#define FIELD(result, name, parameters) result(*name) parameters;
+    VERBS(FIELD)
+#undef FIELD
+} Verbs;
+
+/* The same verbs, for any processor and for those with AVX2 and FMA. */
+extern const Verbs baseline_verbs;
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAS_AVX2_VERBS
+extern const Verbs avx2_verbs;
+#endif
+
+#endif
