@@ -9,6 +9,7 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include "constants.h"
 #include "verbs.h"
 
 /* The processor's table of verbs. */
@@ -20,8 +21,6 @@ static PyObject *name_touched;
 
 /* A call that touches this many numbers or more lets other threads run. */
 static const int64_t LONG_CALL = 1 << 15;
-/* From this many actions on, the NumPy body spreads blocks of them over threads: MANY of `core/support/blocks.py`. */
-static const int64_t MANY = 250000;
 
 #define NAMES(NAME) \
     NAME(fold, "model, action, reward, sigma") \
@@ -253,24 +252,31 @@ static PyObject *new_row(int64_t n, double **at)
 
 /* ---- The functions. ---- */
 
+static PyObject *hand_over(int place, PyObject *const *args, Py_ssize_t n_args, PyObject *keywords)
+{
+    if (!bodies[place]) return PyErr_Format(PyExc_RuntimeError, "The verb %s has no NumPy body.", names[place]);
+    return PyObject_Vectorcall(bodies[place], args, n_args, keywords);
+}
+
 #define ARGUMENTS PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args, PyObject *keywords
 /* Read one argument, or hand all of them to the NumPy body. */
 #define READ(name, reading) \
     switch (reading) { \
     case OURS: break; \
-    case ANOTHER: return PyObject_Vectorcall(bodies[BODY_##name], args, n_args, keywords); \
+    case ANOTHER: return hand_over(BODY_##name, args, n_args, keywords); \
     default: return NULL; \
     }
 #define OPEN(name, count) \
     if (numpy_only || n_args != (count) || keywords) \
-        return PyObject_Vectorcall(bodies[BODY_##name], args, n_args, keywords);
+        return hand_over(BODY_##name, args, n_args, keywords);
 /* Do the work, without the interpreter's lock where it is long. */
 #define WORK(size, statement) \
     if ((size) >= LONG_CALL) { Py_BEGIN_ALLOW_THREADS statement; Py_END_ALLOW_THREADS } else { statement; }
 #define DENSE_ONLY(name, model) \
-    if ((model).independent) return PyObject_Vectorcall(bodies[BODY_##name], args, n_args, keywords);
+    if ((model).independent) return hand_over(BODY_##name, args, n_args, keywords);
+/* From MANY actions on, the NumPy body spreads blocks of them over threads. */
 #define FEW_ONLY(name, model) \
-    if ((model).n >= MANY) return PyObject_Vectorcall(bodies[BODY_##name], args, n_args, keywords);
+    if ((model).n >= (int64_t)MANY) return hand_over(BODY_##name, args, n_args, keywords);
 #define SIZE(model) ((model).n * ((model).dim + 1))
 
 static PyObject *call_fold(ARGUMENTS)
@@ -723,6 +729,13 @@ static PyObject *addresses(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(noth
     return found;
 }
 
+static PyObject *constants(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+#define FORMAT(name, value) "s:d,"
+#define VALUE(name, value) , #name, name
+    return Py_BuildValue("{" CONSTANTS(FORMAT) "s:i,s:i}" CONSTANTS(VALUE), "BATCH", BATCH, "TALLIES", TALLIES);
+}
+
 static PyMethodDef functions[] = {
 #define FUNCTION(name, parameters) \
     {#name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, \
@@ -732,6 +745,7 @@ static PyMethodDef functions[] = {
     {"set_models", set_models, METH_VARARGS, "Say what the two classes of models are."},
     {"use_numpy", use_numpy, METH_O, "Whether all verbs are to run as NumPy from now on; returns what was before."},
     {"addresses", addresses, METH_NOARGS, "Where the verbs of verbs.h are, by name, for compiled loops."},
+    {"constants", constants, METH_NOARGS, "The numbers that the NumPy bodies must agree on, by name."},
     {NULL, NULL, 0, NULL},
 };
 
