@@ -47,7 +47,8 @@ static const int64_t LONG_CALL = 1 << 15;
     NAME(strongest_rival, "model, leader, radius") \
     NAME(most_telling, "model, one, other, variance, allowed") \
     NAME(regret_bound, "model, candidates, action, radius") \
-    NAME(smallest_bound, "model, candidates, action, radius")
+    NAME(smallest_bound, "model, candidates, action, radius") \
+    NAME(seed_stream, "seed, purpose, index, state")
 
 #define PLACE(name, parameters) BODY_##name,
 enum { NAMES(PLACE) N_BODIES };
@@ -674,6 +675,27 @@ static PyObject *call_smallest_bound(ARGUMENTS)
     WORK(SIZE(model), found = verbs->smallest_bound(&model.dense, model.layout, candidates, action, radius, floors))
     PyMem_Free(floors);
     return PyLong_FromLongLong(found);
+}
+
+static Reading read_word(PyObject *object, uint32_t *word)
+{
+    const unsigned long long number = PyLong_Check(object) ? PyLong_AsUnsignedLongLong(object) : UINT64_MAX;
+    if (PyErr_Occurred()) PyErr_Clear(); /* below 0, or longer still */
+    *word = (uint32_t)number;
+    return number <= UINT32_MAX ? OURS : ANOTHER;
+}
+
+static PyObject *call_seed_stream(ARGUMENTS)
+{
+    uint32_t seed = 0, purpose = 0, index = 0;
+    uint64_t *state = NULL;
+    OPEN(seed_stream, 4)
+    READ(seed_stream, read_word(args[0], &seed))
+    READ(seed_stream, read_word(args[1], &purpose))
+    READ(seed_stream, read_word(args[2], &index))
+    READ(seed_stream, read_row(args[3], NPY_UINT64, true, 4, "state", &state))
+    verbs->seed_stream(seed, purpose, index, state);
+    Py_RETURN_NONE;
 }
 
 /* ---- What `noisewise.core.native.verbs` sets up. ---- */
