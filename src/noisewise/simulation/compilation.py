@@ -5,54 +5,69 @@ import functools
 import hashlib
 import os
 import sys
-import threading
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from noisewise.actions.oracle_set import Oracle
-from noisewise.core.compiler.kernels import compiler_option, register_kernels, twin_modules
+from noisewise.core.compiler.kernels import twin_modules
 from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.cache_folder import private_folder
-from noisewise.simulation.loop import Loop, make_loop
-from noisewise.simulation.set_loop import SetLoop, make_set_loop
+from noisewise.simulation.loop import Loop
+from noisewise.simulation.set_loop import SetLoop
 
-_lock = threading.Lock()
+if TYPE_CHECKING:
+    from noisewise.simulation.machine import MachineCode
+
+#: The module that machine code calls.
+EXTENSION = "noisewise.core.native._verbs"
 
 
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
-    """The rule's loop as machine code; compiling takes seconds the first time, then it is cached."""
-    compiled: Loop = _compiled(make_loop(rule), cache_directory(rule))
-    return compiled
+    """The rule's loop as machine code; compiling takes a second or two the first time, then it is cached."""
+    check_compiler()
+    from noisewise.simulation.machine import CompiledLoop
+
+    return CompiledLoop(rule, cache_directory(rule), _shared_loop(cache_directory()))
 
 
 @functools.cache
 def compiled_set_loop(rule: Rule, oracle: Oracle) -> SetLoop:
     """The rule's loop on sets of one kind as machine code."""
-    compiled: SetLoop = _compiled(make_set_loop(rule, oracle), cache_directory(rule, oracle))
-    return compiled
+    check_compiler()
+    from noisewise.simulation.machine import CompiledSetLoop
+
+    return CompiledSetLoop(rule, oracle, cache_directory(rule, oracle))
 
 
-def _compiled(loop: Any, directory: Path | None) -> Any:
-    import numba
+@functools.cache
+def _shared_loop(directory: Path | None) -> "MachineCode":
+    from noisewise.simulation.machine import shared_loop
 
-    config: Any = numba.core.config
-
-    with _lock:
-        register_kernels()
-        # Numba takes the folder from its configuration when the dispatcher is made: lend it ours.
-        previous = config.CACHE_DIR
-        config.CACHE_DIR = str(directory or previous)
-        try:
-            options: Any = compiler_option("WholeCompiler")
-            return numba.njit(nogil=True, error_model="numpy", cache=directory is not None, **options)(loop)
-        finally:
-            config.CACHE_DIR = previous
+    return shared_loop(directory)
 
 
-def cache_directory(rule: Rule, oracle: Oracle | None = None) -> Path | None:
-    """A folder for machine code made from exactly these sources; None if there is no place for it."""
+def check_compiler() -> None:
+    """Refuse to compile where there is no compiler, or nothing for its code to call."""
+    if find_spec("numba") is None:
+        raise ImportError(
+            "`compiled` must be False here: compiled simulations need Numba, which is not installed "
+            "(pip install numba)."
+        )
+    if find_spec(EXTENSION) is None:
+        raise ImportError(
+            "`compiled` must be False here: compiled simulations call noisewise's extension module, which was "
+            "not built (install noisewise from a wheel, or where there is a C compiler)."
+        )
+
+
+def cache_directory(rule: Rule | None = None, oracle: Oracle | None = None) -> Path | None:
+    """A folder for machine code made from exactly these sources; None if there is no place for it.
+
+    Without a rule: for the loop that all rules share.
+    """
     root = os.environ.get("NOISEWISE_CACHE_DIR")
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
@@ -60,19 +75,20 @@ def cache_directory(rule: Rule, oracle: Oracle | None = None) -> Path | None:
     return private_folder(Path(root), "noisewise", _sources_hash(rule, oracle))
 
 
-def _sources_hash(rule: Rule, oracle: Oracle | None = None) -> str:
-    """A hash of every source that the rule's machine code is made from.
+def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
+    """A hash of every source that the machine code is made from, and of what it calls.
 
     Numba's own cache compares only the file of the outermost function: an edited kernel would keep
     answering with its old code. Rules that import nothing of an edited file keep theirs.
     """
     import numba
 
-    digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
-    homes = {make_loop.__module__, register_kernels.__module__, *twin_modules()}
-    functions = [getattr(rule, field.name) for field in fields(rule)]
-    if oracle is not None and rule.on_sets is not None:
-        homes.add(make_set_loop.__module__)
+    import noisewise.simulation.machine as machine  # so that all of it is loaded, and counts
+
+    digest = hashlib.sha256(f"{sys.version} {numba.__version__} {_extension_hash()}".encode())
+    homes = {machine.__name__, *twin_modules()}
+    functions = [] if rule is None else [getattr(rule, field.name) for field in fields(rule)]
+    if rule is not None and rule.on_sets is not None and oracle is not None:
         functions += [rule.on_sets.aim, rule.on_sets.parameter, *oracle]
     # Every function counts, also those that are not compiled: what they return is part of the machine
     # code's signature, and reading that back imports their modules.
@@ -85,6 +101,14 @@ def _sources_hash(rule: Rule, oracle: Oracle | None = None) -> str:
         digest.update(name.encode())
         digest.update(source)
     return digest.hexdigest()[:20]
+
+
+@functools.cache
+def _extension_hash() -> str:
+    """Machine code calls the extension module as it is, struct for struct."""
+    spec = find_spec(EXTENSION)
+    found = b"" if spec is None or spec.origin is None else Path(spec.origin).read_bytes()
+    return hashlib.sha256(found).hexdigest()
 
 
 def _sources_behind(modules: set[str]) -> dict[str, bytes]:

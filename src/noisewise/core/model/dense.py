@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, kernel, used_in_every_round
+from noisewise.core.compiler.kernels import has_twins, kernel
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
 from noisewise.core.model.independent import Separate, new_independent
 from noisewise.core.model.model import Model
@@ -335,5 +335,4 @@ def total_precision(model: Model) -> float:
     return float(model.tally[TOTAL_PRECISION])
 
 
-has_twins(f"{__name__}_loops")
-used_in_every_round(__name__)
+has_twins("noisewise.core.model.calls")
