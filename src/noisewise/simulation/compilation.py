@@ -6,12 +6,13 @@ import hashlib
 import os
 import sys
 from dataclasses import fields
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noisewise.actions.oracle_set import Oracle
-from noisewise.core.compiler.kernels import twin_modules
+from noisewise.core.compiler.kernels import twins_of
 from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.cache_folder import private_folder
 from noisewise.simulation.loop import Loop
@@ -86,7 +87,7 @@ def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
     import noisewise.simulation.machine as machine  # so that all of it is loaded, and counts
 
     digest = hashlib.sha256(f"{sys.version} {numba.__version__} {_extension_hash()}".encode())
-    homes = {machine.__name__, *twin_modules()}
+    homes = {machine.__name__}
     functions = [] if rule is None else [getattr(rule, field.name) for field in fields(rule)]
     if rule is not None and rule.on_sets is not None and oracle is not None:
         functions += [rule.on_sets.aim, rule.on_sets.parameter, *oracle]
@@ -112,13 +113,13 @@ def _extension_hash() -> str:
 
 
 def _sources_behind(modules: set[str]) -> dict[str, bytes]:
-    """The sources of these modules and, of those in this package, of all that they import from it."""
+    """The sources of these modules, of their twins, and of all that they import from this package."""
     sources: dict[str, bytes] = {}
     waiting = set(modules)
     while waiting:
         name = waiting.pop()
         sources[name], imported = _source_of(name)
-        waiting |= imported - sources.keys()
+        waiting |= {*imported, twins_of(name) or name} - sources.keys()
     return sources
 
 
@@ -128,12 +129,15 @@ def _source_of(name: str) -> tuple[bytes, set[str]]:
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
         return b"", set()
-    source = Path(file).read_bytes()
-    if Path(file).suffix != ".py":
+    source, suffix = Path(file).read_bytes(), Path(file).suffix
+    if suffix in {Path(each).suffix for each in EXTENSION_SUFFIXES}:
+        return source, set()
+    if suffix != ".py":
         # A page with code on it: what it imports cannot be read off, so everything counts.
         return source, {loaded for loaded in sys.modules if loaded.startswith("noisewise.")}
     imported = set()
-    for node in ast.walk(ast.parse(source)):
+    # What functions import themselves is no part of machine code, and is loaded or not as it happens.
+    for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom) and node.module:
             imported |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):

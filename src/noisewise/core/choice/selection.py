@@ -208,4 +208,4 @@ def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -
         current = rival if floors[rival] < np.inf else easiest
 
 
-has_twins("noisewise.core.choice.calls")
+has_twins(__name__, "noisewise.core.choice.calls")

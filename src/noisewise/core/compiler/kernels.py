@@ -36,20 +36,23 @@ class Call(NamedTuple):
 
 
 _waiting: list[_Kernel | Call] = []
-_twins: set[str] = set()
+_twins: dict[str, str] = {}
 
 
-def has_twins(module: str) -> None:
+def has_twins(module: str, twins: str) -> None:
     """Say in which module it stands how a module's functions are compiled.
 
     It lies beside it, and is not loaded before a simulation compiles something.
     """
-    _twins.add(module)
+    _twins[module] = twins
 
 
-def twin_modules() -> list[str]:
-    """All modules of this kind that were named so far."""
-    return sorted(_twins)
+def twins_of(module: str) -> str | None:
+    """The module that says how a module's functions are compiled, loaded; None if there is no such module."""
+    twins = _twins.get(module)
+    if twins is not None:
+        import_module(twins)
+    return twins
 
 
 def kernel(function: Function) -> Function:
@@ -94,8 +97,8 @@ def calls_verb(function: Callable[..., Any], arguments: str, returns: str = "", 
 
 def register_kernels() -> None:
     """Make all kernels recorded so far callable from Numba code."""
-    for module in twin_modules():
-        import_module(module)
+    for module in tuple(_twins):
+        twins_of(module)
     calls: Any = import_module("noisewise.core.compiler.calls")
     calls.know_symbols()
     while _waiting:

@@ -335,4 +335,4 @@ def total_precision(model: Model) -> float:
     return float(model.tally[TOTAL_PRECISION])
 
 
-has_twins("noisewise.core.model.calls")
+has_twins(__name__, "noisewise.core.model.calls")
