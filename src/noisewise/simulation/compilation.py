@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from noisewise.actions.oracle_set import Oracle
 from noisewise.core.compiler.kernels import twins_of
+from noisewise.core.native.verbs import engine_words, extension
 from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.cache_folder import private_folder
 from noisewise.simulation.loop import Loop
@@ -20,10 +21,6 @@ from noisewise.simulation.set_loop import SetLoop
 
 if TYPE_CHECKING:
     from noisewise.simulation.machine import MachineCode
-
-#: The module that machine code calls.
-EXTENSION = "noisewise.core.native._verbs"
-
 
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
@@ -55,12 +52,11 @@ def check_compiler() -> None:
     if find_spec("numba") is None:
         raise ImportError(
             "`compiled` must be False here: compiled simulations need Numba, which is not installed "
-            "(pip install numba)."
+            "(pip install 'noisewise[compiled]')."
         )
-    if find_spec(EXTENSION) is None:
+    if extension is None:
         raise ImportError(
-            "`compiled` must be False here: compiled simulations call noisewise's extension module, which was "
-            "not built (install noisewise from a wheel, or where there is a C compiler)."
+            f"`compiled` must be False here: compiled simulations call the compiled verbs; got {engine_words()}"
         )
 
 
@@ -107,8 +103,7 @@ def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
 @functools.cache
 def _extension_hash() -> str:
     """Machine code calls the extension module as it is, struct for struct."""
-    spec = find_spec(EXTENSION)
-    found = b"" if spec is None or spec.origin is None else Path(spec.origin).read_bytes()
+    found = b"" if extension is None else Path(extension.__file__).read_bytes()
     return hashlib.sha256(found).hexdigest()
 
 

@@ -5,7 +5,6 @@ LLVM where it is.
 """
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any
 
 import llvmlite.binding
@@ -19,6 +18,7 @@ from numba.np import arrayobj
 
 from noisewise.core.compiler.kernels import Call
 from noisewise.core.compiler.structs import Struct, address_of, field_of, is_plain_array
+from noisewise.core.native.verbs import extension
 
 #: Before the names of all verbs, so that they are nobody else's.
 PREFIX = "noisewise_"
@@ -33,7 +33,7 @@ MACHINE_TYPES = {"int": WORD, "float": ir.DoubleType(), "len": WORD, "layout": W
 
 def know_symbols() -> None:
     """Tell LLVM where the verbs are."""
-    for name, address in import_module("noisewise.core.native._verbs").addresses().items():
+    for name, address in extension.addresses().items():
         llvmlite.binding.add_symbol(PREFIX + name, address)
 
 
