@@ -7,11 +7,9 @@ function there, `make_glue`, holds the rule's own few lines. Loaded only where s
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from noisewise.core.choice.selection import Mask
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.compiler.pointers import call_address, floats_at, mask_at
+from noisewise.core.compiler.pointers import call_for_action, call_for_number, floats_at, mask_at
 from noisewise.core.model.dense import DenseModel, Floats
 from noisewise.policies.shared.least_squares import Setting
 from noisewise.policies.shell.rule import Rule
@@ -29,7 +27,7 @@ class Params(NamedTuple):
     state: int  # and of its state
     plans: bool  # whether the rule ever wants to plan
     no_draws: Floats  # (0,)
-    no_mask: Mask  # (0,)
+    mask: Mask  # (n,): where the candidates are written
 
 
 class State(NamedTuple):
@@ -39,65 +37,69 @@ class State(NamedTuple):
 
 
 @kernel
-def _ask(params: Params, what: int, action: int, one: float, other: float) -> float:
-    """Call the rule without a mask and draws."""
-    return call_address(  # type: ignore[no-any-return]
-        params.code,
-        what,
-        params.params,
-        params.state,
-        params.no_mask,
-        params.no_draws,
-        action,
-        one,
-        other,
-    )
-
-
-@kernel
-def _ask_about(params: Params, what: int, mask: Mask, draws: Floats, action: int, number: float) -> float:
-    """Call the rule with them."""
-    return call_address(  # type: ignore[no-any-return]
-        params.code, what, params.params, params.state, mask, draws, action, number, 0.0
-    )
-
-
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """As a `Rule` declares it, like all that follow."""
-    return int(_ask_about(params, CHOOSE, allowed, draws, 0, sigma))
+    action: int = call_for_action(
+        params.code, CHOOSE, params.params, params.state, allowed, draws, 0, sigma, 0.0
+    )
+    return action
 
 
 @kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
-    _ask(params, ABSORB, action, reward, sigma)
+    """Learn."""
+    nothing = params.no_draws
+    call_for_number(
+        params.code, ABSORB, params.params, params.state, params.mask, nothing, action, reward, sigma
+    )
 
 
 @kernel
 def recommend(params: Params, state: State) -> int:
-    return int(_ask(params, RECOMMEND, 0, 0.0, 0.0))
+    """The rule's own advice."""
+    action: int = call_for_action(
+        params.code, RECOMMEND, params.params, params.state, params.mask, params.no_draws, 0, 0.0, 0.0
+    )
+    return action
 
 
 @kernel
 def radius(params: Params, state: State) -> float:
-    return _ask(params, RADIUS, 0, 0.0, 0.0)
+    """Of the certificate."""
+    number: float = call_for_number(
+        params.code, RADIUS, params.params, params.state, params.mask, params.no_draws, 0, 0.0, 0.0
+    )
+    return number
 
 
 @kernel
 def candidates(params: Params, state: State) -> Mask:
-    mask = np.empty(state.model.means.size, np.bool_)
-    _ask_about(params, CANDIDATES, mask, params.no_draws, 0, 0.0)
+    """What may still be the best; always in the same array."""
+    mask = params.mask
+    call_for_number(params.code, CANDIDATES, params.params, params.state, mask, params.no_draws, 0, 0.0, 0.0)
     return mask
 
 
 @kernel
 def bound(params: Params, state: State, mask: Mask, action: int, reach: float) -> float:
-    return _ask_about(params, BOUND, mask, params.no_draws, action, reach)
+    """On the regret of an action."""
+    nothing = params.no_draws
+    number: float = call_for_number(
+        params.code, BOUND, params.params, params.state, mask, nothing, action, reach, 0.0
+    )
+    return number
 
 
 @kernel
 def wants_plan(params: Params, state: State) -> bool:
-    return params.plans and _ask(params, WANTS_PLAN, 0, 0.0, 0.0) > 0.0
+    """Whether to plan now."""
+    if not params.plans:
+        return False
+    mask, nothing = params.mask, params.no_draws
+    wants: float = call_for_number(
+        params.code, WANTS_PLAN, params.params, params.state, mask, nothing, 0, 0.0, 0.0
+    )
+    return wants > 0.0
 
 
 def make_glue(rule: Rule) -> Callable[..., float]:
@@ -121,19 +123,19 @@ def make_glue(rule: Rule) -> Callable[..., float]:
     ) -> float:
         mask = mask_at(mask_address, n_mask)
         if what == CHOOSE:
-            return float(choose(params, state, mask, one, floats_at(draws_address, n_draws)))
+            return choose(params, state, mask, one, floats_at(draws_address, n_draws))
         if what == ABSORB:
             absorb(params, state, action, one, other)
         elif what == RECOMMEND:
-            return float(recommend(params, state))
+            return recommend(params, state)
         elif what == RADIUS:
-            return float(radius_now(params, state))
+            return radius_now(params, state)
         elif what == CANDIDATES:
             found = candidates_now(params, state)
             for k in range(n_mask):
                 mask[k] = found[k]
         elif what == BOUND:
-            return float(bound_now(params, state, mask, action, one))
+            return bound_now(params, state, mask, action, one)
         elif wants_plan(params, state):
             return 1.0
         return 0.0

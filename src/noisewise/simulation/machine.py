@@ -90,7 +90,7 @@ class CompiledLoop:
             state=blocks[1].ctypes.data,
             plans=self.rule.wants_plan is not None,
             no_draws=np.empty(0),
-            no_mask=np.empty(0, np.bool_),
+            mask=np.empty(truth.means.size, np.bool_),
         )
         script = Script(
             truth=truth,

@@ -19,34 +19,41 @@ def signature_of(params: Any, state: Any) -> Any:
     return NUMBER(WHOLE, params, state, ADDRESS, WHOLE, ADDRESS, WHOLE, WHOLE, NUMBER, NUMBER)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def call_address(
-    typing: Any,
-    code: Any,
-    what: Any,
-    params: Any,
-    state: Any,
-    mask: Any,
-    floats: Any,
-    action: Any,
-    one: Any,
-    other: Any,
-) -> Any:
-    """Call the function at the address ``code``; the blocks are given by their addresses too."""
-    typed = NUMBER(WHOLE, WHOLE, WHOLE, WHOLE, MASK, FLOATS, WHOLE, NUMBER, NUMBER)
+def _call_for(result: Any) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call(
+        typing: Any,
+        code: Any,
+        what: Any,
+        params: Any,
+        state: Any,
+        mask: Any,
+        floats: Any,
+        action: Any,
+        one: Any,
+        other: Any,
+    ) -> Any:
+        """Call the function at the address ``code``; the blocks are given by their addresses too."""
 
-    def lower(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        code, what, params, state, mask, floats, action, one, other = values
-        address = ir.IntType(8).as_pointer()
-        passed = [what, builder.inttoptr(params, address), builder.inttoptr(state, address)]
-        for kind, value in ((MASK, mask), (FLOATS, floats)):
-            array = context.make_array(kind)(context, builder, value)
-            passed += [builder.bitcast(array.data, address), builder.extract_value(array.shape, 0)]
-        passed += [action, one, other]
-        prototype = ir.FunctionType(ir.DoubleType(), [value.type for value in passed])
-        return builder.call(builder.inttoptr(code, prototype.as_pointer()), passed)
+        def lower(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+            code, what, params, state, mask, floats, action, one, other = values
+            address = ir.IntType(8).as_pointer()
+            passed = [what, builder.inttoptr(params, address), builder.inttoptr(state, address)]
+            for kind, value in ((MASK, mask), (FLOATS, floats)):
+                array = context.make_array(kind)(context, builder, value)
+                passed += [builder.bitcast(array.data, address), builder.extract_value(array.shape, 0)]
+            passed += [action, one, other]
+            prototype = ir.FunctionType(ir.DoubleType(), [value.type for value in passed])
+            number = builder.call(builder.inttoptr(code, prototype.as_pointer()), passed)
+            return number if result == NUMBER else builder.fptosi(number, ir.IntType(64))
 
-    return typed, lower
+        return result(WHOLE, WHOLE, WHOLE, WHOLE, MASK, FLOATS, WHOLE, NUMBER, NUMBER), lower
+
+    return call
+
+
+#: The same function, for what it returns as it is, and for a whole number.
+call_for_number, call_for_action = _call_for(NUMBER), _call_for(WHOLE)
 
 
 def _array_at(kind: Any) -> Any:
