@@ -3,34 +3,41 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# The verbs in C; where there is no compiler this says so, and NumPy does their work.
+VERBS := $(VENV)/.verbs
 # Work spread over processes wants one BLAS thread each.
 export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test lint bench format clean
 
-demo: $(STAMP)
+demo: $(VERBS)
 	$(BIN)/noisewise demo
 
-test: $(STAMP)
+test: $(VERBS)
 	$(BIN)/python -m pytest -n auto
 
-lint: $(STAMP)
+lint: $(VERBS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs benchmarks README.md CHANGELOG.md CONTRIBUTING.md
 
-bench: $(STAMP)
+bench: $(VERBS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
 	$(BIN)/python -m benchmarks --out bench.json
 
-format: $(STAMP)
+format: $(VERBS)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache
+
+$(VERBS): $(STAMP) setup.py $(wildcard src/noisewise/core/native/source/*)
+	@$(BIN)/python setup.py --quiet build_ext --inplace >$(VENV)/build.log 2>&1 || true
+	@$(BIN)/python -m noisewise.core.native
+	@touch $(VERBS)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "noisewise needs Python 3.11 or newer; found " + sys.version.split()[0])'

@@ -9,6 +9,7 @@ from noisewise.core.compiler.kernels import has_twins, kernel, used_in_every_rou
 from noisewise.core.model.covariances import contrast_widths, covariance_with
 from noisewise.core.model.dense import NOBODY, SAFEST, Floats
 from noisewise.core.model.model import Model
+from noisewise.core.native.verbs import verb
 from noisewise.core.support.blocks import fits_one_block, row_blocks, workspace
 
 Mask = NDArray[np.bool_]
@@ -21,6 +22,7 @@ TIE = 1e-9
 ROUNDING = 4e-15
 
 
+@verb
 def first_largest(values: Floats, allowed: Mask) -> int:
     """The lowest allowed index whose value ties with the largest allowed one; 0 if none is allowed.
 
@@ -33,6 +35,7 @@ def first_largest(values: Floats, allowed: Mask) -> int:
     return _first_within(values, allowed, tops, TIE * abs(max(tops)))
 
 
+@verb
 def first_best(values: Floats, squared_widths: Floats, allowed: Mask) -> int:
     """The same for values in the unit of rewards: means, draws, upper bounds.
 
@@ -43,6 +46,7 @@ def first_best(values: Floats, squared_widths: Floats, allowed: Mask) -> int:
     return first_near(values, allowed, winner, TIE * math.sqrt(squared_widths[winner]))
 
 
+@verb
 def first_near(values: Floats, allowed: Mask, winner: int, tolerance: float) -> int:
     """The lowest allowed index within the tolerance, and the rounding, of the winner's value."""
     top = float(values[winner])
@@ -54,6 +58,7 @@ def first_near(values: Floats, allowed: Mask, winner: int, tolerance: float) -> 
     return 0
 
 
+@verb
 def masked_argmax(values: Floats, allowed: Mask) -> int:
     """The lowest allowed index of the largest value, without any tolerance; 0 if none is allowed."""
     tops = [_largest(values[rows], allowed[rows]) for rows in row_blocks(values.size)]
@@ -89,18 +94,21 @@ def _first_in_block(values: Floats, allowed: Mask, low: float) -> int:
     return int((allowed & ~(values < low)).argmax())
 
 
+@verb
 def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> int:
     """The first largest of the allowed candidates; of the allowed, if no candidate is."""
     both = allowed & candidates
     return first_largest(values, both if both.any() else allowed)
 
 
+@verb
 def most_optimistic(model: Model, allowed: Mask, radius: float) -> int:
     """The allowed action with the largest upper bound ``<θ̂, a> + radius·‖a‖``."""
     upper = model.means + radius * np.sqrt(model.squared_widths)
     return first_best(upper, model.squared_widths, allowed)
 
 
+@verb
 def strongest_rival(model: Model, leader: int, radius: float) -> int:
     """The other action that may be furthest above the leader: the largest ``<θ̂, a - b> + radius·‖a - b‖``."""
     others = np.ones(model.means.size, dtype=np.bool_)
@@ -112,6 +120,7 @@ def strongest_rival(model: Model, leader: int, radius: float) -> int:
     return first_near(upper, others, rival, TIE * float(slack[rival]) + rounding)
 
 
+@verb
 def most_telling(model: Model, one: int, other: int, variance: float, allowed: Mask) -> int:
     """The allowed action whose measurement makes the difference between two actions known best.
 
@@ -121,6 +130,7 @@ def most_telling(model: Model, one: int, other: int, variance: float, allowed: M
     return first_largest(covariances**2 / (variance + model.squared_widths), allowed)
 
 
+@verb
 def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
     """Drop, in place, every candidate whose upper bound is below another's lower bound.
 
@@ -162,12 +172,14 @@ def _far_from(model: Model, candidates: Mask, radius: float, value: float) -> ND
     return np.concatenate(found) if found else NOBODY
 
 
+@verb
 def keep_near_best(values: Floats, candidates: Mask, slack: float) -> None:
     """Drop, in place, every candidate whose value is more than ``slack`` below the best candidate's."""
     best = values.max(where=candidates, initial=-np.inf)
     candidates &= ~(values < best - slack)
 
 
+@verb
 def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> float:
     """How far ``action`` can be below the best: the largest upper bound on a contrast to it.
 
@@ -180,6 +192,7 @@ def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> 
     return math.inf if math.isnan(bound) else bound
 
 
+@verb
 def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -> int:
     """The candidate with the smallest regret bound; ``action`` unless another's is smaller.
 

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from noisewise.core.compiler.kernels import has_twins, used_in_every_round
 from noisewise.core.model.dense import DenseModel, Floats
 from noisewise.core.model.model import Model
+from noisewise.core.native.verbs import verb
 from noisewise.core.support.blocks import row_blocks, workspace
 
 
+@verb
 def covariance_with(model: Model, action: int) -> Floats:
     """The covariances ``aᵀV⁻¹a_k`` of one action with all actions, (n,)."""
     covariances = np.empty(model.means.size)
@@ -23,11 +25,13 @@ def covariances_into(out: Floats, model: Model, action: int) -> None:
     model.write_covariances(out, action)
 
 
+@verb
 def squared_covariances(model: Model, rivals: NDArray[np.int64], action: int, weights: Floats) -> Floats:
     """``Σ_j w_j·((a_j - b)ᵀV⁻¹a_k)²`` over the differences of some rivals to one action, (n,)."""
     return model.squared_covariances(rivals, action, weights)
 
 
+@verb
 def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
     """The actions' values under a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior, (n,)."""
     return model.perturbed_means(normals, scale)
@@ -37,6 +41,7 @@ def perturbed_means(model: Model, normals: Floats, scale: float) -> Floats:
 CANCELLED = 1e-12
 
 
+@verb
 def contrast_widths(model: Model, action: int) -> Floats:
     """The widths ``‖a_k - a‖`` of the differences between all actions and one, (n,)."""
     widths, own = covariance_with(model, action), float(model.squared_widths[action])
@@ -53,6 +58,7 @@ def contrast_widths(model: Model, action: int) -> Floats:
     return widths
 
 
+@verb
 def distance_to(model: DenseModel, parameter: Floats) -> float:
     """``‖θ̂ - parameter‖`` in the norm of V: what a radius has to cover."""
     dim = model.columns.shape[0]

@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from noisewise.core.compiler.kernels import has_twins, kernel, used_in_every_round
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
-from noisewise.core.model.independent import Separate, new_independent
+from noisewise.core.model.independent import IndependentModel, Separate, new_independent
 from noisewise.core.model.model import Model
+from noisewise.core.native.verbs import extension, verb
 from noisewise.core.support import blas
 from noisewise.core.support.blocks import Floats as Floats
 from noisewise.core.support.blocks import map_rows, row_blocks, workspace
@@ -166,6 +167,7 @@ def copy_model(model: DenseModel) -> DenseModel:
 Watch = Callable[[Floats, slice, Floats, Floats], None]
 
 
+@verb
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
     model.learn(action, reward, sigma)
@@ -266,11 +268,13 @@ def refresh(model: DenseModel, stale: NDArray[np.intp], *, means_too: bool = Fal
     map_rows(recompute, stale.size)
 
 
+@verb
 def recentre(model: DenseModel) -> None:
     """Move the centre to the estimate, and recompute the means from it."""
     set_theta(model, theta(model))
 
 
+@verb
 def set_theta(model: DenseModel, estimate: Floats) -> None:
     """Make ``estimate`` what the model believes, in place of least squares; V and the widths stay.
 
@@ -312,11 +316,13 @@ def count(tally: Floats, squared_width: float, sigma: float) -> None:
     tally[SINCE_CENTRED] += 1.0
 
 
+@verb
 def theta(model: Model) -> Floats:
     """The estimate θ̂, (dim,)."""
     return model.estimate()
 
 
+@verb
 def squared_norm(model: Model) -> float:
     """``‖θ̂‖²``."""
     estimate = theta(model)
@@ -335,5 +341,7 @@ def total_precision(model: Model) -> float:
     return float(model.tally[TOTAL_PRECISION])
 
 
+if extension is not None:
+    extension.set_models(DenseModel, IndependentModel)
 has_twins(f"{__name__}_loops")
 used_in_every_round(__name__)

@@ -9,6 +9,7 @@ import numpy as np
 from noisewise.core.compiler.kernels import has_twins, large_kernel
 from noisewise.core.model.covariances import covariance_with
 from noisewise.core.model.dense import WORN, DenseModel, Floats, theta
+from noisewise.core.native.verbs import verb
 from noisewise.core.support import blas
 
 
@@ -23,6 +24,7 @@ def place(model: DenseModel, vector: Floats) -> None:
     model.floors[0] = WORN * squared_width
 
 
+@verb
 def spread(model: DenseModel) -> Floats:
     """A root W of ``V⁻¹ = W·Wᵀ``, (dim, dim): ``U⁻¹·D^(-1/2)``."""
     dim = model.pivots.size
@@ -31,6 +33,7 @@ def spread(model: DenseModel) -> Floats:
     return np.asarray(inverse * np.sqrt(model.reciprocals))
 
 
+@verb
 def covariance(model: DenseModel) -> Floats:
     """``V⁻¹``, (dim, dim): its large eigenvalues, the wide directions, are exact to rounding."""
     root = spread(model)

@@ -12,7 +12,8 @@
 
 typedef struct { double *at; int64_t size; } Floats;
 typedef struct { int64_t *at; int64_t size; } Ints;
-typedef struct { bool *at; int64_t size; } Mask;
+/* A truth value of NumPy's: a byte, which need not be 0 or 1 as C's own `bool` must. */
+typedef uint8_t Flag;
 typedef struct { double *at; int64_t rows, columns; } Matrix;
 
 /* How the actions' vectors lie: all values of one feature together, or all features of one action; and whether

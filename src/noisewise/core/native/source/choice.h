@@ -1,10 +1,8 @@
 /* Choosing the largest with ties broken on purpose, and dropping what cannot be the best.
  * Twin: `core/choice/selection.py`, which says why ties are what they are. */
 
-static const double TIE = 1e-9, ROUNDING = 4e-15;
-
 /* The largest allowed value; -∞ if none is allowed, no number if one of them is none. */
-static inline double largest(const double *restrict values, const bool *restrict allowed, int64_t n)
+static inline double largest(const double *restrict values, const Flag *restrict allowed, int64_t n)
 {
     double top = -INFINITY;
     int64_t strange = 0;
@@ -21,21 +19,21 @@ static inline double largest(const double *restrict values, const bool *restrict
 static inline double floor_below(double top, double tolerance) { return isfinite(top) ? top - tolerance : top; }
 
 /* The first allowed index whose value is at least `low`, or no number; 0 if there is none. */
-static inline int64_t first_at_least(const double *values, const bool *allowed, int64_t n, double low)
+static inline int64_t first_at_least(const double *values, const Flag *allowed, int64_t n, double low)
 {
     for (int64_t k = 0; k < n; k++)
         if (allowed[k] && !(values[k] < low)) return k;
     return 0;
 }
 
-static int64_t first_largest(const double *values, const bool *allowed, int64_t n)
+static int64_t first_largest(const double *values, const Flag *allowed, int64_t n)
 {
     const double top = largest(values, allowed, n);
     return first_at_least(values, allowed, n, floor_below(top, TIE * fabs(top)));
 }
 
-static int64_t first_largest_candidate(const double *restrict values, const bool *restrict allowed,
-                                       const bool *restrict candidates, int64_t n)
+static int64_t first_largest_candidate(const double *restrict values, const Flag *restrict allowed,
+                                       const Flag *restrict candidates, int64_t n)
 {
     double top = -INFINITY;
     int64_t strange = 0, both = 0;
@@ -55,25 +53,25 @@ static int64_t first_largest_candidate(const double *restrict values, const bool
     return 0;
 }
 
-static int64_t masked_argmax(const double *values, const bool *allowed, int64_t n)
+static int64_t masked_argmax(const double *values, const Flag *allowed, int64_t n)
 {
     return first_at_least(values, allowed, n, largest(values, allowed, n));
 }
 
-static int64_t first_near(const double *values, const bool *allowed, int64_t n, int64_t winner, double tolerance)
+static int64_t first_near(const double *values, const Flag *allowed, int64_t n, int64_t winner, double tolerance)
 {
     const double top = values[winner];
     return first_at_least(values, allowed, n, floor_below(top, tolerance + ROUNDING * fabs(top)));
 }
 
-static int64_t first_best(const double *values, const double *squared_widths, const bool *allowed, int64_t n)
+static int64_t first_best(const double *values, const double *squared_widths, const Flag *allowed, int64_t n)
 {
     const int64_t winner = masked_argmax(values, allowed, n);
     return first_near(values, allowed, n, winner, TIE * sqrt(squared_widths[winner]));
 }
 
 static int64_t most_optimistic(const double *restrict means, const double *restrict squared_widths,
-                               double *restrict scratch, const bool *restrict allowed, int64_t n, double radius)
+                               double *restrict scratch, const Flag *restrict allowed, int64_t n, double radius)
 {
     _Pragma("omp simd")
     for (int64_t k = 0; k < n; k++) scratch[k] = means[k] + radius * sqrt(squared_widths[k]);
@@ -81,7 +79,7 @@ static int64_t most_optimistic(const double *restrict means, const double *restr
 }
 
 static void drop_ruled_out(const double *restrict means, const double *restrict squared_widths,
-                           double *restrict scratch, bool *restrict candidates, int64_t n, double radius)
+                           double *restrict scratch, Flag *restrict candidates, int64_t n, double radius)
 {
     double floor = -INFINITY;
     _Pragma("omp simd reduction(max : floor)")
@@ -96,13 +94,13 @@ static void drop_ruled_out(const double *restrict means, const double *restrict 
     for (int64_t k = 0; k < n; k++) candidates[k] &= !(scratch[k] < floor);
 }
 
-static void keep_near_best(const double *restrict values, bool *restrict candidates, int64_t n, double slack)
+static void keep_near_best(const double *restrict values, Flag *restrict candidates, int64_t n, double slack)
 {
     const double low = largest(values, candidates, n) - slack;
     for (int64_t k = 0; k < n; k++) candidates[k] &= !(values[k] < low);
 }
 
-static double bound_from_widths(const double *means, const double *widths, const bool *candidates, int64_t n,
+static double bound_from_widths(const double *means, const double *widths, const Flag *candidates, int64_t n,
                                 int64_t action, double radius)
 {
     double bound = 0.0;
@@ -115,7 +113,7 @@ static double bound_from_widths(const double *means, const double *widths, const
     return bound;
 }
 
-static double regret_bound(const DenseModel *model, Layout layout, const bool *candidates, int64_t action,
+static double regret_bound(const DenseModel *model, Layout layout, const Flag *candidates, int64_t action,
                            double radius)
 {
     contrast_widths(model, layout, action, model->scratch.at);
@@ -145,7 +143,7 @@ static int64_t strongest_rival(const DenseModel *model, Layout layout, int64_t l
 }
 
 static int64_t most_telling(const DenseModel *model, Layout layout, int64_t one, int64_t other, double variance,
-                            const bool *allowed)
+                            const Flag *allowed)
 {
     const int64_t n = model->means.size;
     double *restrict gains = model->scratch.at;
@@ -157,7 +155,7 @@ static int64_t most_telling(const DenseModel *model, Layout layout, int64_t one,
     return first_largest(gains, allowed, n);
 }
 
-static int64_t smallest_bound(const DenseModel *model, Layout layout, const bool *candidates, int64_t action,
+static int64_t smallest_bound(const DenseModel *model, Layout layout, const Flag *candidates, int64_t action,
                               double radius, double *floors)
 {
     const int64_t n = model->means.size;

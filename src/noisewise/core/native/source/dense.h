@@ -7,9 +7,8 @@
 #include <math.h>
 
 #include "arrays.h"
+#include "constants.h"
 
-/* As in `core/model/dense.py`. */
-static const double WORN = 1e-2, REFRESH_AFTER = 20000.0, FAR = 1e6, RECENTRE_AFTER = 32.0;
 /* Actions handled together. */
 enum { BLOCK = 512 };
 

@@ -30,26 +30,26 @@
     VERB(void, spread, (const DenseModel *model, double *out)) \
     VERB(void, covariance, (const DenseModel *model, double *out)) \
     /* choice.h: choosing with ties broken on purpose, and dropping what cannot be the best */ \
-    VERB(int64_t, first_largest, (const double *values, const bool *allowed, int64_t n)) \
-    VERB(int64_t, first_largest_candidate, (const double *values, const bool *allowed, const bool *candidates, \
+    VERB(int64_t, first_largest, (const double *values, const Flag *allowed, int64_t n)) \
+    VERB(int64_t, first_largest_candidate, (const double *values, const Flag *allowed, const Flag *candidates, \
                                             int64_t n)) \
-    VERB(int64_t, first_best, (const double *values, const double *squared_widths, const bool *allowed, int64_t n)) \
-    VERB(int64_t, masked_argmax, (const double *values, const bool *allowed, int64_t n)) \
-    VERB(int64_t, first_near, (const double *values, const bool *allowed, int64_t n, int64_t winner, \
+    VERB(int64_t, first_best, (const double *values, const double *squared_widths, const Flag *allowed, int64_t n)) \
+    VERB(int64_t, masked_argmax, (const double *values, const Flag *allowed, int64_t n)) \
+    VERB(int64_t, first_near, (const double *values, const Flag *allowed, int64_t n, int64_t winner, \
                                double tolerance)) \
     VERB(int64_t, most_optimistic, (const double *means, const double *squared_widths, double *scratch, \
-                                    const bool *allowed, int64_t n, double radius)) \
+                                    const Flag *allowed, int64_t n, double radius)) \
     VERB(void, drop_ruled_out, (const double *means, const double *squared_widths, double *scratch, \
-                                bool *candidates, int64_t n, double radius)) \
-    VERB(void, keep_near_best, (const double *values, bool *candidates, int64_t n, double slack)) \
+                                Flag *candidates, int64_t n, double radius)) \
+    VERB(void, keep_near_best, (const double *values, Flag *candidates, int64_t n, double slack)) \
     VERB(int64_t, strongest_rival, (const DenseModel *model, Layout layout, int64_t leader, double radius)) \
     VERB(int64_t, most_telling, (const DenseModel *model, Layout layout, int64_t one, int64_t other, \
-                                 double variance, const bool *allowed)) \
-    VERB(double, regret_bound, (const DenseModel *model, Layout layout, const bool *candidates, int64_t action, \
+                                 double variance, const Flag *allowed)) \
+    VERB(double, regret_bound, (const DenseModel *model, Layout layout, const Flag *candidates, int64_t action, \
                                 double radius)) \
-    VERB(double, bound_from_widths, (const double *means, const double *widths, const bool *candidates, int64_t n, \
+    VERB(double, bound_from_widths, (const double *means, const double *widths, const Flag *candidates, int64_t n, \
                                      int64_t action, double radius)) \
-    VERB(int64_t, smallest_bound, (const DenseModel *model, Layout layout, const bool *candidates, int64_t action, \
+    VERB(int64_t, smallest_bound, (const DenseModel *model, Layout layout, const Flag *candidates, int64_t action, \
                                    double radius, double *floors)) \
     /* independent.h: the model with one unknown per option */ \
     VERB(void, fold_independent, (const IndependentModel *model, int64_t action, double reward, double sigma, \

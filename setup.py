@@ -1,0 +1,31 @@
+"""Builds the verbs in C. Everything else about the package is in pyproject.toml.
+
+Without a C compiler the package is installed all the same, and the verbs run as NumPy.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+from setuptools import Extension, setup
+
+SOURCE = Path("src/noisewise/core/native/source")
+#: Sums may be reordered where a loop says so (`omp simd`), square roots need no `errno`; nothing else is relaxed.
+FLAGS = ["-O3", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"]
+#: For the sanitizers, for instance: NOISEWISE_CFLAGS="-fsanitize=address,undefined".
+EXTRA = os.environ.get("NOISEWISE_CFLAGS", "").split()
+
+setup(
+    ext_modules=[
+        Extension(
+            "noisewise.core.native._verbs",
+            sources=[str(SOURCE / name) for name in ("module.c", "baseline.c", "avx2.c")],
+            depends=[str(header) for header in sorted(SOURCE.glob("*.h"))],
+            include_dirs=[np.get_include()],
+            extra_compile_args=[] if sys.platform == "win32" else FLAGS + EXTRA,
+            extra_link_args=EXTRA,
+            optional=True,
+        )
+    ]
+)

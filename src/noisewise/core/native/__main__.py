@@ -1,0 +1,6 @@
+"""Says how the verbs run here: ``python -m noisewise.core.native``."""
+
+from noisewise.core.native.verbs import engine_words
+
+if __name__ == "__main__":
+    print(engine_words())  # noqa: T201 - that is what it is for

@@ -1,0 +1,777 @@
+/* The verbs as Python functions.
+ *
+ * Each reads the arrays where they are, straight from the model's tuple, and checks type, order and lengths in
+ * every call. What is laid out in a way that the verbs do not know (strides, other types, a model of somebody
+ * else's making) goes to the NumPy body of the same name; what cannot be right is refused.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include "constants.h"
+#include "verbs.h"
+
+/* The processor's table of verbs. */
+static const Verbs *verbs = &baseline_verbs;
+/* The classes of the two models, and whether all verbs are to run as NumPy for now. */
+static PyObject *dense_class, *independent_class;
+static int numpy_only;
+static PyObject *name_touched;
+
+/* A call that touches this many numbers or more lets other threads run. */
+static const int64_t LONG_CALL = 1 << 15;
+
+#define NAMES(NAME) \
+    NAME(fold, "model, action, reward, sigma") \
+    NAME(recentre, "model") \
+    NAME(set_theta, "model, estimate") \
+    NAME(theta, "model") \
+    NAME(squared_norm, "model") \
+    NAME(distance_to, "model, parameter") \
+    NAME(learn_rows, "model, gain, first, last") \
+    NAME(covariance_with, "model, action") \
+    NAME(contrast_widths, "model, action") \
+    NAME(squared_covariances, "model, rivals, action, weights") \
+    NAME(perturbed_means, "model, normals, scale") \
+    NAME(spread, "model") \
+    NAME(covariance, "model") \
+    NAME(first_largest, "values, allowed") \
+    NAME(first_largest_candidate, "values, allowed, candidates") \
+    NAME(first_best, "values, squared_widths, allowed") \
+    NAME(masked_argmax, "values, allowed") \
+    NAME(first_near, "values, allowed, winner, tolerance") \
+    NAME(most_optimistic, "model, allowed, radius") \
+    NAME(drop_ruled_out, "model, candidates, radius") \
+    NAME(keep_near_best, "values, candidates, slack") \
+    NAME(strongest_rival, "model, leader, radius") \
+    NAME(most_telling, "model, one, other, variance, allowed") \
+    NAME(regret_bound, "model, candidates, action, radius") \
+    NAME(smallest_bound, "model, candidates, action, radius")
+
+#define PLACE(name, parameters) BODY_##name,
+enum { NAMES(PLACE) N_BODIES };
+static PyObject *bodies[N_BODIES];
+#define WORD(name, parameters) #name,
+static const char *const names[] = {NAMES(WORD)};
+
+/* ---- Reading arguments. Each answers OURS, ANOTHER (for NumPy) or WRONG (an exception is set). ---- */
+
+typedef enum { WRONG = -1, ANOTHER, OURS } Reading;
+
+typedef struct {
+    bool independent;
+    Layout layout;
+    int64_t n, dim;
+    /* What both kinds of model have. */
+    double *means, *squared_widths, *scratch;
+    DenseModel dense;
+    IndependentModel separate;
+} Model;
+
+static Reading refuse(const char *what, int64_t got, int64_t wanted)
+{
+    PyErr_Format(PyExc_ValueError, "`%s` must have %lld entries to belong to the model; got %lld.", what,
+                 (long long)wanted, (long long)got);
+    return WRONG;
+}
+
+/* An array of a type and of so many dimensions, in C order; and writeable where it will be written. */
+static inline Reading read_array(PyObject *object, int type, int dimensions, bool written, void *at)
+{
+    if (!PyArray_CheckExact(object)) return ANOTHER;
+    PyArrayObject *array = (PyArrayObject *)object;
+    const int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | (written ? NPY_ARRAY_WRITEABLE : 0);
+    if (PyArray_TYPE(array) != type || PyArray_NDIM(array) != dimensions
+        || (PyArray_FLAGS(array) & wanted) != wanted || !PyArray_ISNOTSWAPPED(array))
+        return ANOTHER;
+    *(void **)at = PyArray_DATA(array);
+    return OURS;
+}
+
+static inline Reading read_row(PyObject *object, int type, bool written, int64_t size, const char *what, void *at)
+{
+    const Reading read = read_array(object, type, 1, written, at);
+    if (read == OURS && PyArray_DIM((PyArrayObject *)object, 0) != size)
+        return refuse(what, PyArray_DIM((PyArrayObject *)object, 0), size);
+    return read;
+}
+
+static inline Reading read_matrix(PyObject *object, int64_t rows, int64_t columns, const char *what, Matrix *matrix)
+{
+    const Reading read = read_array(object, NPY_DOUBLE, 2, true, &matrix->at);
+    if (read != OURS) return read;
+    const npy_intp *lengths = PyArray_DIMS((PyArrayObject *)object);
+    if (lengths[0] != rows || lengths[1] != columns) return refuse(what, lengths[0] * lengths[1], rows * columns);
+    matrix->rows = rows;
+    matrix->columns = columns;
+    return OURS;
+}
+
+static Reading read_columns(PyObject *object, Model *model)
+{
+    if (!PyArray_CheckExact(object)) return ANOTHER;
+    PyArrayObject *array = (PyArrayObject *)object;
+    const int type = PyArray_TYPE(array), flags = PyArray_FLAGS(array);
+    if (PyArray_NDIM(array) != 2 || (type != NPY_DOUBLE && type != NPY_FLOAT) || !(flags & NPY_ARRAY_ALIGNED)
+        || !PyArray_ISNOTSWAPPED(array))
+        return ANOTHER;
+    if (flags & NPY_ARRAY_C_CONTIGUOUS) model->layout = BY_FEATURE;
+    else if (flags & NPY_ARRAY_F_CONTIGUOUS) model->layout = BY_ACTION;
+    else return ANOTHER;
+    if (type == NPY_FLOAT) model->layout |= SINGLE;
+    model->dense.columns.at = PyArray_DATA(array);
+    model->dim = model->dense.columns.rows = PyArray_DIM(array, 0);
+    model->n = model->dense.columns.columns = PyArray_DIM(array, 1);
+    return model->n > 0 && model->dim > 0 ? OURS : ANOTHER;
+}
+
+#define MUST(reading) do { const Reading read_ = (reading); if (read_ != OURS) return read_; } while (0)
+#define ROW(place, field, length) \
+    do { \
+        MUST(read_row(PyTuple_GET_ITEM(tuple, place), NPY_DOUBLE, true, (length), #field, &model->kind.field.at)); \
+        model->kind.field.size = (length); \
+    } while (0)
+
+static Reading read_dense(PyObject *tuple, Model *model)
+{
+#define kind dense
+    MUST(read_columns(PyTuple_GET_ITEM(tuple, 0), model));
+    const int64_t dim = model->dim, n = model->n;
+    MUST(read_matrix(PyTuple_GET_ITEM(tuple, 1), dim, dim + 1, "factor", &model->dense.factor));
+    ROW(2, pivots, dim);
+    ROW(3, reciprocals, dim);
+    ROW(4, centre, dim);
+    ROW(5, squared_widths, n);
+    ROW(6, means, n);
+    ROW(7, floors, n);
+    ROW(8, tally, TALLIES);
+    MUST(read_matrix(PyTuple_GET_ITEM(tuple, 9), dim, BATCH, "halves", &model->dense.halves));
+    MUST(read_row(PyTuple_GET_ITEM(tuple, 10), NPY_INT64, true, BATCH, "batch", &model->dense.batch.at));
+    model->dense.batch.size = BATCH;
+    ROW(11, half, dim);
+    ROW(12, step, dim);
+    ROW(13, row, dim + 1);
+    ROW(14, scratch, n);
+    model->independent = false;
+    model->means = model->dense.means.at;
+    model->squared_widths = model->dense.squared_widths.at;
+    model->scratch = model->dense.scratch.at;
+    return OURS;
+#undef kind
+}
+
+static Reading read_independent(PyObject *tuple, Model *model)
+{
+#define kind separate
+    PyObject *means = PyTuple_GET_ITEM(tuple, 5);
+    if (!PyArray_CheckExact(means) || PyArray_NDIM((PyArrayObject *)means) != 1) return ANOTHER;
+    const int64_t n = PyArray_DIM((PyArrayObject *)means, 0);
+    PyObject *touched = PyObject_GetAttr(PyTuple_GET_ITEM(tuple, 0), name_touched);
+    if (!touched) return WRONG;
+    const Reading read = read_array(touched, NPY_INT64, 1, false, &model->separate.touched.at);
+    int64_t rows = 0;
+    if (read == OURS) rows = PyArray_DIM((PyArrayObject *)touched, 0);
+    Py_DECREF(touched); /* the model's own, which lives as long as the model */
+    MUST(read);
+    model->separate.touched.size = rows;
+    PyObject *border = PyTuple_GET_ITEM(tuple, 3);
+    if (!PyArray_CheckExact(border) || PyArray_NDIM((PyArrayObject *)border) != 2) return ANOTHER;
+    const int64_t q = PyArray_DIM((PyArrayObject *)border, 0);
+    ROW(1, own, n);
+    MUST(read_matrix(PyTuple_GET_ITEM(tuple, 2), rows, q, "loads", &model->separate.loads));
+    MUST(read_matrix(border, q, q, "border", &model->separate.border));
+    ROW(4, squared_widths, n);
+    ROW(5, means, n);
+    ROW(6, tally, TALLIES);
+    ROW(7, scratch, n);
+    for (int64_t r = 0; r < rows; r++)
+        if (model->separate.touched.at[r] < 0 || model->separate.touched.at[r] >= n)
+            return refuse("touched", model->separate.touched.at[r], n);
+    model->independent = true;
+    model->layout = BY_FEATURE;
+    model->n = model->separate.n = n;
+    model->dim = q;
+    model->means = model->separate.means.at;
+    model->squared_widths = model->separate.squared_widths.at;
+    model->scratch = model->separate.scratch.at;
+    return n > 0 ? OURS : ANOTHER;
+#undef kind
+}
+
+static Reading read_model(PyObject *object, Model *model)
+{
+    if ((PyObject *)Py_TYPE(object) == dense_class) return read_dense(object, model);
+    if ((PyObject *)Py_TYPE(object) == independent_class) return read_independent(object, model);
+    return ANOTHER;
+}
+
+static Reading read_number(PyObject *object, double *number)
+{
+    *number = PyFloat_AsDouble(object);
+    return *number == -1.0 && PyErr_Occurred() ? WRONG : OURS;
+}
+
+static Reading read_index(PyObject *object, int64_t n, const char *what, int64_t *index)
+{
+    const Py_ssize_t found = PyNumber_AsSsize_t(object, PyExc_IndexError);
+    if (found == -1 && PyErr_Occurred()) return WRONG;
+    if (found < 0 || found >= n) {
+        PyErr_Format(PyExc_IndexError, "`%s` must be a row from 0 to %lld; got %zd.", what, (long long)(n - 1),
+                     found);
+        return WRONG;
+    }
+    *index = found;
+    return OURS;
+}
+
+static Reading read_length(PyObject *object, int64_t *n)
+{
+    if (!PyArray_CheckExact(object) || PyArray_NDIM((PyArrayObject *)object) != 1) return ANOTHER;
+    *n = PyArray_DIM((PyArrayObject *)object, 0);
+    return *n > 0 ? OURS : ANOTHER;
+}
+
+static inline Reading read_values(PyObject *object, int64_t n, const char *what, double **at)
+{
+    return read_row(object, NPY_DOUBLE, false, n, what, at);
+}
+
+static inline Reading read_mask(PyObject *object, int64_t n, bool written, const char *what, Flag **at)
+{
+    return read_row(object, NPY_BOOL, written, n, what, at);
+}
+
+static PyObject *new_row(int64_t n, double **at)
+{
+    npy_intp length = n;
+    PyObject *row = PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+    if (row) *at = PyArray_DATA((PyArrayObject *)row);
+    return row;
+}
+
+/* ---- The functions. ---- */
+
+static PyObject *hand_over(int place, PyObject *const *args, Py_ssize_t n_args, PyObject *keywords)
+{
+    if (!bodies[place]) return PyErr_Format(PyExc_RuntimeError, "The verb %s has no NumPy body.", names[place]);
+    return PyObject_Vectorcall(bodies[place], args, n_args, keywords);
+}
+
+#define ARGUMENTS PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args, PyObject *keywords
+/* Read one argument, or hand all of them to the NumPy body. */
+#define READ(name, reading) \
+    switch (reading) { \
+    case OURS: break; \
+    case ANOTHER: return hand_over(BODY_##name, args, n_args, keywords); \
+    default: return NULL; \
+    }
+#define OPEN(name, count) \
+    if (numpy_only || n_args != (count) || keywords) \
+        return hand_over(BODY_##name, args, n_args, keywords);
+/* Do the work, without the interpreter's lock where it is long. */
+#define WORK(size, statement) \
+    if ((size) >= LONG_CALL) { Py_BEGIN_ALLOW_THREADS statement; Py_END_ALLOW_THREADS } else { statement; }
+#define DENSE_ONLY(name, model) \
+    if ((model).independent) return hand_over(BODY_##name, args, n_args, keywords);
+/* From MANY actions on, the NumPy body spreads blocks of them over threads. */
+#define FEW_ONLY(name, model) \
+    if ((model).n >= (int64_t)MANY) return hand_over(BODY_##name, args, n_args, keywords);
+#define SIZE(model) ((model).n * ((model).dim + 1))
+
+static PyObject *call_fold(ARGUMENTS)
+{
+    Model model;
+    int64_t action = 0;
+    double reward = 0.0, sigma = 0.0;
+    OPEN(fold, 4)
+    READ(fold, read_model(args[0], &model))
+    READ(fold, read_index(args[1], model.n, "action", &action))
+    READ(fold, read_number(args[2], &reward))
+    READ(fold, read_number(args[3], &sigma))
+    if (model.independent) {
+        double *room = PyMem_Malloc(sizeof(double) * (size_t)(model.dim + model.separate.touched.size + 1));
+        if (!room) return PyErr_NoMemory();
+        verbs->fold_independent(&model.separate, action, reward, sigma, room, room + model.dim);
+        PyMem_Free(room);
+        Py_RETURN_NONE;
+    }
+    FEW_ONLY(fold, model)
+    WORK(SIZE(model), verbs->fold(&model.dense, model.layout, action, reward, sigma))
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_recentre(ARGUMENTS)
+{
+    Model model;
+    OPEN(recentre, 1)
+    READ(recentre, read_model(args[0], &model))
+    DENSE_ONLY(recentre, model)
+    FEW_ONLY(recentre, model)
+    WORK(SIZE(model), verbs->recentre(&model.dense, model.layout))
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_set_theta(ARGUMENTS)
+{
+    Model model;
+    double *estimate = NULL;
+    OPEN(set_theta, 2)
+    READ(set_theta, read_model(args[0], &model))
+    DENSE_ONLY(set_theta, model)
+    FEW_ONLY(set_theta, model)
+    READ(set_theta, read_values(args[1], model.dim, "estimate", &estimate))
+    WORK(SIZE(model), verbs->set_theta(&model.dense, model.layout, estimate))
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_theta(ARGUMENTS)
+{
+    Model model;
+    double *out = NULL;
+    OPEN(theta, 1)
+    READ(theta, read_model(args[0], &model))
+    DENSE_ONLY(theta, model)
+    PyObject *row = new_row(model.dim, &out);
+    if (row) verbs->theta(&model.dense, out);
+    return row;
+}
+
+static PyObject *call_squared_norm(ARGUMENTS)
+{
+    Model model;
+    OPEN(squared_norm, 1)
+    READ(squared_norm, read_model(args[0], &model))
+    DENSE_ONLY(squared_norm, model)
+    return PyFloat_FromDouble(verbs->squared_norm(&model.dense));
+}
+
+static PyObject *call_distance_to(ARGUMENTS)
+{
+    Model model;
+    double *parameter = NULL;
+    OPEN(distance_to, 2)
+    READ(distance_to, read_model(args[0], &model))
+    DENSE_ONLY(distance_to, model)
+    READ(distance_to, read_values(args[1], model.dim, "parameter", &parameter))
+    return PyFloat_FromDouble(verbs->distance_to(&model.dense, parameter));
+}
+
+static PyObject *call_learn_rows(ARGUMENTS)
+{
+    Model model;
+    double gain = 0.0;
+    int64_t first = 0, last = 0, worn = 0;
+    OPEN(learn_rows, 4)
+    READ(learn_rows, read_model(args[0], &model))
+    DENSE_ONLY(learn_rows, model)
+    READ(learn_rows, read_number(args[1], &gain))
+    READ(learn_rows, read_index(args[2], model.n, "first", &first))
+    READ(learn_rows, read_index(args[3], model.n + 1, "last", &last))
+    WORK(SIZE(model), worn = verbs->learn_rows(&model.dense, model.layout, gain, first, last))
+    return PyLong_FromLongLong(worn);
+}
+
+static PyObject *call_covariance_with(ARGUMENTS)
+{
+    Model model;
+    int64_t action = 0;
+    double *out = NULL;
+    OPEN(covariance_with, 2)
+    READ(covariance_with, read_model(args[0], &model))
+    FEW_ONLY(covariance_with, model)
+    READ(covariance_with, read_index(args[1], model.n, "action", &action))
+    PyObject *row = new_row(model.n, &out);
+    if (!row) return NULL;
+    if (model.independent) {
+        double *reach = PyMem_Malloc(sizeof(double) * (size_t)(model.dim + 1));
+        if (!reach) { Py_DECREF(row); return PyErr_NoMemory(); }
+        verbs->covariance_with_independent(&model.separate, action, reach, out);
+        PyMem_Free(reach);
+    } else {
+        WORK(SIZE(model), verbs->covariance_with(&model.dense, model.layout, action, out))
+    }
+    return row;
+}
+
+static PyObject *call_contrast_widths(ARGUMENTS)
+{
+    Model model;
+    int64_t action = 0;
+    double *out = NULL;
+    OPEN(contrast_widths, 2)
+    READ(contrast_widths, read_model(args[0], &model))
+    FEW_ONLY(contrast_widths, model)
+    READ(contrast_widths, read_index(args[1], model.n, "action", &action))
+    PyObject *row = new_row(model.n, &out);
+    if (!row) return NULL;
+    if (model.independent) {
+        double *reach = PyMem_Malloc(sizeof(double) * (size_t)(model.dim + 1));
+        if (!reach) { Py_DECREF(row); return PyErr_NoMemory(); }
+        verbs->contrast_widths_independent(&model.separate, action, reach, out);
+        PyMem_Free(reach);
+    } else {
+        WORK(SIZE(model), verbs->contrast_widths(&model.dense, model.layout, action, out))
+    }
+    return row;
+}
+
+static PyObject *call_squared_covariances(ARGUMENTS)
+{
+    Model model;
+    int64_t action = 0, n_rivals = 0, *rivals = NULL;
+    double *weights = NULL, *out = NULL;
+    OPEN(squared_covariances, 4)
+    READ(squared_covariances, read_model(args[0], &model))
+    FEW_ONLY(squared_covariances, model)
+    READ(squared_covariances, read_length(args[1], &n_rivals))
+    READ(squared_covariances, read_row(args[1], NPY_INT64, false, n_rivals, "rivals", &rivals))
+    READ(squared_covariances, read_index(args[2], model.n, "action", &action))
+    READ(squared_covariances, read_values(args[3], n_rivals, "weights", &weights))
+    for (int64_t j = 0; j < n_rivals; j++)
+        if (rivals[j] < 0 || rivals[j] >= model.n) {
+            PyErr_Format(PyExc_IndexError, "`rivals` must be rows from 0 to %lld; got %lld.", (long long)(model.n - 1),
+                         (long long)rivals[j]);
+            return NULL;
+        }
+    PyObject *row = new_row(model.n, &out);
+    if (!row) return NULL;
+    if (model.independent) {
+        double *room = PyMem_Malloc(sizeof(double) * (size_t)(model.dim + 2 * model.n + 1));
+        if (!room) { Py_DECREF(row); return PyErr_NoMemory(); }
+        verbs->squared_covariances_independent(&model.separate, rivals, n_rivals, action, weights, room,
+                                               room + model.dim, room + model.dim + model.n, out);
+        PyMem_Free(room);
+    } else {
+        WORK(SIZE(model) * n_rivals,
+             verbs->squared_covariances(&model.dense, model.layout, rivals, n_rivals, action, weights, out))
+    }
+    return row;
+}
+
+static PyObject *call_perturbed_means(ARGUMENTS)
+{
+    Model model;
+    double *normals = NULL, *out = NULL, scale = 0.0;
+    OPEN(perturbed_means, 3)
+    READ(perturbed_means, read_model(args[0], &model))
+    DENSE_ONLY(perturbed_means, model)
+    FEW_ONLY(perturbed_means, model)
+    READ(perturbed_means, read_values(args[1], model.dim, "normals", &normals))
+    READ(perturbed_means, read_number(args[2], &scale))
+    PyObject *row = new_row(model.n, &out);
+    if (!row) return NULL;
+    WORK(SIZE(model), verbs->perturbed_means(&model.dense, model.layout, normals, scale, out))
+    return row;
+}
+
+static PyObject *new_square(int64_t dim, double **at)
+{
+    npy_intp lengths[2] = {dim, dim};
+    PyObject *square = PyArray_SimpleNew(2, lengths, NPY_DOUBLE);
+    if (square) *at = PyArray_DATA((PyArrayObject *)square);
+    return square;
+}
+
+static PyObject *call_spread(ARGUMENTS)
+{
+    Model model;
+    double *out = NULL;
+    OPEN(spread, 1)
+    READ(spread, read_model(args[0], &model))
+    DENSE_ONLY(spread, model)
+    PyObject *square = new_square(model.dim, &out);
+    if (square) verbs->spread(&model.dense, out);
+    return square;
+}
+
+static PyObject *call_covariance(ARGUMENTS)
+{
+    Model model;
+    double *out = NULL;
+    OPEN(covariance, 1)
+    READ(covariance, read_model(args[0], &model))
+    DENSE_ONLY(covariance, model)
+    PyObject *square = new_square(model.dim, &out);
+    if (square) verbs->covariance(&model.dense, out);
+    return square;
+}
+
+static PyObject *call_first_largest(ARGUMENTS)
+{
+    int64_t n = 0, found = 0;
+    double *values = NULL;
+    Flag *allowed = NULL;
+    OPEN(first_largest, 2)
+    READ(first_largest, read_length(args[0], &n))
+    READ(first_largest, read_values(args[0], n, "values", &values))
+    READ(first_largest, read_mask(args[1], n, false, "allowed", &allowed))
+    WORK(n, found = verbs->first_largest(values, allowed, n))
+    return PyLong_FromLongLong(found);
+}
+
+static PyObject *call_first_largest_candidate(ARGUMENTS)
+{
+    int64_t n = 0, found = 0;
+    double *values = NULL;
+    Flag *allowed = NULL, *candidates = NULL;
+    OPEN(first_largest_candidate, 3)
+    READ(first_largest_candidate, read_length(args[0], &n))
+    READ(first_largest_candidate, read_values(args[0], n, "values", &values))
+    READ(first_largest_candidate, read_mask(args[1], n, false, "allowed", &allowed))
+    READ(first_largest_candidate, read_mask(args[2], n, false, "candidates", &candidates))
+    WORK(n, found = verbs->first_largest_candidate(values, allowed, candidates, n))
+    return PyLong_FromLongLong(found);
+}
+
+static PyObject *call_first_best(ARGUMENTS)
+{
+    int64_t n = 0, found = 0;
+    double *values = NULL, *squared_widths = NULL;
+    Flag *allowed = NULL;
+    OPEN(first_best, 3)
+    READ(first_best, read_length(args[0], &n))
+    READ(first_best, read_values(args[0], n, "values", &values))
+    READ(first_best, read_values(args[1], n, "squared_widths", &squared_widths))
+    READ(first_best, read_mask(args[2], n, false, "allowed", &allowed))
+    WORK(n, found = verbs->first_best(values, squared_widths, allowed, n))
+    return PyLong_FromLongLong(found);
+}
+
+static PyObject *call_masked_argmax(ARGUMENTS)
+{
+    int64_t n = 0, found = 0;
+    double *values = NULL;
+    Flag *allowed = NULL;
+    OPEN(masked_argmax, 2)
+    READ(masked_argmax, read_length(args[0], &n))
+    READ(masked_argmax, read_values(args[0], n, "values", &values))
+    READ(masked_argmax, read_mask(args[1], n, false, "allowed", &allowed))
+    WORK(n, found = verbs->masked_argmax(values, allowed, n))
+    return PyLong_FromLongLong(found);
+}
+
+static PyObject *call_first_near(ARGUMENTS)
+{
+    int64_t n = 0, winner = 0;
+    double *values = NULL, tolerance = 0.0;
+    Flag *allowed = NULL;
+    OPEN(first_near, 4)
+    READ(first_near, read_length(args[0], &n))
+    READ(first_near, read_values(args[0], n, "values", &values))
+    READ(first_near, read_mask(args[1], n, false, "allowed", &allowed))
+    READ(first_near, read_index(args[2], n, "winner", &winner))
+    READ(first_near, read_number(args[3], &tolerance))
+    return PyLong_FromLongLong(verbs->first_near(values, allowed, n, winner, tolerance));
+}
+
+static PyObject *call_most_optimistic(ARGUMENTS)
+{
+    Model model;
+    int64_t found = 0;
+    double radius = 0.0;
+    Flag *allowed = NULL;
+    OPEN(most_optimistic, 3)
+    READ(most_optimistic, read_model(args[0], &model))
+    READ(most_optimistic, read_mask(args[1], model.n, false, "allowed", &allowed))
+    READ(most_optimistic, read_number(args[2], &radius))
+    WORK(model.n, found = verbs->most_optimistic(model.means, model.squared_widths, model.scratch, allowed, model.n, radius))
+    return PyLong_FromLongLong(found);
+}
+
+static PyObject *call_drop_ruled_out(ARGUMENTS)
+{
+    Model model;
+    double radius = 0.0;
+    Flag *candidates = NULL;
+    OPEN(drop_ruled_out, 3)
+    READ(drop_ruled_out, read_model(args[0], &model))
+    READ(drop_ruled_out, read_mask(args[1], model.n, true, "candidates", &candidates))
+    READ(drop_ruled_out, read_number(args[2], &radius))
+    WORK(model.n, verbs->drop_ruled_out(model.means, model.squared_widths, model.scratch, candidates, model.n, radius))
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_keep_near_best(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *values = NULL, slack = 0.0;
+    Flag *candidates = NULL;
+    OPEN(keep_near_best, 3)
+    READ(keep_near_best, read_length(args[0], &n))
+    READ(keep_near_best, read_values(args[0], n, "values", &values))
+    READ(keep_near_best, read_mask(args[1], n, true, "candidates", &candidates))
+    READ(keep_near_best, read_number(args[2], &slack))
+    verbs->keep_near_best(values, candidates, n, slack);
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_strongest_rival(ARGUMENTS)
+{
+    Model model;
+    int64_t leader = 0, found = 0;
+    double radius = 0.0;
+    OPEN(strongest_rival, 3)
+    READ(strongest_rival, read_model(args[0], &model))
+    DENSE_ONLY(strongest_rival, model)
+    FEW_ONLY(strongest_rival, model)
+    READ(strongest_rival, read_index(args[1], model.n, "leader", &leader))
+    READ(strongest_rival, read_number(args[2], &radius))
+    WORK(SIZE(model), found = verbs->strongest_rival(&model.dense, model.layout, leader, radius))
+    return PyLong_FromLongLong(found);
+}
+
+static PyObject *call_most_telling(ARGUMENTS)
+{
+    Model model;
+    int64_t one = 0, other = 0, found = 0;
+    double variance = 0.0;
+    Flag *allowed = NULL;
+    OPEN(most_telling, 5)
+    READ(most_telling, read_model(args[0], &model))
+    DENSE_ONLY(most_telling, model)
+    FEW_ONLY(most_telling, model)
+    READ(most_telling, read_index(args[1], model.n, "one", &one))
+    READ(most_telling, read_index(args[2], model.n, "other", &other))
+    READ(most_telling, read_number(args[3], &variance))
+    READ(most_telling, read_mask(args[4], model.n, false, "allowed", &allowed))
+    WORK(SIZE(model), found = verbs->most_telling(&model.dense, model.layout, one, other, variance, allowed))
+    return PyLong_FromLongLong(found);
+}
+
+static PyObject *call_regret_bound(ARGUMENTS)
+{
+    Model model;
+    int64_t action = 0;
+    double radius = 0.0, bound = 0.0;
+    Flag *candidates = NULL;
+    OPEN(regret_bound, 4)
+    READ(regret_bound, read_model(args[0], &model))
+    DENSE_ONLY(regret_bound, model)
+    FEW_ONLY(regret_bound, model)
+    READ(regret_bound, read_mask(args[1], model.n, false, "candidates", &candidates))
+    READ(regret_bound, read_index(args[2], model.n, "action", &action))
+    READ(regret_bound, read_number(args[3], &radius))
+    WORK(SIZE(model), bound = verbs->regret_bound(&model.dense, model.layout, candidates, action, radius))
+    return PyFloat_FromDouble(bound);
+}
+
+static PyObject *call_smallest_bound(ARGUMENTS)
+{
+    Model model;
+    int64_t action = 0, found = 0;
+    double radius = 0.0, *floors;
+    Flag *candidates = NULL;
+    OPEN(smallest_bound, 4)
+    READ(smallest_bound, read_model(args[0], &model))
+    DENSE_ONLY(smallest_bound, model)
+    FEW_ONLY(smallest_bound, model)
+    READ(smallest_bound, read_mask(args[1], model.n, false, "candidates", &candidates))
+    READ(smallest_bound, read_index(args[2], model.n, "action", &action))
+    READ(smallest_bound, read_number(args[3], &radius))
+    floors = PyMem_Malloc(sizeof(double) * (size_t)model.n);
+    if (!floors) return PyErr_NoMemory();
+    WORK(SIZE(model), found = verbs->smallest_bound(&model.dense, model.layout, candidates, action, radius, floors))
+    PyMem_Free(floors);
+    return PyLong_FromLongLong(found);
+}
+
+/* ---- What `noisewise.core.native.verbs` sets up. ---- */
+
+static PyObject *set_body(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    const char *name;
+    PyObject *body;
+    if (!PyArg_ParseTuple(arguments, "sO", &name, &body)) return NULL;
+    for (int place = 0; place < N_BODIES; place++)
+        if (!strcmp(names[place], name)) {
+            Py_INCREF(body);
+            Py_XSETREF(bodies[place], body);
+            Py_RETURN_NONE;
+        }
+    return PyErr_Format(PyExc_ValueError, "There is no verb %s in C.", name);
+}
+
+static PyObject *set_models(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *dense, *independent;
+    if (!PyArg_ParseTuple(arguments, "O!O!", &PyType_Type, &dense, &PyType_Type, &independent)) return NULL;
+    Py_INCREF(dense);
+    Py_XSETREF(dense_class, dense);
+    Py_INCREF(independent);
+    Py_XSETREF(independent_class, independent);
+    Py_RETURN_NONE;
+}
+
+static PyObject *use_numpy(PyObject *Py_UNUSED(module), PyObject *wanted)
+{
+    const int before = numpy_only, now = PyObject_IsTrue(wanted);
+    if (now < 0) return NULL;
+    numpy_only = now;
+    return PyBool_FromLong(before);
+}
+
+static PyObject *addresses(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    PyObject *found = PyDict_New();
+    if (!found) return NULL;
+#define ADDRESS(result, name, parameters) \
+    { \
+        PyObject *address = PyLong_FromVoidPtr((void *)verbs->name); \
+        if (!address || PyDict_SetItemString(found, #name, address) < 0) { \
+            Py_XDECREF(address); \
+            Py_DECREF(found); \
+            return NULL; \
+        } \
+        Py_DECREF(address); \
+    }
+    VERBS(ADDRESS)
+    return found;
+}
+
+static PyObject *constants(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+#define FORMAT(name, value) "s:d,"
+#define VALUE(name, value) , #name, name
+    return Py_BuildValue("{" CONSTANTS(FORMAT) "s:i,s:i}" CONSTANTS(VALUE), "BATCH", BATCH, "TALLIES", TALLIES);
+}
+
+static PyMethodDef functions[] = {
+#define FUNCTION(name, parameters) \
+    {#name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, \
+     #name "($module, " parameters ")\n--\n\nThe compiled body of the verb."},
+    NAMES(FUNCTION)
+    {"set_body", set_body, METH_VARARGS, "Say what runs in place of a verb where C does not know the layout."},
+    {"set_models", set_models, METH_VARARGS, "Say what the two classes of models are."},
+    {"use_numpy", use_numpy, METH_O, "Whether all verbs are to run as NumPy from now on; returns what was before."},
+    {"addresses", addresses, METH_NOARGS, "Where the verbs of verbs.h are, by name, for compiled loops."},
+    {"constants", constants, METH_NOARGS, "The numbers that the NumPy bodies must agree on, by name."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_verbs", "The verbs of the model and of choice, compiled.", -1, functions,
+    NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__verbs(void)
+{
+    import_array();
+    name_touched = PyUnicode_InternFromString("touched");
+    if (!name_touched) return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (!module) return NULL;
+    const char *instructions = "baseline";
+#ifdef HAS_AVX2_VERBS
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        verbs = &avx2_verbs;
+        instructions = "avx2";
+    }
+#endif
+    if (PyModule_AddStringConstant(module, "instructions", instructions) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}
