@@ -6,11 +6,14 @@ import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
+from noisewise.core.native import verbs
 from noisewise.simulation.helpers import Helpers, order_to_send
 from noisewise.simulation.replications import Replications
 
 #: Replications handed to a thread or a process at a time, at most, and how long they may take.
 CHUNK, CHUNK_SECONDS = 8, 0.2
+#: Numbers that a round reads, from which on the verbs let other threads run, and from which on that is all.
+SOME_SHARED, ALL_SHARED = 1 << 15, 1 << 18
 #: Seconds of plain rounds that show how long the others will take.
 LOOK = 0.1
 #: Seconds that must be left for helper processes to be worth their start.
@@ -38,18 +41,25 @@ class Team:
 
     def workers(self) -> int:
         """How many can share plain rounds."""
-        return self.threads if self._order is not None else 1
+        return self.threads if self._on_threads_plain or self._order is not None else 1
+
+    @functools.cached_property
+    def _on_threads_plain(self) -> bool:
+        """Whether threads share plain rounds: where most of their time is spent in long calls in C."""
+        size = self.replications.run.size
+        in_c = verbs.extension is not None and self.threads > 1
+        return in_c and (size >= ALL_SHARED or (size >= SOME_SHARED and self._order is None))
 
     def run_compiled(self, loop: Any) -> None:
         """All replications in machine code, which lets threads run at the same time."""
-        # The first one runs alone: it compiles, and finds what is wrong with the input.
-        self.replications.replicate(self.replications.take(1), loop, compiled=True)
-        self.replications.report()
         self._on_threads(loop, compiled=True)
 
     def run_plain(self) -> None:
         """All replications in Python: here, and in helper processes where that is worth their start."""
         todo, loop = self.replications, self.replications.run.loop(compiled=False)
+        if self._on_threads_plain:
+            self._on_threads(loop, compiled=False)
+            return
         start, before, undecided = time.perf_counter(), todo.left, self.threads > 1
         with Helpers(todo) as helpers:
             while todo.left:
@@ -76,6 +86,9 @@ class Team:
 
     def _on_threads(self, loop: Any, compiled: bool) -> None:
         """What is left, on several threads; Ctrl-C and errors end it soon."""
+        # The first one runs alone: it compiles, and finds what is wrong with the input.
+        self.replications.replicate(self.replications.take(1), loop, compiled)
+        self.replications.report()
         todo, at_a_time = self.replications, self._chunk()
 
         def work() -> None:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from noisewise.core.native import verbs
 from noisewise.simulation.replications import parts_of
 from noisewise.simulation.run import Run
 
@@ -24,12 +25,14 @@ class Order(NamedTuple):
 
     recipe: tuple[Any, ...]  # of the run
     on_numbers: dict[str, Any]  # what NumPy does at overflows and the like
+    numpy_verbs: bool  # whether the verbs run as NumPy, although they could in C
     ignored: tuple[tuple[Any, ...], ...]  # the filters for warnings
 
 
 def order_for(run: Run) -> Order:
     """So that a helper does what this process would."""
-    return Order(run.recipe, dict(np.geterr()), tuple(map(_plain_filter, warnings.filters)))
+    on_numbers, filters = dict(np.geterr()), tuple(map(_plain_filter, warnings.filters))
+    return Order(run.recipe, on_numbers, _do_without_c(), filters)
 
 
 def main() -> None:
@@ -53,6 +56,8 @@ def _serve(answers: BinaryIO) -> None:
     order: Order = asked.get()
     kind, *rest = order.recipe
     np.seterr(**order.on_numbers)
+    if order.numpy_verbs:
+        verbs.extension.use_numpy(True)
     run: Run = kind(*rest)
     loop = run.loop(compiled=False)
     answer: Any = READY
@@ -75,6 +80,15 @@ def _listen(asked: "queue.Queue[Any]") -> None:
             asked.put(pickle.load(sys.stdin.buffer))
     finally:
         os._exit(0)
+
+
+def _do_without_c() -> bool:
+    """Whether somebody wants the verbs to run as NumPy here."""
+    if verbs.extension is None:
+        return False
+    before: bool = verbs.extension.use_numpy(True)
+    verbs.extension.use_numpy(before)
+    return before
 
 
 def _plain_filter(one: tuple[Any, ...]) -> tuple[Any, ...]:
