@@ -173,8 +173,9 @@ static Reading read_independent(PyObject *tuple, Model *model)
     const Reading read = read_array(touched, NPY_INT64, 1, false, &model->separate.touched.at);
     int64_t rows = 0;
     if (read == OURS) rows = PyArray_DIM((PyArrayObject *)touched, 0);
-    Py_DECREF(touched); /* the model's own, which lives as long as the model */
-    MUST(read);
+    const bool shared = Py_REFCNT(touched) > 1; /* the model's own, which lives as long as the model */
+    Py_DECREF(touched);
+    MUST(shared ? read : ANOTHER);
     model->separate.touched.size = rows;
     PyObject *border = PyTuple_GET_ITEM(tuple, 3);
     if (!PyArray_CheckExact(border) || PyArray_NDIM((PyArrayObject *)border) != 2) return ANOTHER;
@@ -202,8 +203,9 @@ static Reading read_independent(PyObject *tuple, Model *model)
 
 static Reading read_model(PyObject *object, Model *model)
 {
-    if ((PyObject *)Py_TYPE(object) == dense_class) return read_dense(object, model);
-    if ((PyObject *)Py_TYPE(object) == independent_class) return read_independent(object, model);
+    PyObject *class = (PyObject *)Py_TYPE(object);
+    if (class == dense_class && PyTuple_GET_SIZE(object) == 15) return read_dense(object, model);
+    if (class == independent_class && PyTuple_GET_SIZE(object) == 8) return read_independent(object, model);
     return ANOTHER;
 }
 
