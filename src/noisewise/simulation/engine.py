@@ -6,9 +6,11 @@ the middle of a simulation.
 """
 
 import importlib.util
+import math
 import sys
 from typing import Any
 
+from noisewise.simulation.compilation import cache_directory
 from noisewise.simulation.run import Pace, Run
 from noisewise.simulation.sharing import Team
 
@@ -78,13 +80,13 @@ def _sooner(team: Team) -> str:
     todo, run = team.replications, team.replications.run
     if not (run.compiles and is_available()):
         return PLAIN
-    pace = todo.pace()
+    seconds = math.inf
     for _ in range(TRIES):
-        if _is_plain_sooner(team, pace):
+        pace = todo.pace()
+        seconds = min(seconds, pace.seconds)
+        if _is_plain_sooner(team, pace._replace(seconds=seconds)):
             todo.keep_timed()
             return PLAIN
-        again = todo.pace()
-        pace = pace._replace(seconds=min(pace.seconds, again.seconds))
     return COMPILED
 
 
@@ -108,7 +110,5 @@ def is_ready(run: Run) -> None:
 
 def _is_on_disk(run: Run) -> bool:
     """Whether machine code of these sources was made before."""
-    from noisewise.simulation.compilation import cache_directory
-
     folder = cache_directory(*run.code)
     return folder is not None and any(folder.rglob("*.nbi"))
