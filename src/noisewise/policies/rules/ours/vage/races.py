@@ -208,4 +208,4 @@ def _rival_widths(model: Model, candidates: Mask, leader: int) -> Floats:
     return widths
 
 
-has_twins(f"{__name__}_loops")
+has_twins(__name__, f"{__name__}_loops")

@@ -4,12 +4,14 @@
 import numpy as np
 
 from noisewise.core.choice.selection import ROUNDING, TIE, first_largest
-from noisewise.core.choice.selection_loops import NO_NAN
 from noisewise.core.compiler.kernels import compiled_body
 from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
 from noisewise.core.model.dense import fold
 from noisewise.policies.rules.ours.vage.races import closest_rivals, fold_in_races, follow
 from noisewise.policies.rules.ours.vage.settlement import most_settling
+
+# Infinities mark what is no rival, so only the absence of NaN may be assumed.
+NO_NAN = frozenset({"nnan", "nsz"})
 
 
 @compiled_body(fold_in_races)
