@@ -86,7 +86,7 @@ def test_machine_code_that_is_at_hand_costs_nothing_more(paced, monkeypatch):
 def test_what_is_on_the_disk_is_read_sooner_than_made(tmp_path, paced, monkeypatch):
     monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
     rounds = 20 * 3
-    paced(*[(engine.IMPORT + engine.READ + 0.1) / rounds] * 8)
+    paced(*[(engine.IMPORT + engine.LOOK + engine.READ + 0.1) / rounds] * 8)
     assert simulated(threads=1).engine == "plain"
     folder = engine.cache_directory(nw.widest(ENV.actions).rule)
     (folder / "loop.nbi").touch()
@@ -106,7 +106,9 @@ def test_without_numba_everything_is_plain(blocked, paced, monkeypatch):
     paced(*[10.0] * 8)
     if blocked == "missing":
         monkeypatch.setitem(sys.modules, "numba", None)
-        reason = "which is not installed"
+        reason = (
+            r"compiled simulations need Numba, which is not installed: pip install 'noisewise\[compiled\]'\."
+        )
     else:
 
         def fail(self, compiled, real=ListRun.loop):
@@ -115,11 +117,11 @@ def test_without_numba_everything_is_plain(blocked, paced, monkeypatch):
             return real(self, compiled)
 
         monkeypatch.setattr(ListRun, "loop", fail)
-        reason = r"which could not be imported \(Numba needs NumPy 1.0 or less\)"
+        reason = "Numba cannot be imported: Numba needs NumPy 1.0 or less"
     sim = simulated()
     assert sim.engine == "plain"
     assert np.array_equal(sim.pulled, simulated(compile=False).pulled)
-    with pytest.raises(ModuleNotFoundError, match=rf'{reason}; pip install "noisewise\[compiled\]"\.'):
+    with pytest.raises(ModuleNotFoundError, match=f"`compile` must be False or left out here: {reason}"):
         simulated(compile=True)
 
 

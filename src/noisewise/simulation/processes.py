@@ -18,7 +18,7 @@ def spread(
 ) -> Iterator[tuple[Piece, Result]]:
     """Do every piece and yield it when it is done, with what came out.
 
-    Threads would not help: Python runs one at a time in each process, and Numba compiles one function at a time.
+    Threads would not help: Python runs one of them at a time, and Numba compiles one function at a time.
 
     Args:
         work: A function that another process can import.
