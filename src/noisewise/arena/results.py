@@ -68,6 +68,7 @@ class Arena:
                     "covered": float(match.covered.mean()),
                     "misses": int((~match.covered).sum()),
                     "microseconds": match.microseconds,
+                    "engine": match.engine,
                 }
             )
         return pl.DataFrame(rows)

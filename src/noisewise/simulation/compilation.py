@@ -50,13 +50,14 @@ def _shared_loop(directory: Path | None) -> "MachineCode":
 def check_compiler() -> None:
     """Refuse to compile where there is no compiler, or nothing for its code to call."""
     if find_spec("numba") is None:
-        raise ImportError(
-            "`compiled` must be False here: compiled simulations need Numba, which is not installed "
-            "(pip install 'noisewise[compiled]')."
+        raise ModuleNotFoundError(
+            "`compile` must be False or left out here: compiled simulations need Numba, which is not "
+            "installed: pip install 'noisewise[compiled]'."
         )
     if extension is None:
-        raise ImportError(
-            f"`compiled` must be False here: compiled simulations call the compiled verbs; got {engine_words()}"
+        raise ModuleNotFoundError(
+            "`compile` must be False or left out here: compiled simulations call the compiled verbs; "
+            f"got {engine_words()}"
         )
 
 
