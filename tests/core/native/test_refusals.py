@@ -82,6 +82,12 @@ def test_arguments_may_be_given_by_name():
     assert_allclose(one.means, other.means, rtol=1e-12)
 
 
+def test_a_tuple_that_is_too_short_is_no_model():
+    short = tuple.__new__(dense.DenseModel, (np.eye(2), np.eye(2)))
+    with pytest.raises(IndexError):
+        dense.theta(short)
+
+
 def test_masks_that_hold_other_bytes_than_0_and_1_are_read_safely():
     model = some_model()
     odd = np.full(8, 2, np.uint8).view(np.bool_)

@@ -47,7 +47,8 @@ static const int64_t LONG_CALL = 1 << 15;
     NAME(strongest_rival, "model, leader, radius") \
     NAME(most_telling, "model, one, other, variance, allowed") \
     NAME(regret_bound, "model, candidates, action, radius") \
-    NAME(smallest_bound, "model, candidates, action, radius")
+    NAME(smallest_bound, "model, candidates, action, radius") \
+    NAME(seed_stream, "seed, purpose, index, state")
 
 #define PLACE(name, parameters) BODY_##name,
 enum { NAMES(PLACE) N_BODIES };
@@ -172,8 +173,9 @@ static Reading read_independent(PyObject *tuple, Model *model)
     const Reading read = read_array(touched, NPY_INT64, 1, false, &model->separate.touched.at);
     int64_t rows = 0;
     if (read == OURS) rows = PyArray_DIM((PyArrayObject *)touched, 0);
-    Py_DECREF(touched); /* the model's own, which lives as long as the model */
-    MUST(read);
+    const bool shared = Py_REFCNT(touched) > 1; /* the model's own, which lives as long as the model */
+    Py_DECREF(touched);
+    MUST(shared ? read : ANOTHER);
     model->separate.touched.size = rows;
     PyObject *border = PyTuple_GET_ITEM(tuple, 3);
     if (!PyArray_CheckExact(border) || PyArray_NDIM((PyArrayObject *)border) != 2) return ANOTHER;
@@ -201,8 +203,9 @@ static Reading read_independent(PyObject *tuple, Model *model)
 
 static Reading read_model(PyObject *object, Model *model)
 {
-    if ((PyObject *)Py_TYPE(object) == dense_class) return read_dense(object, model);
-    if ((PyObject *)Py_TYPE(object) == independent_class) return read_independent(object, model);
+    PyObject *class = (PyObject *)Py_TYPE(object);
+    if (class == dense_class && PyTuple_GET_SIZE(object) == 15) return read_dense(object, model);
+    if (class == independent_class && PyTuple_GET_SIZE(object) == 8) return read_independent(object, model);
     return ANOTHER;
 }
 
@@ -674,6 +677,27 @@ static PyObject *call_smallest_bound(ARGUMENTS)
     WORK(SIZE(model), found = verbs->smallest_bound(&model.dense, model.layout, candidates, action, radius, floors))
     PyMem_Free(floors);
     return PyLong_FromLongLong(found);
+}
+
+static Reading read_word(PyObject *object, uint32_t *word)
+{
+    const unsigned long long number = PyLong_Check(object) ? PyLong_AsUnsignedLongLong(object) : UINT64_MAX;
+    if (PyErr_Occurred()) PyErr_Clear(); /* below 0, or longer still */
+    *word = (uint32_t)number;
+    return number <= UINT32_MAX ? OURS : ANOTHER;
+}
+
+static PyObject *call_seed_stream(ARGUMENTS)
+{
+    uint32_t seed = 0, purpose = 0, index = 0;
+    uint64_t *state = NULL;
+    OPEN(seed_stream, 4)
+    READ(seed_stream, read_word(args[0], &seed))
+    READ(seed_stream, read_word(args[1], &purpose))
+    READ(seed_stream, read_word(args[2], &index))
+    READ(seed_stream, read_row(args[3], NPY_UINT64, true, 4, "state", &state))
+    verbs->seed_stream(seed, purpose, index, state);
+    Py_RETURN_NONE;
 }
 
 /* ---- What `noisewise.core.native.verbs` sets up. ---- */

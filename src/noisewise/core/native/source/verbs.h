@@ -60,7 +60,9 @@
                                              double *out)) \
     VERB(void, squared_covariances_independent, (const IndependentModel *model, const int64_t *rivals, \
                                                  int64_t n_rivals, int64_t action, const double *weights, \
-                                                 double *reach, double *one, double *other, double *out))
+                                                 double *reach, double *one, double *other, double *out)) \
+    /* streams.h: random numbers as a function of three words */ \
+    VERB(void, seed_stream, (uint32_t seed, uint32_t purpose, uint32_t index, uint64_t *state))
 
 typedef struct {
 #define FIELD(result, name, parameters) result(*name) parameters;
