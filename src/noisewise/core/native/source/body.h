@@ -5,3 +5,4 @@
 #include "covariances.h"
 #include "choice.h"
 #include "independent.h"
+#include "races.h"

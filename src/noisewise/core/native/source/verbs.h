@@ -60,7 +60,20 @@
                                              double *out)) \
     VERB(void, squared_covariances_independent, (const IndependentModel *model, const int64_t *rivals, \
                                                  int64_t n_rivals, int64_t action, const double *weights, \
-                                                 double *reach, double *one, double *other, double *out))
+                                                 double *reach, double *one, double *other, double *out)) \
+    /* races.h: what VAGE books, the races it sees and what settles them */ \
+    VERB(void, book, (const double *squared_widths, int64_t n, double *ledgers, const NoiseHistory *noise, \
+                      int64_t action, double sigma)) \
+    VERB(void, closest_races, (const DenseModel *model, Layout layout, const Sketch *sketch, const Flag *candidates, \
+                               int64_t leader, double reach, int64_t *rivals, double *weights)) \
+    VERB(void, races_by_widths, (const double *means, const double *squared_widths, double *widths, \
+                                 const Flag *candidates, int64_t n, int64_t leader, double reach, int64_t *rivals, \
+                                 double *weights)) \
+    VERB(int64_t, most_settling, (const DenseModel *model, Layout layout, const Sketch *sketch, \
+                                  const int64_t *rivals, int64_t leader, const double *weights, \
+                                  const NoiseHistory *noise, double sigma, const Flag *allowed)) \
+    VERB(int64_t, most_settling_by_squares, (double *squares, const double *squared_widths, int64_t n, \
+                                             const NoiseHistory *noise, double sigma, const Flag *allowed))
 
 typedef struct {
 #define FIELD(result, name, parameters) result(*name) parameters;

@@ -1,47 +1,49 @@
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, check-untyped-defs=False
 """Races as loops, for the compiler alone: of few actions all are looked at."""
 
+import math
+
 import numpy as np
 
 from noisewise.core.choice.selection import ROUNDING, TIE, first_largest
 from noisewise.core.choice.selection_loops import NO_NAN
 from noisewise.core.compiler.kernels import compiled_body
 from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
-from noisewise.core.model.dense import fold
-from noisewise.policies.rules.ours.vage.races import closest_rivals, fold_in_races, follow
+from noisewise.core.native.verbs import numpy_body
+from noisewise.policies.rules.ours.vage.ledgers import book
+from noisewise.policies.rules.ours.vage.noise_history import DIFFER, average_variance
+from noisewise.policies.rules.ours.vage.races import BEHIND, NEGLIGIBLE, RACES, closest_races
 from noisewise.policies.rules.ours.vage.settlement import most_settling
 
-
-@compiled_body(fold_in_races)
-def _fold_in_races_loops(model, known, action, reward, sigma):
-    fold(model, action, reward, sigma)
+compiled_body(book, inline=False)(numpy_body(book))
 
 
-@compiled_body(follow)
-def _follow_loops(known, model, candidates):
-    """Nothing is kept: in compiled code looking at all actions is cheaper."""
-
-
-@compiled_body(closest_rivals, inline=False)
-def _closest_rivals_loops(model, known, candidates, leader, reach, many):
+@compiled_body(closest_races, inline=False)
+def _closest_races_loops(model, sketch, candidates, leader, reach, rivals, weights):
     means, own, best = model.means, model.squared_widths[leader], model.means[leader]
-    widths, n_rivals = contrast_widths(model, leader), 0
+    widths = contrast_widths(model, leader)
     for k in range(widths.size):
         terms = model.squared_widths[k] + own
-        if candidates[k] and widths[k] * widths[k] > 2.0 * CANCELLED * terms and k != leader:
-            n_rivals += 1
-        else:
+        if not candidates[k] or widths[k] * widths[k] <= 2.0 * CANCELLED * terms or k == leader:
             widths[k] = -np.inf
     reach = _far_enough(means, widths, best, reach)
     upper = model.scratch
     top, slack = _upper_bounds(means, widths, reach, upper)
     tolerance = TIE * slack + ROUNDING * (abs(top - slack) + abs(best))
-    found = np.empty(min(many, n_rivals), np.int64)
-    for j in range(found.size):
-        found[j] = _first_above(upper, top - tolerance)
-        upper[found[j]] = -np.inf
+    first = 0.0
+    for j in range(RACES):
+        rivals[j], weights[j] = leader, 0.0
+    for j in range(RACES):
+        if top == -np.inf:
+            break
+        k = _first_above(upper, top - tolerance)
+        if j == 0:
+            first, slack = upper[k], reach * widths[k]
+        weight = math.exp(-(first - upper[k]) / (BEHIND * slack))
+        if weight < NEGLIGIBLE:
+            break
+        rivals[j], weights[j], upper[k] = k, weight, -np.inf
         top = upper.max()
-    return found, reach * widths[found]
 
 
 @compiled_body(flags=NO_NAN)
@@ -75,14 +77,15 @@ def _first_above(values, low):
 
 
 @compiled_body(most_settling, inline=False)
-def _most_settling_loops(model, rivals, leader, weights, foreseen, allowed, max_norm):
-    gains, variance, relative = (
-        squared_covariances(model, rivals, leader, weights),
-        foreseen.variance,
-        foreseen.relative,
-    )
+def _most_settling_loops(model, sketch, rivals, leader, weights, noise, sigma, allowed):
+    count = 0
+    while count < RACES and weights[count] > 0.0:
+        count += 1
+    gains = squared_covariances(model, rivals[:count], leader, weights[:count])
+    variance = average_variance(noise) if math.isnan(sigma) else sigma * sigma
+    differ = math.isnan(sigma) and noise.tally[DIFFER] > 0.0
     for k in range(gains.size):
-        noise = variance * relative[k] if relative.size > 0 else variance
-        gains[k] /= noise + model.squared_widths[k]
+        expected = variance * noise.relative[k] if differ else variance
+        gains[k] /= expected + model.squared_widths[k]
     action = first_largest(gains, allowed)
     return action if gains[action] > 0.0 else -1
