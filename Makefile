@@ -8,7 +8,7 @@ VERBS := $(VENV)/.verbs
 # Work spread over processes wants one BLAS thread each.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench format clean
+.PHONY: demo test lint sanitize bench format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
@@ -22,6 +22,13 @@ lint: $(VERBS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs benchmarks README.md CHANGELOG.md CONTRIBUTING.md
+
+# The verbs in C, built with the address and undefined-behaviour sanitizers, under all tests of the core.
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+sanitize: $(VERBS)
+	NOISEWISE_CFLAGS="$(SANITIZERS)" $(BIN)/python setup.py --quiet build --build-base build/sanitized --build-lib build/sanitized/lib
+	LD_PRELOAD=$$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized/lib \
+		$(BIN)/python -m pytest -q -p no:cacheprovider -p no:xdist tests/core
 
 bench: $(VERBS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench

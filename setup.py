@@ -11,7 +11,7 @@ import numpy as np
 from setuptools import Extension, setup
 
 SOURCE = Path("src/noisewise/core/native/source")
-#: Sums may be reordered where a loop says so (`omp simd`), square roots need no `errno`; nothing else is relaxed.
+#: Sums may be reordered where a loop says so (`omp simd`), and square roots need no `errno`.
 FLAGS = ["-O3", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"]
 #: For the sanitizers, for instance: NOISEWISE_CFLAGS="-fsanitize=address,undefined".
 EXTRA = os.environ.get("NOISEWISE_CFLAGS", "").split()

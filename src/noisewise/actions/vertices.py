@@ -102,4 +102,4 @@ def two_tables(low: Floats, high: Floats) -> Vertices:
     return Vertices(corners(low[:cut], high[:cut]), corners(low[cut:], high[cut:]), True)
 
 
-has_twins(f"{__name__}_loops")
+has_twins(__name__, f"{__name__}_loops")

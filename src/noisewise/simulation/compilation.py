@@ -5,54 +5,66 @@ import functools
 import hashlib
 import os
 import sys
-import threading
 from dataclasses import fields
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from noisewise.actions.oracle_set import Oracle
-from noisewise.core.compiler.kernels import compiler_option, register_kernels, twin_modules
+from noisewise.core.compiler.kernels import twins_of
+from noisewise.core.native.verbs import engine_words, extension
 from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.cache_folder import private_folder
-from noisewise.simulation.loop import Loop, make_loop
-from noisewise.simulation.set_loop import SetLoop, make_set_loop
+from noisewise.simulation.loop import Loop
+from noisewise.simulation.set_loop import SetLoop
 
-_lock = threading.Lock()
-
+if TYPE_CHECKING:
+    from noisewise.simulation.machine import MachineCode
 
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
-    """The rule's loop as machine code; compiling takes seconds the first time, then it is cached."""
-    compiled: Loop = _compiled(make_loop(rule), cache_directory(rule))
-    return compiled
+    """The rule's loop as machine code; compiling takes a second or two the first time, then it is cached."""
+    check_compiler()
+    from noisewise.simulation.machine import CompiledLoop
+
+    return CompiledLoop(rule, cache_directory(rule), _shared_loop(cache_directory()))
 
 
 @functools.cache
 def compiled_set_loop(rule: Rule, oracle: Oracle) -> SetLoop:
     """The rule's loop on sets of one kind as machine code."""
-    compiled: SetLoop = _compiled(make_set_loop(rule, oracle), cache_directory(rule, oracle))
-    return compiled
+    check_compiler()
+    from noisewise.simulation.machine import CompiledSetLoop
+
+    return CompiledSetLoop(rule, oracle, cache_directory(rule, oracle))
 
 
-def _compiled(loop: Any, directory: Path | None) -> Any:
-    import numba
+@functools.cache
+def _shared_loop(directory: Path | None) -> "MachineCode":
+    from noisewise.simulation.machine import shared_loop
 
-    config: Any = numba.core.config
-
-    with _lock:
-        register_kernels()
-        # Numba takes the folder from its configuration when the dispatcher is made: lend it ours.
-        previous = config.CACHE_DIR
-        config.CACHE_DIR = str(directory or previous)
-        try:
-            options: Any = compiler_option("WholeCompiler")
-            return numba.njit(nogil=True, error_model="numpy", cache=directory is not None, **options)(loop)
-        finally:
-            config.CACHE_DIR = previous
+    return shared_loop(directory)
 
 
-def cache_directory(rule: Rule, oracle: Oracle | None = None) -> Path | None:
-    """A folder for machine code made from exactly these sources; None if there is no place for it."""
+def check_compiler() -> None:
+    """Refuse to compile where there is no compiler, or nothing for its code to call."""
+    if find_spec("numba") is None:
+        raise ImportError(
+            "`compiled` must be False here: compiled simulations need Numba, which is not installed "
+            "(pip install 'noisewise[compiled]')."
+        )
+    if extension is None:
+        raise ImportError(
+            f"`compiled` must be False here: compiled simulations call the compiled verbs; got {engine_words()}"
+        )
+
+
+def cache_directory(rule: Rule | None = None, oracle: Oracle | None = None) -> Path | None:
+    """A folder for machine code made from exactly these sources; None if there is no place for it.
+
+    Without a rule: for the loop that all rules share.
+    """
     root = os.environ.get("NOISEWISE_CACHE_DIR")
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
@@ -60,19 +72,20 @@ def cache_directory(rule: Rule, oracle: Oracle | None = None) -> Path | None:
     return private_folder(Path(root), "noisewise", _sources_hash(rule, oracle))
 
 
-def _sources_hash(rule: Rule, oracle: Oracle | None = None) -> str:
-    """A hash of every source that the rule's machine code is made from.
+def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
+    """A hash of every source that the machine code is made from, and of what it calls.
 
     Numba's own cache compares only the file of the outermost function: an edited kernel would keep
     answering with its old code. Rules that import nothing of an edited file keep theirs.
     """
     import numba
 
-    digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
-    homes = {make_loop.__module__, register_kernels.__module__, *twin_modules()}
-    functions = [getattr(rule, field.name) for field in fields(rule)]
-    if oracle is not None and rule.on_sets is not None:
-        homes.add(make_set_loop.__module__)
+    import noisewise.simulation.machine as machine  # so that all of it is loaded, and counts
+
+    digest = hashlib.sha256(f"{sys.version} {numba.__version__} {_extension_hash()}".encode())
+    homes = {machine.__name__}
+    functions = [] if rule is None else [getattr(rule, field.name) for field in fields(rule)]
+    if rule is not None and rule.on_sets is not None and oracle is not None:
         functions += [rule.on_sets.aim, rule.on_sets.parameter, *oracle]
     # Every function counts, also those that are not compiled: what they return is part of the machine
     # code's signature, and reading that back imports their modules.
@@ -87,14 +100,21 @@ def _sources_hash(rule: Rule, oracle: Oracle | None = None) -> str:
     return digest.hexdigest()[:20]
 
 
+@functools.cache
+def _extension_hash() -> str:
+    """Machine code calls the extension module as it is, struct for struct."""
+    found = b"" if extension is None else Path(extension.__file__).read_bytes()
+    return hashlib.sha256(found).hexdigest()
+
+
 def _sources_behind(modules: set[str]) -> dict[str, bytes]:
-    """The sources of these modules and, of those in this package, of all that they import from it."""
+    """The sources of these modules, of their twins, and of all that they import from this package."""
     sources: dict[str, bytes] = {}
     waiting = set(modules)
     while waiting:
         name = waiting.pop()
         sources[name], imported = _source_of(name)
-        waiting |= imported - sources.keys()
+        waiting |= {*imported, twins_of(name) or name} - sources.keys()
     return sources
 
 
@@ -104,12 +124,15 @@ def _source_of(name: str) -> tuple[bytes, set[str]]:
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
         return b"", set()
-    source = Path(file).read_bytes()
-    if Path(file).suffix != ".py":
+    source, suffix = Path(file).read_bytes(), Path(file).suffix
+    if suffix in {Path(each).suffix for each in EXTENSION_SUFFIXES}:
+        return source, set()
+    if suffix != ".py":
         # A page with code on it: what it imports cannot be read off, so everything counts.
         return source, {loaded for loaded in sys.modules if loaded.startswith("noisewise.")}
     imported = set()
-    for node in ast.walk(ast.parse(source)):
+    # What functions import themselves is no part of machine code, and is loaded or not as it happens.
+    for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom) and node.module:
             imported |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):

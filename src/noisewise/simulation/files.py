@@ -38,6 +38,7 @@ def save_simulations(simulations: Sequence[Simulation], path: str | PathLike[str
             "horizon": simulation.horizon,
             "seed": simulation.seed,
             "replications": simulation.replications,
+            "engine": simulation.engine,
         }
         for simulation in simulations
     ]
@@ -93,6 +94,7 @@ def _simulation(run: dict[str, Any], frame: Any) -> Simulation:
     once = {name: frame[name].to_numpy().reshape(shape)[:, 0] for name in ("stopped", "fired")}
     return Simulation(
         **{name: run[name] for name in ("policy", "options", "world", "stop", "horizon", "seed")},
+        engine=run.get("engine", ""),  # files of version 0.1 do not say
         checkpoints=checkpoints,
         pulled=pulled,
         **arrays,

@@ -1,7 +1,7 @@
 """The one replication loop: choose, measure, absorb, record. Plain, or compiled from the same source."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from noisewise.core.model.covariances import distance_to
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shell.recommendation import BEST, Advice, recommended
 from noisewise.policies.shell.rule import Rule
-from noisewise.simulation.record import Record, count_round, is_due, write_down
+from noisewise.simulation.record import Record, keep, next_due, write_down
 from noisewise.simulation.stopping import GAP, NEVER, Stop, has_won
 
 
@@ -33,13 +33,21 @@ class Truth(NamedTuple):
     tops: Floats  # (G,): the best mean in each
 
 
+class Script(NamedTuple):
+    """The same as the rounds read it: arrays in machine code, lists in the interpreter, where they are faster."""
+
+    truth: Truth
+    means: Sequence[float] | Floats
+    action_sigma: Sequence[float] | Floats
+    sigma: Sequence[float] | Floats
+    noise: Sequence[float] | Floats
+    draws: Sequence[Floats] | Floats
+    best: float  # the largest mean
+    allowed: Mask  # (n,): the actions whose turn it is; at first all
+
+
 Loop = Callable[[Any, Any, Truth, Record, Advice, Stop, int], tuple[int, bool]]
-
-
-@kernel
-def never(params: Any, state: Any) -> bool:
-    """A rule that never stops to plan."""
-    return False
+Rounds = Callable[[Any, Any, Script, Record, Advice, Stop, int], int]
 
 
 @kernel
@@ -51,62 +59,104 @@ def allow(truth: Truth, turn: int, allowed: Mask) -> float:
     return float(truth.tops[turn])
 
 
-def make_loop(rule: Rule) -> Loop:
-    """The loop of one rule: from a round until the end, a stop, or until the rule wants to plan."""
+def make_rounds(rule: Any) -> Rounds:
+    """The loop with the functions of a rule: from a round until the end, a stop, or until it wants to plan.
+
+    Returns how many rounds are done, or the round after which the rule has to plan.
+    """
     # Plain functions in a closure: Numba's disk cache knows them by name.
     choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
     radius_now, candidates_now, bound_now = rule.radius, rule.candidates, rule.bound
-    wants_plan = rule.wants_plan or never
+    plans, wants_plan = rule.wants_plan is not None, rule.wants_plan or never
 
-    def loop(
-        params: Any, state: Any, truth: Truth, record: Record, advice: Advice, stop: Stop, start: int
-    ) -> tuple[int, bool]:
-        # Arrays used in every round are taken out of their tuples once.
-        sigmas, means, noise, draws = truth.sigma, truth.means, truth.noise, truth.draws
-        action_sigma, pulled, progress = truth.action_sigma, record.pulled, record.progress
-        best, turn = means.max(), -1
-        top = best  # of the actions that are allowed now
-        allowed = np.ones(means.size, np.bool_)
+    def rounds(
+        params: Any, state: Any, script: Script, record: Record, advice: Advice, stop: Stop, start: int
+    ) -> int:
+        # Everything used in every round is taken out of its tuple once, and counted in numbers.
+        truth, sigmas, noise, draws = script.truth, script.sigma, script.noise, script.draws
+        means, action_sigma, allowed = script.means, script.action_sigma, script.allowed
+        announced, hidden, by_turns = truth.announced, truth.hidden, len(truth.opening) > 0
+        pulled, progress, turn, top = record.pulled, record.progress, -1, script.best
+        regret, precision = float(progress.regret[0]), float(progress.precision[0])
+        unrecorded, due, never_stops = bool(progress.unrecorded[0]), next_due(record), stop.kind == NEVER
         # No two actions differ by more than this, whatever was measured.
         trivial = 2.0 * params.setting.radius.norm_bound * params.setting.radius.max_norm
-        for t in range(start, sigmas.size):
-            if not progress.unrecorded[0] and not wants_plan(params, state):
-                if truth.opening.size > 0 and truth.opening[t] != turn:
+        for t in range(start, len(sigmas)):
+            if not unrecorded and not (plans and wants_plan(params, state)):
+                if by_turns and truth.opening[t] != turn:
                     turn = truth.opening[t]
                     top = allow(truth, turn, allowed)
-                before = sigmas[t] if truth.announced else math.nan
-                action = choose(params, state, allowed, before, draws[t])
-                sigma = sigmas[t] * action_sigma[action]
-                reward = means[action] + sigma * noise[t]
-                absorb(params, state, action, reward, math.nan if truth.hidden else sigma)
+                action = choose(params, state, allowed, sigmas[t] if announced else math.nan, draws[t])
+                sigma, mean = sigmas[t] * action_sigma[action], means[action]
+                absorb(params, state, action, mean + sigma * noise[t], math.nan if hidden else sigma)
                 pulled[t] = action
-                count_round(progress, top - means[action], sigma)
-            if wants_plan(params, state):
+                regret += top - mean
+                precision += 1.0 / (sigma * sigma)
+            if plans and wants_plan(params, state):
                 # What was just measured is recorded with what planning makes of it.
-                return t, False
-            progress.unrecorded[0] = False
-            due = is_due(record, t)
-            if not due and stop.kind == NEVER:
+                keep(progress, regret, precision, True)
+                return t
+            unrecorded = False
+            if t + 1 != due and never_stops:
                 continue
             advised, radius = recommend(params, state), radius_now(params, state)
             candidates = candidates_now(params, state)
             if advice.kind != BEST:
                 advised = recommended(advice, pulled[: t + 1], advised, state.model, candidates, radius)
-            stopped = has_won(stop, state.model, advised, radius, progress.precision[0])
-            if not due and not stopped and stop.kind != GAP:
+            stopped = has_won(stop, state.model, advised, radius, precision)
+            if t + 1 != due and not stopped and stop.kind != GAP:
                 continue
             bound = bound_now(params, state, candidates, advised, radius)
             bound = bound if bound < trivial else trivial  # also where it is no number
             stopped = stopped or (stop.kind == GAP and bound <= stop.eps)
-            if due or stopped:
-                distance = distance_to(state.model, truth.theta)
-                write_down(record, stopped, advised, best - means[advised], radius, distance, bound)
+            if t + 1 == due or stopped:
+                distance, simple_regret = distance_to(state.model, truth.theta), script.best - means[advised]
+                keep(progress, regret, precision, False)
+                for c in write_down(record, stopped, simple_regret, radius, distance, bound):
+                    record.advised[c] = advised
+                due = next_due(record)
             if stopped:
-                pulled[t + 1 :] = -1
-                return t + 1, True
-        return sigmas.size, False
+                for later in range(t + 1, len(sigmas)):
+                    pulled[later] = -1
+                return t + 1
+        keep(progress, regret, precision, False)
+        return len(sigmas)
+
+    return rounds
+
+
+@kernel
+def never(params: Any, state: Any) -> bool:
+    """A rule that never stops to plan."""
+    return False
+
+
+def make_loop(rule: Rule) -> Loop:
+    """The loop of one rule in the interpreter."""
+    rounds = make_rounds(rule)
+
+    def loop(
+        params: Any, state: Any, truth: Truth, record: Record, advice: Advice, stop: Stop, start: int
+    ) -> tuple[int, bool]:
+        done = rounds(params, state, _read_out(truth), record, advice, stop, start)
+        return done, bool(record.progress.stopped[0])
 
     return loop
+
+
+def _read_out(truth: Truth) -> Script:
+    """Numbers taken from a list are Python's own, which compute several times as fast as NumPy's."""
+    nothing = truth.draws.shape[1] == 0
+    return Script(
+        truth=truth,
+        means=truth.means.tolist(),
+        action_sigma=truth.action_sigma.tolist(),
+        sigma=truth.sigma.tolist(),
+        noise=truth.noise.tolist(),
+        draws=[np.empty(0)] * truth.sigma.size if nothing else truth.draws,
+        best=float(truth.means.max()),
+        allowed=np.ones(truth.means.size, np.bool_),
+    )
 
 
 def run_replication(

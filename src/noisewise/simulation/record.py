@@ -17,11 +17,18 @@ class Progress(NamedTuple):
     regret: Floats  # (1,): of the actions measured so far, summed
     precision: Floats  # (1,): Σ 1/σ² so far
     unrecorded: Mask  # (1,): whether a round was measured and not yet looked at, because the rule has to plan
+    stopped: Mask  # (1,): whether the stopping rule has fired
 
 
 def no_progress() -> Progress:
     """Before the first round."""
-    return Progress(np.zeros(1, np.int64), np.zeros(1), np.zeros(1), np.zeros(1, np.bool_))
+    return Progress(
+        checkpoint=np.zeros(1, np.int64),
+        regret=np.zeros(1),
+        precision=np.zeros(1),
+        unrecorded=np.zeros(1, np.bool_),
+        stopped=np.zeros(1, np.bool_),
+    )
 
 
 class Record(NamedTuple):
@@ -41,36 +48,37 @@ class Record(NamedTuple):
 
 
 @kernel
-def count_round(progress: Progress, regret: float, sigma: float) -> None:
-    """Book one measurement."""
-    progress.regret[0] += regret
-    progress.precision[0] += 1.0 / (sigma * sigma)
-    progress.unrecorded[0] = True
+def keep(progress: Progress, regret: float, precision: float, unrecorded: bool) -> None:
+    """Write down how far it is; a loop counts in numbers of its own, which are faster."""
+    progress.regret[0] = regret
+    progress.precision[0] = precision
+    progress.unrecorded[0] = unrecorded
 
 
 @kernel
-def is_due(record: Record, t: int) -> bool:
-    """Whether there is a checkpoint after round ``t``."""
+def next_due(record: Record) -> int:
+    """The round after which the next checkpoint is, counted from 1; 0 if there is none left."""
     at = record.progress.checkpoint[0]
-    return bool(at < record.checkpoints.size and t + 1 == record.checkpoints[at])
+    return int(record.checkpoints[at]) if at < record.checkpoints.size else 0
 
 
 @kernel
 def write_down(
     record: Record,
     stopped: bool,
-    advised: Any,
     simple_regret: float,
     radius: float,
     distance: float,
     bound: float,
-) -> None:
-    """Fill in the checkpoint that is due; after a stop all later ones too, since nothing changes any more."""
+) -> range:
+    """Fill in the checkpoint that is due; after a stop all later ones too, since nothing changes any more.
+
+    Returns which these are: what is advised is still to be written there, a row or a vector.
+    """
     progress = record.progress
     first = progress.checkpoint[0]
     last = record.checkpoints.size if stopped else first + 1
     for c in range(first, last):
-        record.advised[c] = advised
         record.simple_regret[c] = simple_regret
         record.cumulative_regret[c] = progress.regret[0]
         record.total_precision[c] = progress.precision[0]
@@ -78,3 +86,5 @@ def write_down(
         record.distance[c] = distance
         record.bound[c] = bound
     progress.checkpoint[0] = last
+    progress.stopped[0] = stopped
+    return range(first, last)

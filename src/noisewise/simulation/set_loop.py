@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.actions.oracle_set import Oracle
+from noisewise.core.compiler.copies import copy_into, fill
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import distance_to
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.vectors import covariance
 from noisewise.policies.shell.on_sets import OnSets, SetState, keep_if_due, learn_vector, recommends
 from noisewise.policies.shell.rule import Rule
-from noisewise.simulation.record import Record, count_round, is_due, write_down
+from noisewise.simulation.record import Record, keep, next_due, write_down
 from noisewise.simulation.stopping import NEVER, Stop
 
 
@@ -29,6 +30,7 @@ class SetTruth(NamedTuple):
 
 
 SetLoop = Callable[[Any, Any, bool, SetState, SetTruth, Record, Stop], tuple[int, bool]]
+SetRounds = Callable[[Any, Any, bool, SetState, SetTruth, Record, Stop], int]
 #: Moves a choice to where it is allowed: ``(params, state, spread, vector)``.
 Narrow = Callable[[Any, SetState, Floats, Floats], None]
 
@@ -38,23 +40,18 @@ def anywhere(params: Any, state: SetState, spread: Floats, vector: Floats) -> No
     """Every action of the set may be measured."""
 
 
-def make_set_loop(rule: Rule, oracle: Oracle, narrow: Narrow = anywhere) -> SetLoop:
-    """The loop of one rule on one kind of set, from the first round to the end or a stop."""
+def make_set_rounds(rule: Rule, oracle: Oracle, narrow: Narrow = anywhere) -> SetRounds:
+    """The loop of one rule on one kind of set, from the first round to the end or a stop; the rounds done."""
     on_sets: OnSets = rule.on_sets  # type: ignore[assignment]
     # Plain functions in a closure: Numba's disk cache knows them by name.
     aim, estimate, absorb, radius_now = on_sets.aim, on_sets.parameter, rule.absorb, rule.radius
     largest, contrast = oracle.largest, oracle.contrast
 
-    def loop(
-        params: Any,
-        shape: Any,
-        last: bool,
-        state: SetState,
-        truth: SetTruth,
-        record: Record,
-        stop: Stop,
-    ) -> tuple[int, bool]:
+    def rounds(
+        params: Any, shape: Any, last: bool, state: SetState, truth: SetTruth, record: Record, stop: Stop
+    ) -> int:
         inner, progress = state.inner, record.progress
+        regret, precision, due = 0.0, 0.0, next_due(record)
         dim = truth.theta.size
         direction, vector, advised, rival = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
         # No two actions differ by more than this, whatever was measured.
@@ -69,23 +66,40 @@ def make_set_loop(rule: Rule, oracle: Oracle, narrow: Narrow = anywhere) -> SetL
             told = math.nan if truth.hidden else sigma
             learn_vector(absorb, params, state, vector, value + sigma * truth.noise[t], told)
             keep_if_due(radius_now, estimate, largest, params, shape, state)
-            record.pulled[t] = vector
-            count_round(progress, truth.best - value, sigma)
-            due = is_due(record, t)
-            if not due and stop.kind == NEVER:
+            copy_into(record.pulled[t], vector)
+            regret += truth.best - value
+            precision += 1.0 / (sigma * sigma)
+            if t + 1 != due and stop.kind == NEVER:
                 continue
             parameter, radius = estimate(params, inner), radius_now(params, inner)
             recommends(largest, shape, state, last, parameter, advised)
             bound = contrast(shape, parameter, covariance(inner.model), radius, advised, rival)
             bound = max(bound, 0.0) if bound < trivial else trivial  # also where it is no number
             stopped = stop.kind != NEVER and bound <= stop.eps
-            if due or stopped:
+            if t + 1 == due or stopped:
                 distance = distance_to(inner.model, truth.theta)
                 simple_regret = truth.best - np.dot(truth.theta, advised)
-                write_down(record, stopped, advised, simple_regret, radius, distance, bound)
+                keep(progress, regret, precision, False)
+                for c in write_down(record, stopped, simple_regret, radius, distance, bound):
+                    copy_into(record.advised[c], advised)
+                due = next_due(record)
             if stopped:
-                record.pulled[t + 1 :] = np.nan
-                return t + 1, True
-        return truth.sigma.size, False
+                for later in range(t + 1, truth.sigma.size):
+                    fill(record.pulled[later], np.nan)
+                return t + 1
+        return truth.sigma.size
+
+    return rounds
+
+
+def make_set_loop(rule: Rule, oracle: Oracle, narrow: Narrow = anywhere) -> SetLoop:
+    """The loop of one rule on one kind of set in the interpreter."""
+    rounds = make_set_rounds(rule, oracle, narrow)
+
+    def loop(
+        params: Any, shape: Any, last: bool, state: SetState, truth: SetTruth, record: Record, stop: Stop
+    ) -> tuple[int, bool]:
+        done = rounds(params, shape, last, state, truth, record, stop)
+        return done, bool(record.progress.stopped[0])
 
     return loop

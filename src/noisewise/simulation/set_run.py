@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from noisewise.actions.oracle_set import Oracle
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.randomness import generator
 from noisewise.policies.shell.on_sets import SetState, new_state
-from noisewise.policies.shell.rule import make_params
+from noisewise.policies.shell.rule import Rule, make_params
 from noisewise.policies.shell.set_candidates import narrowed
 from noisewise.policies.shell.set_policy import SetPolicy
 from noisewise.simulation.compilation import compiled_set_loop
@@ -41,6 +42,16 @@ class SetRun(Run):
         everywhere = not self._on_sets.among_candidates(self.params)  # type: ignore[union-attr]
         return self.policy.rule.compiled and self.policy.actions.oracle.compiled and everywhere
 
+    @property
+    def code(self) -> tuple[Rule, Oracle]:
+        """The rule, and how sets of this kind answer."""
+        return self.policy.rule, self.policy.actions.oracle
+
+    @property
+    def size(self) -> int:
+        """The entries of the covariance matrix."""
+        return int(self.policy.actions.dim**2)
+
     def loop(self, compiled: bool) -> SetLoop:
         """The loop of one replication."""
         rule, oracle = self.policy.rule, self.policy.actions.oracle
@@ -58,9 +69,17 @@ class SetRun(Run):
         """The results, still to be filled."""
         return self._empty(replications, (self.policy.actions.dim,), np.float64)
 
-    def replicate(self, r: int, loop: SetLoop, compiled: bool, results: Simulation) -> None:
+    def replicate(
+        self,
+        r: int,
+        loop: SetLoop,
+        compiled: bool,
+        results: Simulation,
+        row: int | None = None,
+        rounds: int | None = None,
+    ) -> None:
         """Run one replication and write its results where they belong."""
-        rule, actions = self.policy.rule, self.policy.actions
+        rule, actions, row = self.policy.rule, self.policy.actions, r if row is None else row
         world = self.env.set_world(self.horizon, self.seed, r)
         least = self.params.setting.radius.sigma_min
         if world.sigma.min() < least:
@@ -73,10 +92,11 @@ class SetRun(Run):
         if draws.size:
             generator(self.seed, "rule", r).standard_normal(out=draws)
         hidden = rule.sees_sigma == "never"
-        truth = SetTruth(world.theta, world.best, world.sigma, world.noise, draws, hidden)
-        at_checkpoints = (getattr(results, name)[r] for name in PER_CHECKPOINT)
-        record = Record(results.pulled[r], self.checkpoints, no_progress(), *at_checkpoints)
+        # The loop goes on for as long as there are sigmas.
+        truth = SetTruth(world.theta, world.best, world.sigma[:rounds], world.noise, draws, hidden)
+        at_checkpoints = (getattr(results, name)[row] for name in PER_CHECKPOINT)
+        record = Record(results.pulled[row], self.checkpoints, no_progress(), *at_checkpoints)
         state = new_state(on_sets, rule.init(self.params))
         last = on_sets.recommends_last(self.params)
-        rounds, fired = loop(self.params, actions.shape, last, state, truth, record, self.stop)
-        results.stopped[r], results.fired[r] = rounds, fired
+        done, fired = loop(self.params, actions.shape, last, state, truth, record, self.stop)
+        results.stopped[row], results.fired[row] = done, fired

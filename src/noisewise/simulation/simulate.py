@@ -1,10 +1,6 @@
-"""`simulate`: replications of a policy in an environment, over threads, the same whatever their number."""
+"""`simulate`: replications of a policy in an environment, on all processors, the same on any number."""
 
-import os
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from itertools import islice
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,16 +10,17 @@ from noisewise.core.support.randomness import check_seed
 from noisewise.policies.shell.base_policy import BasePolicy
 from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.set_policy import SetPolicy
+from noisewise.simulation.engine import choose_loop, is_ready
 from noisewise.simulation.list_run import ListRun
-from noisewise.simulation.results import Simulation, SimulationInterrupted, select
+from noisewise.simulation.replications import Replications
+from noisewise.simulation.results import Simulation, SimulationInterrupted
 from noisewise.simulation.run import Run
 from noisewise.simulation.set_run import SetRun
+from noisewise.simulation.sharing import Team
 from noisewise.world import Environment
 
 #: Checkpoints by default: about this many, evenly spread over the logarithm of the rounds.
 N_CHECKPOINTS = 40
-#: Replications handed to a thread at a time.
-CHUNK = 8
 
 
 def simulate(
@@ -37,6 +34,7 @@ def simulate(
     stop: str | None = None,
     eps: float | None = None,
     checkpoints: ArrayLike | None = None,
+    compile: bool | None = None,
     compiled: bool | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
@@ -51,45 +49,46 @@ def simulate(
         horizon: Rounds per replication.
         replications: How many.
         seed: Of everything random.
-        threads: How many replications run at the same time; default: as many as there are processors.
+        threads: How many replications run at the same time, in threads or in processes; default: as many
+            as there are processors. The results are the same with any number.
         stop: When to stop before the horizon: "glr", "gap" (with ``eps``), or one of the heuristic
             thresholds in `noisewise.simulation.stopping.STOPS`; default: never.
         eps: With ``stop="gap"``: the regret bound to reach. With the others: a regret that does not matter,
             nothing by default.
         checkpoints: The rounds after which the recommendation is recorded; default: about 40.
-        compiled: Whether to compile the rule; default: if it can be.
+        compile: Whether to make machine code of the rule with Numba, or run it in plain Python; default:
+            whichever will be done sooner, as `Simulation.engine` says afterwards. The results are the same,
+            up to rounding.
+        compiled: An older name of ``compile``.
         progress: Called now and then with (finished, all) replications.
     """
     run = _make_run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
     check_count("replications", replications)
-    n_threads = (os.cpu_count() or 1) if threads is None else check_count("threads", threads)
-    use_compiler = run.compiles if compiled is None else compiled
-    if use_compiler and not run.compiles:
-        raise ValueError(f"`compiled` must be False for {policy.name!r} here: it runs in plain NumPy only.")
-    results = run.empty(replications)
-    loop = run.loop(use_compiler)
-    finished = np.zeros(replications, dtype=np.bool_)
-    interrupted = threading.Event()
-
-    def work(chunk: range) -> None:
-        for r in chunk:
-            if interrupted.is_set():
-                return
-            run.replicate(r, loop, use_compiler, results)
-            finished[r] = True
-        if progress is not None:
-            progress(int(finished.sum()), replications)
-
-    starts = range(0, replications, CHUNK)
-    chunks = (range(start, min(start + CHUNK, replications)) for start in starts)
+    wanted = _wanted(run, compile, compiled)
+    todo = Replications(run, replications, progress)
+    team = Team(todo, None if threads is None else check_count("threads", threads))
     try:
-        # The first replications run alone: they compile, and find what is wrong with the input.
-        work(next(chunks))
-        _spread(work, chunks, n_threads, interrupted)
+        loop = choose_loop(team, wanted)
+        if loop is None:
+            team.run_plain()
+        else:
+            team.run_compiled(loop)
+            is_ready(run)
     except KeyboardInterrupt:
-        whole = np.flatnonzero(finished)
-        raise SimulationInterrupted(select(results, whole) if whole.size else None) from None
-    return results
+        raise SimulationInterrupted(todo.whole_ones()) from None
+    return todo.results
+
+
+def _wanted(run: Run, compile: bool | None, compiled: bool | None) -> bool | None:
+    """What was said about the engine, under either name."""
+    if compile is not None and compiled is not None and bool(compile) != bool(compiled):
+        raise ValueError(f"`compiled` is an older name of `compile`; got {compiled!r} and {compile!r}.")
+    wanted = compiled if compile is None else compile
+    if wanted and not run.compiles:
+        raise ValueError(
+            f"`compile` must be False for {run.policy.name!r} here: it runs in plain NumPy only."
+        )
+    return wanted
 
 
 def misfit(policy: BasePolicy, env: Environment) -> str | None:
@@ -107,25 +106,6 @@ def misfit(policy: BasePolicy, env: Environment) -> str | None:
             f"for all of them; {env.instance.name!r} does not."
         )
     return None
-
-
-def _spread(
-    work: Callable[[range], None], chunks: Iterator[range], n_threads: int, interrupted: threading.Event
-) -> None:
-    """Work through the chunks on several threads; Ctrl-C and errors end it soon."""
-    with ThreadPoolExecutor(n_threads) as pool:
-        try:
-            # A few chunks wait in the queue, not all: after Ctrl-C nothing more is begun.
-            waiting = {pool.submit(work, chunk) for chunk in islice(chunks, 2 * n_threads)}
-            while waiting:
-                # A time limit lets Ctrl-C through to this thread.
-                done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                waiting |= {pool.submit(work, chunk) for chunk in islice(chunks, len(done))}
-        except BaseException:
-            interrupted.set()
-            raise
 
 
 def _make_run(

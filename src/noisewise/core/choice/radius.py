@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from noisewise.core.compiler.kernels import kernel, used_in_every_round
+from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import LOG_DET, TOLD
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive, check_probability
@@ -96,6 +96,3 @@ def radius_after(radius: Radius, log_det: float, told: float) -> float:
             math.log(4.0 * rounds * rounds / radius.delta) * rank * math.log1p(spread)
         )
     return radius.fixed
-
-
-used_in_every_round(__name__)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, kernel, used_in_every_round
+from noisewise.core.compiler.kernels import has_twins, kernel
 from noisewise.core.model.covariances import contrast_widths, covariance_with
 from noisewise.core.model.dense import NOBODY, SAFEST, Floats
 from noisewise.core.model.model import Model
@@ -221,5 +221,4 @@ def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -
         current = rival if floors[rival] < np.inf else easiest
 
 
-has_twins(f"{__name__}_loops")
-used_in_every_round(__name__)
+has_twins(__name__, "noisewise.core.choice.calls")

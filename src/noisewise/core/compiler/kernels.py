@@ -3,6 +3,7 @@
 ``@kernel`` only records a function: importing noisewise never imports Numba, and a live policy never
 waits for a compiler. ``register_kernels`` tells Numba about everything recorded so far. A kernel
 compiles from its own source unless ``@compiled_body`` gives it loops; the two are held equal by tests.
+A verb is not compiled at all: ``calls_verb`` says which function of the extension module it is.
 """
 
 import inspect
@@ -25,27 +26,33 @@ class _Kernel(NamedTuple):
     inline: bool
 
 
-_waiting: list[_Kernel] = []
-_twins: set[str] = set()
-_hot: set[str] = set()
+class Call(NamedTuple):
+    """How compiled code calls a verb; the words are explained in `calls_verb`."""
+
+    function: Callable[..., Any]
+    verb: str
+    arguments: str
+    returns: str
 
 
-def has_twins(loops: str) -> None:
-    """Say in which module the compiled bodies of a module's functions live.
+_waiting: list[_Kernel | Call] = []
+_twins: dict[str, str] = {}
+
+
+def has_twins(module: str, twins: str) -> None:
+    """Say in which module it stands how a module's functions are compiled.
 
     It lies beside it, and is not loaded before a simulation compiles something.
     """
-    _twins.add(loops)
+    _twins[module] = twins
 
 
-def twin_modules() -> list[str]:
-    """All modules with compiled bodies that were named so far."""
-    return sorted(_twins)
-
-
-def used_in_every_round(module: str) -> None:
-    """Say that all rules use a module's kernels in every round: they get all of LLVM's passes."""
-    _hot.add(module)
+def twins_of(module: str) -> str | None:
+    """The module that says how a module's functions are compiled, loaded; None if there is no such module."""
+    twins = _twins.get(module)
+    if twins is not None:
+        import_module(twins)
+    return twins
 
 
 def kernel(function: Function) -> Function:
@@ -57,11 +64,7 @@ def kernel(function: Function) -> Function:
 def compiled_body(
     of: Callable[..., Any] | None = None, *, flags: frozenset[str] = frozenset(), inline: bool = True
 ) -> Callable[[Function], Function]:
-    """Record the decorated function as what the compiler uses in place of ``of`` (default: itself).
-
-    Handing a model to a function that is not inlined costs as much as ten additions per array in it, so
-    hot kernels are inlined; cold ones are not, to compile faster.
-    """
+    """Record the decorated function as what the compiler uses in place of ``of`` (default: itself)."""
 
     def record(loops: Function) -> Function:
         _waiting.append(_Kernel(of or loops, loops, flags, inline))
@@ -75,25 +78,50 @@ def large_kernel(function: Function) -> Function:
     return compiled_body(inline=False)(function)
 
 
+def calls_verb(function: Callable[..., Any], arguments: str, returns: str = "", *, verb: str = "") -> None:
+    """Say which verb of the extension module compiled code calls for a function, and what it hands over.
+
+    Args:
+        function: What kernels call.
+        arguments: A word for each argument of the verb, in its order, with where it comes from:
+            ``struct:model`` an address, ``field:model.means`` the array in a field, ``floats:values``,
+            ``ints:rows`` and ``mask:allowed`` arrays, ``int:action`` and ``float:sigma`` numbers,
+            ``len:values`` the length of an array; ``layout``; ``new:model.means`` an array as long as that
+            one, which is what the function returns (``new:model.half*model.half`` a matrix), and
+            ``room:model.means`` one that is needed during the call.
+        returns: "int", "float", or nothing.
+        verb: Its name, if it is not that of the function.
+    """
+    _waiting.append(Call(function, verb or function.__name__, arguments, returns))
+
+
 def register_kernels() -> None:
     """Make all kernels recorded so far callable from Numba code."""
-    from numba.extending import overload
-
-    for module in twin_modules():
-        import_module(module)
+    for module in tuple(_twins):
+        twins_of(module)
+    calls: Any = import_module("noisewise.core.compiler.calls")
+    calls.know_symbols()
     while _waiting:
         entry = _waiting.pop(0)
-        options: Any = {
-            "fastmath": set(entry.flags),
-            "forceinline": entry.inline,
-            # As in NumPy: without a branch at every division to raise ZeroDivisionError.
-            "error_model": "numpy",
-            # Kernels are not called from C.
-            "no_cfunc_wrapper": True,
-        }
-        hot = entry.function.__module__ in _hot
-        options |= compiler_option("PartCompiler" if hot else "LightPartCompiler")
-        overload(entry.function, strict=False, jit_options=options)(_typed(entry.body))
+        if isinstance(entry, Call):
+            calls.register_call(entry)
+        else:
+            _register_kernel(entry)
+
+
+def _register_kernel(entry: _Kernel) -> None:
+    from numba.extending import overload
+
+    options: Any = {
+        "fastmath": set(entry.flags),
+        "forceinline": entry.inline,
+        # As in NumPy: without a branch at every division to raise ZeroDivisionError.
+        "error_model": "numpy",
+        # Kernels are not called from C.
+        "no_cfunc_wrapper": True,
+    }
+    options |= compiler_option("LightPartCompiler")
+    overload(entry.function, strict=False, jit_options=options)(_typed(entry.body))
 
 
 def compiler_option(name: str) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, used_in_every_round
 from noisewise.core.model.dense import DenseModel, Floats
 from noisewise.core.model.model import Model
 from noisewise.core.native.verbs import verb
@@ -65,7 +64,3 @@ def distance_to(model: DenseModel, parameter: Floats) -> float:
     apart = model.centre - parameter
     error = apart + model.factor[:, dim] + np.triu(model.factor[:, :dim], 1) @ apart
     return math.sqrt(model.pivots @ error**2)
-
-
-has_twins(f"{__name__}_loops")
-used_in_every_round(__name__)

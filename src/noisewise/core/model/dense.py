@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, kernel, used_in_every_round
+from noisewise.core.compiler.kernels import has_twins, kernel
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
 from noisewise.core.model.independent import IndependentModel, Separate, new_independent
 from noisewise.core.model.model import Model
@@ -348,5 +348,4 @@ def total_precision(model: Model) -> float:
 
 if extension is not None:
     extension.set_models(DenseModel, IndependentModel)
-has_twins(f"{__name__}_loops")
-used_in_every_round(__name__)
+has_twins(__name__, "noisewise.core.model.calls")

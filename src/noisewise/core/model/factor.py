@@ -4,7 +4,6 @@ from typing import Protocol
 
 import numpy as np
 
-from noisewise.core.compiler.kernels import used_in_every_round
 from noisewise.core.support import blas
 from noisewise.core.support.blocks import Floats
 
@@ -70,6 +69,3 @@ def rotate_in(model: Factored, row: Floats, half: Floats, weight: float) -> None
     model.pivots[:] = grown
     np.divide(1.0, grown, out=model.reciprocals)
     model.tally[RESIDUAL] += weights[-1] * float(rows[-1, -1]) ** 2
-
-
-used_in_every_round(__name__)

@@ -6,7 +6,7 @@ the vector that is about to be measured; everything else about the model stays a
 
 import numpy as np
 
-from noisewise.core.compiler.kernels import has_twins, large_kernel
+from noisewise.core.compiler.kernels import large_kernel
 from noisewise.core.model.covariances import covariance_with
 from noisewise.core.model.dense import WORN, DenseModel, Floats, theta
 from noisewise.core.native.verbs import verb
@@ -38,6 +38,3 @@ def covariance(model: DenseModel) -> Floats:
     """``V⁻¹``, (dim, dim): its large eigenvalues, the wide directions, are exact to rounding."""
     root = spread(model)
     return np.ascontiguousarray(root @ root.T)
-
-
-has_twins(f"{__name__}_loops")

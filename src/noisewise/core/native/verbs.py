@@ -10,6 +10,7 @@ NOISEWISE_VERBS to "numpy" does without it on purpose.
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, TypeVar
 
 Body = TypeVar("Body", bound=Callable[..., Any])
@@ -18,7 +19,7 @@ Body = TypeVar("Body", bound=Callable[..., Any])
 extension: Any = None
 if os.environ.get("NOISEWISE_VERBS") != "numpy":
     with contextlib.suppress(ImportError):
-        from noisewise.core.native import _verbs as extension  # type: ignore[no-redef]
+        extension = import_module("noisewise.core.native._verbs")
 
 _numpy_bodies: dict[Any, Callable[..., Any]] = {}
 

@@ -181,4 +181,4 @@ def hessian_at(history: History, root: Floats, ridge: float) -> Floats:
     return np.asarray(ridge * (root @ root.T) + (rows.T * history.curvature[:slots]) @ rows)
 
 
-has_twins(f"{__package__}.robust_loops")
+has_twins(__name__, f"{__package__}.robust_loops")

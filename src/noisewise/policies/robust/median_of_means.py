@@ -147,4 +147,4 @@ def _block(blocks: Blocks, b: int) -> Curvature:
     )
 
 
-has_twins(f"{__name__}_loops")
+has_twins(__name__, f"{__name__}_loops")

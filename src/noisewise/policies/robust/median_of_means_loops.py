@@ -8,7 +8,7 @@ import numpy as np
 from noisewise.core.choice.selection import TIE
 from noisewise.core.compiler.kernels import REORDERED, compiled_body
 from noisewise.core.model.dense import theta
-from noisewise.core.model.dense_loops import _rotate, _solve
+from noisewise.policies.robust.factor_loops import rotate, solve
 from noisewise.policies.robust.median_of_means import (
     MOST_MOVES,
     SETTLED,
@@ -27,7 +27,7 @@ def _deal_loops(blocks, columns, action, reward, sigma):
     for b in range(n_blocks):
         for i in range(dim):
             half[i] = columns[i, action]
-        squared_widths[b] = _solve(blocks.factor[b], blocks.reciprocals[b], half, step)
+        squared_widths[b] = solve(blocks.factor[b], blocks.reciprocals[b], half, step)
     low = squared_widths.max() * (1.0 - TIE)
     b = 0
     while squared_widths[b] < low:
@@ -37,7 +37,7 @@ def _deal_loops(blocks, columns, action, reward, sigma):
     row[dim] = reward
     factor = blocks.factor[b]
     weight = 1.0 / (sigma * sigma)
-    _rotate(factor, blocks.pivots[b], blocks.reciprocals[b], row, weight, blocks.tally[b])
+    rotate(factor, blocks.pivots[b], blocks.reciprocals[b], row, weight, blocks.tally[b])
     for i in range(dim - 1, -1, -1):
         rest = factor[i, dim]
         for j in range(i + 1, dim):
@@ -107,7 +107,7 @@ def _upper_median(blocks, direction, reach, half, step, upper):
         for i in range(dim):
             half[i] = direction[i]
             value += direction[i] * blocks.thetas[b, i]
-        upper[b] = value + reach * math.sqrt(_solve(blocks.factor[b], blocks.reciprocals[b], half, step))
+        upper[b] = value + reach * math.sqrt(solve(blocks.factor[b], blocks.reciprocals[b], half, step))
     upper.sort()
     median = upper[n_blocks // 2]
     return np.inf if np.isnan(median) else median

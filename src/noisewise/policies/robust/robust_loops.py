@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from noisewise.core.compiler.kernels import REORDERED, compiled_body
-from noisewise.core.model.dense_loops import _rotate, _solve
+from noisewise.policies.robust.factor_loops import rotate, solve
 from noisewise.policies.robust.ball import MOST_SHIFTS, ON_THE_BALL, step_within_ball, whitening
 from noisewise.policies.robust.huber import clipped, gradient_at, hessian_at, weigh, whiten
 from noisewise.policies.robust.one_pass import move, nearest_in_ball, remaining
@@ -197,7 +197,7 @@ def _move_loops(curvature, columns, action, reward, scale, tau, bound):
         half[i] = columns[i, action]
         row[i] = half[i]
         expected += half[i] * point[i]
-    squared_width = _solve(curvature.factor, curvature.reciprocals, half, step)
+    squared_width = solve(curvature.factor, curvature.reciprocals, half, step)
     weight = 1.0 / (scale * scale)
     remains = remaining((reward - expected) / scale, squared_width * weight, tau)
     gain = clipped(remains, tau) / scale
@@ -207,7 +207,7 @@ def _move_loops(curvature, columns, action, reward, scale, tau, bound):
         norm += point[i] * point[i]
     bend = tau / math.sqrt(tau * tau + remains * remains)
     weight *= bend * bend * bend
-    _rotate(curvature.factor, curvature.pivots, curvature.reciprocals, row, weight, curvature.tally)
+    rotate(curvature.factor, curvature.pivots, curvature.reciprocals, row, weight, curvature.tally)
     if norm > bound * bound:
         inside = nearest_in_ball(curvature, point, bound)
         for i in range(dim):

@@ -8,9 +8,10 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.randomness import generator
+from noisewise.core.support.randomness import normals
 from noisewise.policies.shell.rule import FORESEEING, Rule
 
+NO_DRAWS = np.empty(0)
 Choice_co = TypeVar("Choice_co", covariant=True)
 
 
@@ -63,7 +64,7 @@ def decide(
     announced = announced_sigma(rule, sigma)
     plan_if_wanted(rule, params, state)
     n_draws = menu.n_draws(rule, params)
-    draws = generator(seed, "live", number).standard_normal(n_draws) if n_draws else np.empty(0)
+    draws = normals(seed, "live", number, n_draws) if n_draws else NO_DRAWS
     return menu.choose(rule, params, state, announced, draws)
 
 

@@ -92,6 +92,8 @@ class Policy(BasePolicy):
             )
         listed = actions if isinstance(actions, ActionSet) else ActionSet(actions)
         self._prepare(rule, listed, options, horizon)
+        self._everything: Mask = np.ones(listed.n_actions, dtype=np.bool_)
+        self._everything.flags.writeable = False
         self._state = rule.init(self._params)
         self._advice_kind = self._make_advice().kind
         self._check_certified()
@@ -237,7 +239,7 @@ class Policy(BasePolicy):
     def _allowed(self, allowed: Sequence[Any] | Mask | None) -> Mask:
         n = self.actions.n_actions
         if allowed is None:
-            return np.ones(n, dtype=np.bool_)
+            return self._everything
         if isinstance(allowed, np.ndarray) and allowed.dtype == np.bool_:
             if allowed.shape != (n,):
                 raise ValueError(f"`allowed` must have shape ({n},); got {allowed.shape}.")

@@ -58,7 +58,10 @@ def recommended(
         played[pulled[t]] += 1
     advice.counted[0] = pulled.size
     if advice.kind == MOST_PLAYED:
-        action = int(np.argmax(played))
+        action = 0
+        for k in range(played.size):
+            if played[k] > played[action]:
+                action = k
         return action if candidates[action] else best
     action, reached = 0, played[0]
     while reached <= advice.chance * pulled.size:

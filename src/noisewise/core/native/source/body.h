@@ -6,3 +6,4 @@
 #include "choice.h"
 #include "independent.h"
 #include "races.h"
+#include "streams.h"

@@ -1,8 +1,6 @@
 /* Choosing the largest with ties broken on purpose, and dropping what cannot be the best.
  * Twin: `core/choice/selection.py`, which says why ties are what they are. */
 
-static const double TIE = 1e-9, ROUNDING = 4e-15;
-
 /* The largest allowed value; -∞ if none is allowed, no number if one of them is none. */
 static inline double largest(const double *restrict values, const Flag *restrict allowed, int64_t n)
 {

@@ -1,8 +1,5 @@
 /* How actions vary together: covariances, contrasts, draws from the posterior. Twin: `core/model/covariances.py`. */
 
-/* Differences of near-duplicates cancel to rounding error: this share of the terms bounds it from above. */
-static const double CANCELLED = 1e-12;
-
 static void covariance_with(const DenseModel *model, Layout layout, int64_t action, double *out)
 {
     copy_vector(&model->columns, layout, action, model->half.at);

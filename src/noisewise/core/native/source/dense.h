@@ -7,9 +7,7 @@
 #include <math.h>
 
 #include "arrays.h"
-
-/* As in `core/model/dense.py`. */
-static const double WORN = 1e-2, REFRESH_AFTER = 20000.0, FAR = 1e6, RECENTRE_AFTER = 32.0;
+#include "constants.h"
 
 static inline int64_t smaller(int64_t one, int64_t other) { return one < other ? one : other; }
 

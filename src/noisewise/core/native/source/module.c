@@ -9,6 +9,7 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include "constants.h"
 #include "verbs.h"
 
 /* The processor's table of verbs. */
@@ -20,8 +21,6 @@ static PyObject *name_touched;
 
 /* A call that touches this many numbers or more lets other threads run. */
 static const int64_t LONG_CALL = 1 << 15;
-/* From this many actions on, the NumPy body spreads blocks of them over threads: MANY of `core/support/blocks.py`. */
-static const int64_t MANY = 250000;
 
 #define NAMES(NAME) \
     NAME(fold, "model, action, reward, sigma") \
@@ -51,7 +50,8 @@ static const int64_t MANY = 250000;
     NAME(smallest_bound, "model, candidates, action, radius") \
     NAME(book, "model, ledgers, noise, action, sigma") \
     NAME(closest_races, "model, sketch, candidates, leader, reach, rivals, weights") \
-    NAME(most_settling, "model, sketch, rivals, leader, weights, noise, sigma, allowed")
+    NAME(most_settling, "model, sketch, rivals, leader, weights, noise, sigma, allowed") \
+    NAME(seed_stream, "seed, purpose, index, state")
 
 #define PLACE(name, parameters) BODY_##name,
 enum { NAMES(PLACE) N_BODIES };
@@ -176,8 +176,9 @@ static Reading read_independent(PyObject *tuple, Model *model)
     const Reading read = read_array(touched, NPY_INT64, 1, false, &model->separate.touched.at);
     int64_t rows = 0;
     if (read == OURS) rows = PyArray_DIM((PyArrayObject *)touched, 0);
-    Py_DECREF(touched); /* the model's own, which lives as long as the model */
-    MUST(read);
+    const bool shared = Py_REFCNT(touched) > 1; /* the model's own, which lives as long as the model */
+    Py_DECREF(touched);
+    MUST(shared ? read : ANOTHER);
     model->separate.touched.size = rows;
     PyObject *border = PyTuple_GET_ITEM(tuple, 3);
     if (!PyArray_CheckExact(border) || PyArray_NDIM((PyArrayObject *)border) != 2) return ANOTHER;
@@ -205,8 +206,9 @@ static Reading read_independent(PyObject *tuple, Model *model)
 
 static Reading read_model(PyObject *object, Model *model)
 {
-    if ((PyObject *)Py_TYPE(object) == dense_class) return read_dense(object, model);
-    if ((PyObject *)Py_TYPE(object) == independent_class) return read_independent(object, model);
+    PyObject *class = (PyObject *)Py_TYPE(object);
+    if (class == dense_class && PyTuple_GET_SIZE(object) == 15) return read_dense(object, model);
+    if (class == independent_class && PyTuple_GET_SIZE(object) == 8) return read_independent(object, model);
     return ANOTHER;
 }
 
@@ -256,24 +258,31 @@ static PyObject *new_row(int64_t n, double **at)
 
 /* ---- The functions. ---- */
 
+static PyObject *hand_over(int place, PyObject *const *args, Py_ssize_t n_args, PyObject *keywords)
+{
+    if (!bodies[place]) return PyErr_Format(PyExc_RuntimeError, "The verb %s has no NumPy body.", names[place]);
+    return PyObject_Vectorcall(bodies[place], args, n_args, keywords);
+}
+
 #define ARGUMENTS PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args, PyObject *keywords
 /* Read one argument, or hand all of them to the NumPy body. */
 #define READ(name, reading) \
     switch (reading) { \
     case OURS: break; \
-    case ANOTHER: return PyObject_Vectorcall(bodies[BODY_##name], args, n_args, keywords); \
+    case ANOTHER: return hand_over(BODY_##name, args, n_args, keywords); \
     default: return NULL; \
     }
 #define OPEN(name, count) \
     if (numpy_only || n_args != (count) || keywords) \
-        return PyObject_Vectorcall(bodies[BODY_##name], args, n_args, keywords);
+        return hand_over(BODY_##name, args, n_args, keywords);
 /* Do the work, without the interpreter's lock where it is long. */
 #define WORK(size, statement) \
     if ((size) >= LONG_CALL) { Py_BEGIN_ALLOW_THREADS statement; Py_END_ALLOW_THREADS } else { statement; }
 #define DENSE_ONLY(name, model) \
-    if ((model).independent) return PyObject_Vectorcall(bodies[BODY_##name], args, n_args, keywords);
+    if ((model).independent) return hand_over(BODY_##name, args, n_args, keywords);
+/* From MANY actions on, the NumPy body spreads blocks of them over threads. */
 #define FEW_ONLY(name, model) \
-    if ((model).n >= MANY) return PyObject_Vectorcall(bodies[BODY_##name], args, n_args, keywords);
+    if ((model).n >= (int64_t)MANY) return hand_over(BODY_##name, args, n_args, keywords);
 #define SIZE(model) ((model).n * ((model).dim + 1))
 
 static PyObject *call_fold(ARGUMENTS)
@@ -793,6 +802,27 @@ static PyObject *call_most_settling(ARGUMENTS)
     return PyLong_FromLongLong(found);
 }
 
+static Reading read_word(PyObject *object, uint32_t *word)
+{
+    const unsigned long long number = PyLong_Check(object) ? PyLong_AsUnsignedLongLong(object) : UINT64_MAX;
+    if (PyErr_Occurred()) PyErr_Clear(); /* below 0, or longer still */
+    *word = (uint32_t)number;
+    return number <= UINT32_MAX ? OURS : ANOTHER;
+}
+
+static PyObject *call_seed_stream(ARGUMENTS)
+{
+    uint32_t seed = 0, purpose = 0, index = 0;
+    uint64_t *state = NULL;
+    OPEN(seed_stream, 4)
+    READ(seed_stream, read_word(args[0], &seed))
+    READ(seed_stream, read_word(args[1], &purpose))
+    READ(seed_stream, read_word(args[2], &index))
+    READ(seed_stream, read_row(args[3], NPY_UINT64, true, 4, "state", &state))
+    verbs->seed_stream(seed, purpose, index, state);
+    Py_RETURN_NONE;
+}
+
 /* ---- What `noisewise.core.native.verbs` sets up. ---- */
 
 static PyObject *set_body(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -846,6 +876,14 @@ static PyObject *addresses(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(noth
     return found;
 }
 
+static PyObject *constants(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+#define FORMAT(name, value) "s:d,"
+#define VALUE(name, value) , #name, name
+    return Py_BuildValue("{" CONSTANTS(FORMAT) "s:i,s:i,s:i,s:i}" CONSTANTS(VALUE), "BATCH", BATCH, "TALLIES", TALLIES,
+                         "RACES", RACES, "TILE", TILE);
+}
+
 static PyMethodDef functions[] = {
 #define FUNCTION(name, parameters) \
     {#name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, \
@@ -855,6 +893,7 @@ static PyMethodDef functions[] = {
     {"set_models", set_models, METH_VARARGS, "Say what the two classes of models are."},
     {"use_numpy", use_numpy, METH_O, "Whether all verbs are to run as NumPy from now on; returns what was before."},
     {"addresses", addresses, METH_NOARGS, "Where the verbs of verbs.h are, by name, for compiled loops."},
+    {"constants", constants, METH_NOARGS, "The numbers that the NumPy bodies must agree on, by name."},
     {NULL, NULL, 0, NULL},
 };
 

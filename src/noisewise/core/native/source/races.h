@@ -11,7 +11,6 @@
 
 enum { LEVEL, SIGMAS_TOLD, SUM, SQUARES, BETWEEN, MEASURED, PAIRS, DIFFER };
 enum { PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, CONCENTRATION };
-static const double MEMORY = 20.0, CAUTION = 8.0, FEWEST_REPEATS = 10.0, DIFFERENCE = 1e-6;
 
 static inline double larger_of(double one, double other) { return one > other ? one : other; }
 
@@ -28,7 +27,7 @@ static inline void compare_actions(const NoiseHistory *noise)
         const double doubt = 1.0 + CAUTION * sqrt(2.0 / (groups - 1.0) + 2.0 / freedom);
         between = (spread - doubt * within) * (groups - 1.0) / (told - tally[PAIRS] / told);
     }
-    if (between > DIFFERENCE) {
+    if (between > 1e-6) {
         const double prior = within / between;
         for (int64_t k = 0; k < n; k++)
             relative[k] = counts[k] == 0.0
@@ -218,8 +217,6 @@ static inline double product_with(const Matrix *columns, Layout layout, int64_t 
 }
 
 /* ---- The closest races. ---- */
-
-static const double BEHIND = 0.25, NEGLIGIBLE = 0.01;
 
 /* Of n rivals with these widths and means, the largest reach·width + mean in turn, of those that tie the first: at
  * most RACES of them, into `rivals` by their places (or by the rows there). Who is no rival has a width of -∞, and

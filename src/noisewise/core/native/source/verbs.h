@@ -73,7 +73,9 @@
                                   const int64_t *rivals, int64_t leader, const double *weights, \
                                   const NoiseHistory *noise, double sigma, const Flag *allowed)) \
     VERB(int64_t, most_settling_by_squares, (double *squares, const double *squared_widths, int64_t n, \
-                                             const NoiseHistory *noise, double sigma, const Flag *allowed))
+                                             const NoiseHistory *noise, double sigma, const Flag *allowed)) \
+    /* streams.h: random numbers as a function of three words */ \
+    VERB(void, seed_stream, (uint32_t seed, uint32_t purpose, uint32_t index, uint64_t *state))
 
 typedef struct {
 #define FIELD(result, name, parameters) result(*name) parameters;

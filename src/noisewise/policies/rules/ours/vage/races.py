@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask
-from noisewise.core.compiler.kernels import has_twins
 from noisewise.core.model.covariances import CANCELLED, contrast_widths
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.model import Model
@@ -72,6 +71,3 @@ def _rival_widths(model: Model, candidates: Mask, leader: int) -> Floats:
     widths[~candidates | (widths**2 <= 2.0 * CANCELLED * terms)] = -np.inf
     widths[leader] = -np.inf
     return widths
-
-
-has_twins(f"{__name__}_loops")

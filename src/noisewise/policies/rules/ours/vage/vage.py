@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, widest
-from noisewise.core.compiler.kernels import kernel
+from noisewise.core.compiler.kernels import has_twins, kernel
 from noisewise.core.model.covariances import contrast_widths, squared_covariances
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
@@ -221,3 +221,4 @@ class VageOptions(SharedOptions):
 
 
 vage = constructor(RULE, VageOptions)
+has_twins(__name__, f"{__package__}.calls")

@@ -1,0 +1,143 @@
+"""A rule behind one address: what lets the replication loop be compiled once, for all rules.
+
+The loop sees a rule whose functions call this address, with a number that says which of them is meant; the
+function there, `make_glue`, holds the rule's own few lines. Loaded only where something is compiled.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from noisewise.core.choice.selection import Mask
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.compiler.pointers import call_for_action, call_for_number, floats_at, mask_at
+from noisewise.core.model.dense import DenseModel, Floats
+from noisewise.policies.shared.least_squares import Setting
+from noisewise.policies.shell.rule import Rule
+from noisewise.simulation.loop import never
+
+CHOOSE, ABSORB, RECOMMEND, RADIUS, CANDIDATES, BOUND, WANTS_PLAN = range(7)
+
+
+class Params(NamedTuple):
+    """What the loop sees of a rule's parameters, and how to call the rule."""
+
+    setting: Setting
+    code: int  # the address of the glue
+    params: int  # that of the block of the rule's parameters
+    state: int  # and of its state
+    plans: bool  # whether the rule ever wants to plan
+    no_draws: Floats  # (0,)
+    mask: Mask  # (n,): where the candidates are written
+
+
+class State(NamedTuple):
+    """What the loop sees of a rule's state."""
+
+    model: DenseModel
+
+
+@kernel
+def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
+    """As a `Rule` declares it, like all that follow."""
+    action: int = call_for_action(
+        params.code, CHOOSE, params.params, params.state, allowed, draws, 0, sigma, 0.0
+    )
+    return action
+
+
+@kernel
+def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
+    """Learn."""
+    nothing = params.no_draws
+    call_for_number(
+        params.code, ABSORB, params.params, params.state, params.mask, nothing, action, reward, sigma
+    )
+
+
+@kernel
+def recommend(params: Params, state: State) -> int:
+    """The rule's own advice."""
+    action: int = call_for_action(
+        params.code, RECOMMEND, params.params, params.state, params.mask, params.no_draws, 0, 0.0, 0.0
+    )
+    return action
+
+
+@kernel
+def radius(params: Params, state: State) -> float:
+    """Of the certificate."""
+    number: float = call_for_number(
+        params.code, RADIUS, params.params, params.state, params.mask, params.no_draws, 0, 0.0, 0.0
+    )
+    return number
+
+
+@kernel
+def candidates(params: Params, state: State) -> Mask:
+    """What may still be the best; always in the same array."""
+    mask = params.mask
+    call_for_number(params.code, CANDIDATES, params.params, params.state, mask, params.no_draws, 0, 0.0, 0.0)
+    return mask
+
+
+@kernel
+def bound(params: Params, state: State, mask: Mask, action: int, reach: float) -> float:
+    """On the regret of an action."""
+    nothing = params.no_draws
+    number: float = call_for_number(
+        params.code, BOUND, params.params, params.state, mask, nothing, action, reach, 0.0
+    )
+    return number
+
+
+@kernel
+def wants_plan(params: Params, state: State) -> bool:
+    """Whether to plan now."""
+    if not params.plans:
+        return False
+    mask, nothing = params.mask, params.no_draws
+    wants: float = call_for_number(
+        params.code, WANTS_PLAN, params.params, params.state, mask, nothing, 0, 0.0, 0.0
+    )
+    return wants > 0.0
+
+
+def make_glue(rule: Rule) -> Callable[..., float]:
+    """The function behind the address of one rule."""
+    # Plain functions in a closure: Numba's disk cache knows them by name.
+    choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
+    radius_now, candidates_now, bound_now = rule.radius, rule.candidates, rule.bound
+    wants_plan = rule.wants_plan or never
+
+    def glue(
+        what: int,
+        params: Any,
+        state: Any,
+        mask_address: Any,
+        n_mask: int,
+        draws_address: Any,
+        n_draws: int,
+        action: int,
+        one: float,
+        other: float,
+    ) -> float:
+        mask = mask_at(mask_address, n_mask)
+        if what == CHOOSE:
+            return choose(params, state, mask, one, floats_at(draws_address, n_draws))
+        if what == ABSORB:
+            absorb(params, state, action, one, other)
+        elif what == RECOMMEND:
+            return recommend(params, state)
+        elif what == RADIUS:
+            return radius_now(params, state)
+        elif what == CANDIDATES:
+            found = candidates_now(params, state)
+            for k in range(n_mask):
+                mask[k] = found[k]
+        elif what == BOUND:
+            return bound_now(params, state, mask, action, one)
+        elif wants_plan(params, state):
+            return 1.0
+        return 0.0
+
+    return glue

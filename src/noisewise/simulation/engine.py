@@ -1,0 +1,114 @@
+"""Which engine runs a simulation: Python with the model's verbs, or machine code made of all of it by Numba.
+
+Both do the same, up to rounding. Machine code is faster by far in small worlds, but has to be made or at
+least read first. So plain rounds are timed, and the engine that will be done sooner is chosen, once: never in
+the middle of a simulation.
+"""
+
+import importlib.util
+import sys
+from typing import Any
+
+from noisewise.simulation.run import Pace, Run
+from noisewise.simulation.sharing import Team
+
+PLAIN, COMPILED = "plain", "compiled"
+#: The optional dependencies that have Numba.
+EXTRA = "compiled"
+
+# Seconds, as measured on an ordinary machine: some are twice as fast, some take twice as long.
+#: To import Numba.
+IMPORT = 0.5
+#: To read machine code that was made before.
+READ = 0.4
+#: To make it; rules differ, from 1 to 5.
+MAKE = 3.0
+#: Of a compiled round, for every number that it has to read at least.
+PER_NUMBER = 4e-10
+#: Until a helper process is of use.
+START_HELPER = 0.6
+
+#: Plain rounds are timed this often before machine code is made: what else a machine does only adds to them.
+TRIES = 3
+
+#: What has been run compiled in this process.
+_ready: set[tuple[Any, ...]] = set()
+
+
+def is_available() -> bool:
+    """Whether Numba is installed."""
+    if "numba" in sys.modules:
+        return sys.modules["numba"] is not None
+    try:
+        return importlib.util.find_spec("numba") is not None
+    except ImportError:
+        return False
+
+
+def need_numba(error: ImportError | None = None) -> ModuleNotFoundError:
+    """What to say to somebody who asks for machine code without it."""
+    why = "is not installed" if error is None else f"could not be imported ({error})"
+    return ModuleNotFoundError(
+        f"`compile` must be left out or False here: it needs the package 'numba', which {why}; "
+        f'pip install "noisewise[{EXTRA}]".',
+        name="numba",
+    )
+
+
+def choose_loop(team: Team, compile: bool | None) -> Any:
+    """The compiled loop of a simulation, if that is what was asked for or will be done sooner, else None."""
+    todo = team.replications
+    if compile and not is_available():
+        raise need_numba()
+    engine = _sooner(team) if compile is None else COMPILED if compile else PLAIN
+    loop = None
+    if engine == COMPILED:
+        try:
+            loop = todo.run.loop(compiled=True)
+        except ImportError as error:  # it may not get on with the NumPy that is installed
+            if compile:
+                raise need_numba(error) from error
+            engine = PLAIN
+    todo.run_by(engine)
+    return loop
+
+
+def _sooner(team: Team) -> str:
+    """The engine that will be done sooner, as far as the first rounds of the first replication show."""
+    todo, run = team.replications, team.replications.run
+    if not (run.compiles and is_available()):
+        return PLAIN
+    pace = todo.pace()
+    for _ in range(TRIES):
+        if _is_plain_sooner(team, pace):
+            todo.keep_timed()
+            return PLAIN
+        again = todo.pace()
+        pace = pace._replace(seconds=min(pace.seconds, again.seconds))
+    return COMPILED
+
+
+def _is_plain_sooner(team: Team, pace: Pace) -> bool:
+    run, rounds = team.replications.run, team.replications.count * pace.rounds
+    plain, compiled = rounds * pace.seconds, rounds * run.size * PER_NUMBER / team.threads
+    if run.code in _ready:
+        return plain <= compiled
+    load = 0.0 if "numba" in sys.modules else IMPORT
+    # In this order: where plain rounds are done in a second, nobody looks for anything.
+    if plain <= load + READ + compiled:
+        return True
+    plain = min(plain, START_HELPER + plain / team.workers())
+    return plain <= load + (READ if _is_on_disk(run) else MAKE) + compiled
+
+
+def is_ready(run: Run) -> None:
+    """Its machine code is in memory from now on."""
+    _ready.add(run.code)
+
+
+def _is_on_disk(run: Run) -> bool:
+    """Whether machine code of these sources was made before."""
+    from noisewise.simulation.compilation import cache_directory
+
+    folder = cache_directory(*run.code)
+    return folder is not None and any(folder.rglob("*.nbi"))

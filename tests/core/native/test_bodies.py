@@ -1,0 +1,263 @@
+"""Every verb has two bodies, NumPy and C: they give the same answers, however the arrays lie in memory."""
+
+import contextlib
+import gc
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from noisewise.core.choice import selection
+from noisewise.core.model import covariances, dense, factor, independent, vectors
+from noisewise.core.native import verbs
+from noisewise.core.native.verbs import extension, is_compiled, numpy_body, numpy_verbs
+from noisewise.core.support import blocks
+from noisewise.policies.rules.ours.vage import noise_history, races, sketch
+
+pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
+
+#: How the actions' vectors may lie: rows of features, rows of actions; in double or single precision.
+LAYOUTS = {
+    "by feature": lambda vectors: np.ascontiguousarray(vectors.T),
+    "by action": lambda vectors: np.ascontiguousarray(vectors).T,
+    "by feature, single": lambda vectors: np.ascontiguousarray(vectors.T, dtype=np.float32),
+    "by action, single": lambda vectors: np.ascontiguousarray(vectors, dtype=np.float32).T,
+    "strided": lambda vectors: np.repeat(vectors.T, 2, axis=1)[:, ::2],
+    "swapped": lambda vectors: vectors.T.astype(">f8"),
+}
+#: Long lists are worked through in blocks: one more than two of them, and a few odd ones.
+SIZES = [(1, 1), (3, 1), (1, 4), (7, 3), (40, 6), (64, 5), (130, 9), (1029, 12)]
+
+
+def some_model(layout, n, dim, seed, rounds=60):
+    rng = np.random.default_rng(seed)
+    columns = LAYOUTS[layout](rng.standard_normal((n, dim)).astype(np.float32).astype(np.float64))
+    model = dense.new_dense(columns, 0.7)
+    for _ in range(rounds):
+        sigma = 10.0 ** rng.uniform(-3, 1)
+        dense.fold(model, int(rng.integers(n)), float(rng.standard_normal()), sigma)
+    return model
+
+
+def same(one, other):
+    assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("n", "dim"), SIZES)
+def test_learning_is_the_same_in_both_bodies(layout, n, dim):
+    compiled = some_model(layout, n, dim, seed=n + dim)
+    with numpy_verbs():
+        plain = some_model(layout, n, dim, seed=n + dim)
+    same(compiled.squared_widths, plain.squared_widths)
+    same(compiled.means, plain.means)
+    # In standard errors: what was never measured is known to 1, whatever its digits.
+    assert covariances.distance_to(compiled, dense.theta(plain)) < 1e-6
+    same(compiled.pivots, plain.pivots)
+    same(compiled.tally[:5], plain.tally[:5])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("n", "dim"), SIZES)
+def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
+    model, rng = some_model(layout, n, dim, seed=7), np.random.default_rng(5)
+    one, other = int(rng.integers(n)), int(rng.integers(n))
+    mask, rivals = rng.random(n) < 0.7, rng.integers(0, n, 3)
+    cases = {
+        dense.theta: (),
+        dense.squared_norm: (),
+        covariances.distance_to: (rng.standard_normal(dim),),
+        covariances.covariance_with: (one,),
+        covariances.contrast_widths: (one,),
+        covariances.squared_covariances: (rivals, one, rng.random(3)),
+        covariances.perturbed_means: (rng.standard_normal(dim), 1.3),
+        vectors.spread: (),
+        vectors.covariance: (),
+        selection.most_optimistic: (mask, 1.7),
+        selection.strongest_rival: (one, 1.7),
+        selection.most_telling: (one, other, 0.3, mask),
+        selection.regret_bound: (mask, one, 1.7),
+        selection.smallest_bound: (mask, one, 1.7),
+    }
+    for function, arguments in cases.items():
+        assert is_compiled(function)
+        compiled = function(model, *arguments)
+        with numpy_verbs():
+            plain = function(model, *arguments)
+        # Widths of differences between near-copies are rounding in both.
+        assert_allclose(compiled, plain, rtol=1e-7, atol=1e-7 * np.sqrt(model.squared_widths.max()))
+
+
+def test_what_changes_a_model_changes_it_the_same_way():
+    for layout in LAYOUTS:
+        models = [some_model(layout, 30, 4, seed=3) for _ in range(2)]
+        kept = [np.ones(30, np.bool_) for _ in models]
+        estimate = np.arange(4.0)
+        selection.drop_ruled_out(models[0], kept[0], 0.8)
+        dense.recentre(models[0])
+        dense.set_theta(models[0], estimate)
+        selection.keep_near_best(models[0].means, kept[0], 1.0)
+        with numpy_verbs():
+            selection.drop_ruled_out(models[1], kept[1], 0.8)
+            dense.recentre(models[1])
+            dense.set_theta(models[1], estimate)
+            selection.keep_near_best(models[1].means, kept[1], 1.0)
+        assert_array_equal(kept[0], kept[1])
+        assert 0 < kept[0].sum() < 30
+        same(models[0].means, models[1].means)
+        assert_array_equal(models[0].centre, estimate)
+
+
+values = st.lists(
+    st.one_of(
+        st.sampled_from([0.0, 1.0, -1.0, 1.0 + 1e-11, -7.5, np.nan, np.inf, -np.inf]),
+        st.builds(lambda sign, size: sign * 10.0**size, st.sampled_from([-1.0, 1.0]), st.integers(-9, 12)),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(values, st.integers(0, 2**32), st.sampled_from([0.0, 0.3, 1.0]))
+def test_choices_are_the_same_whatever_the_values(numbers, seed, share):
+    row, rng = np.array(numbers), np.random.default_rng(seed)
+    allowed, candidates = rng.random(row.size) < share, rng.random(row.size) < 0.5
+    squares, winner = 10.0 ** rng.uniform(-9, 9, row.size), int(rng.integers(row.size))
+    for function, arguments in (
+        (selection.first_largest, (row, allowed)),
+        (selection.first_largest_candidate, (row, allowed, candidates)),
+        (selection.masked_argmax, (row, allowed)),
+        (selection.first_best, (row, squares, allowed)),
+        (selection.first_near, (row, allowed, winner, 0.5)),
+    ):
+        compiled = function(*arguments)
+        with numpy_verbs():
+            assert compiled == function(*arguments), function
+
+
+@given(values, st.integers(0, 2**32))
+def test_nobody_is_dropped_by_what_is_no_number(numbers, seed):
+    rng = np.random.default_rng(seed)
+    model = some_model("by action", len(numbers), 2, seed % 100)
+    model.means[:] = numbers
+    kept = [rng.random(len(numbers)) < 0.8] * 2
+    kept[1] = kept[0].copy()
+    if not kept[0].any():
+        return
+    selection.drop_ruled_out(model, kept[0], 0.5)
+    with numpy_verbs(), np.errstate(invalid="ignore", over="ignore"):
+        selection.drop_ruled_out(model, kept[1], 0.5)
+    finite = np.isfinite(numbers)
+    assert_array_equal(kept[0][finite], kept[1][finite])
+    assert_array_equal(kept[0][np.isnan(numbers)], kept[1][np.isnan(numbers)])
+
+
+@pytest.mark.parametrize("border", [0, 1, 3])
+def test_the_independent_model_is_the_same_in_both_bodies(border):
+    rng = np.random.default_rng(border)
+    touched = np.sort(rng.permutation(12)[: 7 if border else 0]).astype(np.int64)
+    models = []
+    loads = rng.standard_normal((touched.size, border))
+    history = [(int(rng.integers(12)), rng.standard_normal(), 10.0 ** rng.uniform(-3, 1)) for _ in range(80)]
+    for use in (numpy_verbs, None):
+        model = independent.new_independent(independent.Separate(12, touched, border), 0.5)
+        if border:
+            independent.set_posterior(model, model.own, loads, np.eye(border), model.means, {})
+        for measurement in history:
+            if use:
+                with use():
+                    dense.fold(model, *measurement)
+            else:
+                dense.fold(model, *measurement)
+        models.append(model)
+    plain, compiled = models
+    for field in ("own", "loads", "border", "squared_widths", "means", "tally"):
+        same(getattr(compiled, field), getattr(plain, field))
+    rivals, weights, mask = np.array([1, 5, 1]), rng.random(3), rng.random(12) < 0.8
+    for function, arguments in (
+        (covariances.covariance_with, (2,)),
+        (covariances.contrast_widths, (2,)),
+        (covariances.squared_covariances, (rivals, 2, weights)),
+        (covariances.perturbed_means, (rng.standard_normal(12 + border), 0.4)),
+        (selection.most_optimistic, (mask, 1.1)),
+        (selection.regret_bound, (mask, 3, 1.1)),
+        (selection.strongest_rival, (3, 1.1)),
+        (selection.smallest_bound, (mask, 3, 1.1)),
+    ):
+        answer = function(compiled, *arguments)
+        with numpy_verbs():
+            same(answer, function(compiled, *arguments))
+
+
+def test_both_bodies_know_the_same_constants():
+    homes = {
+        dense: ("WORN", "REFRESH_AFTER", "FAR", "RECENTRE_AFTER", "BATCH"),
+        covariances: ("CANCELLED",),
+        selection: ("TIE", "ROUNDING"),
+        blocks: ("MANY",),
+        noise_history: ("MEMORY", "CAUTION", "FEWEST_REPEATS"),
+        races: ("BEHIND", "NEGLIGIBLE", "RACES"),
+        sketch: ("TILE",),
+    }
+    known = extension.constants()
+    for home, names in homes.items():
+        for name in names:
+            assert known[name] == getattr(home, name), name
+    assert known["TALLIES"] == dense.new_dense(np.eye(2), 1.0).tally.size
+    assert factor.RESIDUAL == 4
+
+
+def test_every_verb_in_c_stands_on_a_numpy_body():
+    compiled = {name for name in dir(extension) if callable(getattr(extension, name)) and name[0] != "_"}
+    compiled -= {"set_body", "set_models", "use_numpy", "addresses", "constants"}
+    bodies = {
+        name for name in compiled if numpy_body(getattr(extension, name)) is not getattr(extension, name)
+    }
+    assert bodies == compiled
+
+
+def test_threads_fold_into_models_of_their_own_at_the_same_time():
+    def work(seed, out):
+        out[seed] = some_model("by action", 20_000, 6, seed, rounds=40)
+
+    together, alone = {}, {}
+    threads = [threading.Thread(target=work, args=(seed, together)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed in range(4):
+        work(seed, alone)
+        assert_array_equal(together[seed].means, alone[seed].means)
+
+
+def test_calls_leak_nothing():
+    model = some_model("by feature", 50, 4, seed=0)
+    mask = np.ones(50, np.bool_)
+
+    def everything():
+        dense.fold(model, 3, 0.5, 1.0)
+        selection.regret_bound(model, mask, 3, 1.0)
+        covariances.contrast_widths(model, 3)
+        selection.first_largest(model.means, mask)
+        with contextlib.suppress(IndexError):
+            dense.fold(model, 50, 0.5, 1.0)
+
+    everything()
+    gc.collect()
+    before = [sys.getrefcount(item) for item in (*model, mask, model, None)]
+    blocks_before = sys.getallocatedblocks()
+    for _ in range(200):
+        everything()
+    gc.collect()
+    after = [sys.getrefcount(item) for item in (*model, mask, model)]
+    assert after == before[:-1]
+    assert sys.getallocatedblocks() - blocks_before < 100
+
+
+def test_the_words_say_how_the_verbs_run():
+    assert "compiled" in verbs.engine_words()

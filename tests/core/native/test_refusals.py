@@ -1,0 +1,124 @@
+"""What cannot be right is refused by the verbs in C, in one sentence; nothing is read beyond its end."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from noisewise.core.choice import selection
+from noisewise.core.model import covariances, dense
+from noisewise.core.native.verbs import extension
+
+pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
+
+
+def some_model():
+    return dense.new_dense(np.random.default_rng(0).standard_normal((3, 8)), 1.0)
+
+
+@pytest.mark.parametrize("field", dense.DenseModel._fields[1:])
+def test_an_array_that_does_not_belong_to_the_model_is_refused(field):
+    model = some_model()
+    array = getattr(model, field)
+    shorter = np.ascontiguousarray(array[..., :-1])
+    with pytest.raises(
+        ValueError, match=rf"^`{field}` must have \d+ entries to belong to the model; got \d+\.$"
+    ):
+        dense.fold(model._replace(**{field: shorter}), 0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("action", [-1, 8, 10**30])
+def test_an_action_that_does_not_exist_is_refused(action):
+    model = some_model()
+    before = model.means.copy()
+    with pytest.raises(IndexError):
+        dense.fold(model, action, 1.0, 1.0)
+    with pytest.raises(IndexError):
+        covariances.contrast_widths(model, action)
+    with pytest.raises(IndexError):
+        covariances.squared_covariances(model, np.array([0, min(action, 99)]), 1, np.ones(2))
+    assert_array_equal(model.means, before)
+
+
+def test_a_mask_of_another_length_is_refused():
+    model = some_model()
+    for function, arguments in (
+        (selection.drop_ruled_out, (model, np.ones(7, np.bool_), 1.0)),
+        (selection.most_optimistic, (model, np.ones(9, np.bool_), 1.0)),
+        (selection.first_largest, (model.means, np.ones(7, np.bool_))),
+        (selection.regret_bound, (model, np.ones(9, np.bool_), 0, 1.0)),
+    ):
+        with pytest.raises(ValueError, match="must have 8 entries"):
+            function(*arguments)
+
+
+def test_what_is_no_number_or_no_row_is_refused():
+    model = some_model()
+    with pytest.raises(TypeError):
+        dense.fold(model, 0, "one", 1.0)
+    with pytest.raises(TypeError):
+        dense.fold(model, 0.5, 1.0, 1.0)
+    with pytest.raises(TypeError):
+        dense.fold(model, 0, 1.0)
+    with pytest.raises(TypeError):
+        selection.first_largest(model.means)
+
+
+def test_a_model_that_may_not_be_written_is_left_alone():
+    model = some_model()
+    means = model.means.copy()
+    means.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        dense.fold(model._replace(means=means), 0, 1.0, 1.0)
+
+
+def test_arguments_may_be_given_by_name():
+    one, other = some_model(), some_model()
+    dense.fold(one, action=2, reward=1.0, sigma=0.5)
+    dense.fold(other, 2, 1.0, 0.5)
+    assert_allclose(one.means, other.means, rtol=1e-12)
+
+
+def test_a_tuple_that_is_too_short_is_no_model():
+    short = tuple.__new__(dense.DenseModel, (np.eye(2), np.eye(2)))
+    with pytest.raises(IndexError):
+        dense.theta(short)
+
+
+def test_masks_that_hold_other_bytes_than_0_and_1_are_read_safely():
+    model = some_model()
+    odd = np.full(8, 2, np.uint8).view(np.bool_)
+    assert selection.first_largest(model.squared_widths, odd) == selection.first_largest(
+        model.squared_widths, np.ones(8, np.bool_)
+    )
+
+
+def test_subclasses_of_arrays_are_left_to_numpy():
+    class Loud(np.ndarray):
+        pass
+
+    values = np.array([1.0, 3.0, 2.0]).view(Loud)
+    assert selection.first_largest(values, np.ones(3, np.bool_)) == 1
+
+
+def test_without_the_extension_everything_works_and_it_is_said():
+    lines = (
+        "import noisewise as nw, numpy as np",
+        "from noisewise.core.native.verbs import engine_words, extension",
+        "policy = nw.vaee(np.eye(3))",
+        "for _ in range(5): policy.tell(policy.ask(), 1.0, 0.5)",
+        "assert extension is None",
+        "print(policy.recommend(), engine_words())",
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "\n".join(lines)],
+        env=os.environ | {"NOISEWISE_VERBS": "numpy"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "NumPy verbs" in done.stdout
