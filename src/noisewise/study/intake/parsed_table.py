@@ -125,7 +125,6 @@ class Parsed:
         usual = (np.abs(self._value) <= VALUE.most) & (self._sigma >= floor) & (self._sigma <= AMOUNT.most)
         if not usual.all():
             return False
-        self.sheet = Sheet(
-            {n: c for n, c in self.sheet.columns.items() if n not in ("value", "se")}, self.sheet.n_rows
-        )
+        texts = {n: c for n, c in self.sheet.columns.items() if n not in ("value", "se")}
+        self.sheet = self.sheet._replace(columns=texts)
         return True
