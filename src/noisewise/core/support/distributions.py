@@ -8,8 +8,8 @@ x^a·e^-x/Γ(a) or x^a·y^b/B(a, b), from deviations, not from differences of la
     x^a·e^-x/Γ(a)   = sqrt(a/2π)·exp(a·g(x/a - 1) - s(a)),                          g(e) = log(1 + e) - e,
     x^a·y^b/B(a, b) = sqrt(ab/2π(a+b))·exp(a·g(e) + b·g(f) + s(a+b) - s(a) - s(b)),
 
-with e = x(a+b)/a - 1, f = y(a+b)/b - 1, and s the error of Stirling's formula, log Γ(a) = (a - 1/2)·log a - a +
-log(2π)/2 + s(a) (Loader 2000, Fast and accurate computation of binomial probabilities).
+with e = x(a+b)/a - 1, f = y(a+b)/b - 1, and s the error of Stirling's formula, which is log Γ(a) =
+(a - 1/2)·log a - a + log(2π)/2 + s(a) (Loader 2000, Fast and accurate computation of binomial probabilities).
 """
 
 import math
