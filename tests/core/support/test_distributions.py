@@ -105,9 +105,7 @@ def test_a_quantile_of_students_law_has_that_part_below_it(freedom):
         smaller = min(mpmath.mpf(part), 1 - mpmath.mpf(part))
         miss = (central - (1 - 2 * smaller)) if smaller > 0.25 else (2 * smaller - outside)
         density = mpmath.exp(
-            mpmath.loggamma((df + 1) / 2)
-            - mpmath.loggamma(df / 2)
-            - (df + 1) / 2 * mpmath.log1p(t * t / df)
+            mpmath.loggamma((df + 1) / 2) - mpmath.loggamma(df / 2) - (df + 1) / 2 * mpmath.log1p(t * t / df)
         ) / mpmath.sqrt(df * mpmath.pi)
         assert abs(miss / (2 * density * t)) <= NEAR
         assert (found > 0.0) == (part > 0.5)
