@@ -77,13 +77,27 @@ def inverse_root(moment: Floats) -> Floats | None:
     return None if failed else np.asarray(inverse.T)
 
 
+def factor_positive(matrix: Floats) -> Floats | None:
+    """Factor a symmetric matrix for `solve_factored`, destroying it; None if it is not positive definite.
+
+    Only the upper triangle is read.
+    """
+    lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+    return None if failed else np.asarray(lower)
+
+
+def solve_factored(factor: Floats, right: Floats) -> Floats:
+    """Solve with a factor from `factor_positive`."""
+    return np.asarray(dpotrs(factor, right, lower=1)[0])
+
+
 def solve_positive(matrix: Floats, right: Floats) -> Floats | None:
     """Solve a symmetric system, destroying ``matrix``; None if it is not positive definite.
 
     Only the upper triangle is read.
     """
-    lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    return None if failed else np.asarray(dpotrs(lower, right, lower=1)[0])
+    factor = factor_positive(matrix)
+    return None if factor is None else solve_factored(factor, right)
 
 
 def squared_norms(block: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -130,6 +130,7 @@ class _Working:
     weights: Floats
     keys: Indices
     directions: Floats
+    multipliers: Floats | None = None  # of the directions, where they were solved for before
 
 
 def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesign:
@@ -140,7 +141,7 @@ def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesig
     tolerance, halved = 0.05, np.inf
     for _ in range(MAX_ROUNDS):
         solved = solve_restricted(
-            problem.take(working.indices), working.directions, working.weights, tolerance
+            problem.take(working.indices), working.directions, working.weights, working.multipliers, tolerance
         )
         if solved is None:
             break  # as close as float64 allows
@@ -294,6 +295,7 @@ def _grow(
         np.concatenate([kept, np.full(len(entering), 0.3 * kept.mean())]),
         np.concatenate([working.keys[binds], worst.keys[fresh]]),
         np.concatenate([working.directions[binds], worst.vectors[fresh]]),
+        np.concatenate([solved.multipliers[binds], np.zeros(len(fresh))]),
     )
 
 
