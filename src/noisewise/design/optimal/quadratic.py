@@ -35,8 +35,8 @@ def minimise_model(coordinates: Floats, weights: Floats, *, effort: int) -> Floa
     if rank <= SMALL_RANK or (effort > 1 and size <= LARGEST_TABLE):
         with suppress(RuntimeError):  # it counts its steps, and may run out of them
             return least_squares(coordinates)
-    if n_rows > (max(LARGE, 12 * rank) if effort == 0 else LARGEST_MATRIX):
-        return minimise_large(coordinates, weights)
+    if n_rows > (LARGE if effort == 0 else LARGEST_MATRIX):
+        return minimise_large(coordinates, weights, held=n_rows <= LARGEST_MATRIX)
     return block_pivoting(coordinates, weights)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dgemm, dgemv, dsyrk, sgemm
+from scipy.linalg.blas import dgemm, dgemv, dsyrk, sgemm, ssymv, ssyrk
 from scipy.linalg.lapack import dgesdd, dpotrf, dpotrs, dsyevd, dtrtri
 
 from noisewise.design.shared.rows import Floats
@@ -41,6 +41,22 @@ def combined(weights: Floats, matrix: Floats) -> Floats:
 def row_products(matrix: Floats) -> Floats:
     """Return ``matrix @ matrix.T``."""
     return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_a=1))
+
+
+def squared_row_products(matrix: Floats) -> npt.NDArray[np.float32]:
+    """Return the squares of ``matrix @ matrix.T`` in float32 for `symmetric_times`: one triangle of them."""
+    rounded = matrix.astype(np.float32)
+    products = ssyrk(1.0, rounded.T, trans=1)
+    return np.asarray(np.square(products, out=products))
+
+
+def symmetric_times(triangle: npt.NDArray[np.float32], vector: Floats) -> Floats:
+    """Return a symmetric float32 matrix, of which the upper triangle counts, times ``vector``."""
+    largest = float(np.max(np.abs(vector), initial=0.0))
+    if largest == 0.0:
+        return np.zeros(len(vector))
+    # In units in which float32 does not underflow.
+    return largest * ssymv(1.0, triangle, (vector / largest).astype(np.float32)).astype(np.float64)
 
 
 def column_products(matrix: Floats) -> Floats:
