@@ -6,37 +6,42 @@ import numpy as np
 import numpy.typing as npt
 
 from noisewise.design.shared.algebra import (
-    column_products_of,
-    product,
     squared_norms,
+    squared_products_times,
     squared_row_products,
     symmetric_times,
 )
 from noisewise.design.shared.rows import Floats
 
 MAX_ROUNDS = 12
+HELD = 5600  # rows whose matrix is held: 125 MB
+LITTLE = 0.3  # of the first slope: what is left at most where it led somewhere
+EASY = 0.3  # rows per r(r+1)/2: below, the matrix is far from singular unless rows are near copies
 
 
 class LargeModel:
-    """The model |V(u) - 2I|^2/2 + r sum(u)^2/2 around weights w, by products alone: 4 m r^2 operations each."""
+    """The model |V(u) - 2I|^2/2 + r sum(u)^2/2 around weights w, by products of float32 alone.
 
-    max_directions = 12  # of conjugate gradients between two looks at the signs
-    accuracy = 0.1  # of a direction, and of the whole: a Newton step need not be exact
-    enough = 0.03
+    Only changes of the weights are multiplied, so that rounding changes a step by a millionth. Up to `HELD`
+    rows the matrix is held, one triangle of it, where that is less to read than 4 m r^2 operations take.
+    """
 
     def __init__(self, coordinates: Floats, weights: Floats) -> None:
-        self.coordinates = coordinates
+        n_rows, self.rank = coordinates.shape
         self.weights = weights
-        self.rank = coordinates.shape[1]
         self.norms = squared_norms(coordinates)
         self.curvatures = self.norms**2 + self.rank
+        self.rounded = coordinates.astype(np.float32)
+        self.triangle = squared_row_products(self.rounded) if n_rows <= HELD else None
+        # Where the matrix is nearly singular a rough step is as good as an exact one, and much cheaper.
+        self.easy = n_rows <= EASY * self.rank * (self.rank + 1) / 2
+        self.max_directions, self.accuracy, self.enough = (30, 1e-3, 1e-3) if self.easy else (12, 0.1, 0.03)
 
     def times(self, vector: Floats) -> Floats:
         """Return the matrix of the model times ``vector``."""
-        moment = column_products_of(self.coordinates * vector[:, None], self.coordinates)
-        images = product(self.coordinates, moment)
-        along = np.einsum("ij,ij->i", images, self.coordinates)
-        return np.asarray(along + self.rank * vector.sum())
+        if self.triangle is not None:
+            return symmetric_times(self.triangle, vector) + self.rank * float(vector.sum())
+        return squared_products_times(self.rounded, vector) + self.rank * float(vector.sum())
 
     def slope(self, weights: Floats) -> Floats:
         """Return the gradient of the model: at w it is r - g, so only the change has to be computed."""
@@ -62,31 +67,13 @@ class LargeModel:
         return step
 
 
-class HeldModel(LargeModel):
-    """The same with its matrix held in float32: a product costs m^2/2 readings of it.
+def minimise_large(coordinates: Floats, weights: Floats) -> tuple[Floats, bool]:
+    """Return weights u >= 0 of small slope, by projected conjugate gradients, and whether that led far.
 
-    Only changes of the weights are multiplied, so that rounding the matrix changes a step by a millionth.
+    (After Bertsekas, SIAM J. Control Optim. 1982, for the projection.) Among near copies it does not: the
+    directions are long, and projecting them undoes them.
     """
-
-    max_directions = 60
-    accuracy = 1e-3
-    enough = 1e-3
-
-    def __init__(self, coordinates: Floats, weights: Floats) -> None:
-        super().__init__(coordinates, weights)
-        self.matrix = squared_row_products(coordinates)
-
-    def times(self, vector: Floats) -> Floats:
-        """Return the matrix of the model times ``vector``."""
-        return symmetric_times(self.matrix, vector) + self.rank * float(vector.sum())
-
-
-def minimise_large(coordinates: Floats, weights: Floats, *, held: bool = False) -> Floats:
-    """Return weights u >= 0 of small slope, by projected conjugate gradients.
-
-    (After Bertsekas, SIAM J. Control Optim. 1982, for the projection.)
-    """
-    model = (HeldModel if held else LargeModel)(coordinates, weights)
+    model = LargeModel(coordinates, weights)
     slope = model.slope(weights)
     first = remaining(weights, slope)
     for _ in range(MAX_ROUNDS):
@@ -104,7 +91,7 @@ def minimise_large(coordinates: Floats, weights: Floats, *, held: bool = False) 
         else:
             break
         weights, slope = trial, trial_slope
-    return weights
+    return weights, not model.easy or remaining(weights, slope) <= LITTLE * first
 
 
 def remaining(weights: Floats, slope: Floats) -> float:

@@ -16,6 +16,8 @@ from scipy.linalg.lapack import dgesdd, dpotrf, dpotrs, dsyevd, dtrtri
 
 from noisewise.design.shared.rows import Floats
 
+Singles = npt.NDArray[np.float32]
+
 
 def product(left: Floats, right: Floats) -> Floats:
     """Return ``left @ right``; BLAS counts by columns, so the transposes cost nothing."""
@@ -43,30 +45,35 @@ def row_products(matrix: Floats) -> Floats:
     return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_a=1))
 
 
-def squared_row_products(matrix: Floats) -> npt.NDArray[np.float32]:
-    """Return the squares of ``matrix @ matrix.T`` in float32 for `symmetric_times`: one triangle of them."""
-    rounded = matrix.astype(np.float32)
-    products = ssyrk(1.0, rounded.T, trans=1)
+def squared_row_products(matrix: Singles) -> Singles:
+    """Return the squares of ``matrix @ matrix.T`` for `symmetric_times`: one triangle of them."""
+    products = ssyrk(1.0, matrix.T, trans=1)
     return np.asarray(np.square(products, out=products))
 
 
-def symmetric_times(triangle: npt.NDArray[np.float32], vector: Floats) -> Floats:
-    """Return a symmetric float32 matrix, of which the upper triangle counts, times ``vector``."""
-    largest = float(np.max(np.abs(vector), initial=0.0))
-    if largest == 0.0:
-        return np.zeros(len(vector))
-    # In units in which float32 does not underflow.
-    return largest * ssymv(1.0, triangle, (vector / largest).astype(np.float32)).astype(np.float64)
+def symmetric_times(triangle: Singles, vector: Floats) -> Floats:
+    """Return a symmetric matrix, of which the upper triangle counts, times ``vector``."""
+    unit, rounded = in_single(vector)
+    return unit * ssymv(1.0, triangle, rounded).astype(np.float64)
+
+
+def squared_products_times(matrix: Singles, vector: Floats) -> Floats:
+    """Return the squares of ``matrix @ matrix.T``, entry by entry, times ``vector`` without forming them."""
+    unit, rounded = in_single(vector)
+    moment = sgemm(1.0, matrix.T, (matrix * rounded[:, None]).T, trans_b=1)
+    images = sgemm(1.0, moment, matrix.T).T
+    return unit * np.einsum("ij,ij->i", images, matrix).astype(np.float64)
+
+
+def in_single(vector: Floats) -> tuple[float, Singles]:
+    """Return a unit and the vector in it, in float32: where its largest entry is 1 nothing underflows."""
+    unit = float(np.max(np.abs(vector), initial=0.0)) or 1.0
+    return unit, (vector / unit).astype(np.float32)
 
 
 def column_products(matrix: Floats) -> Floats:
     """Return ``matrix.T @ matrix``."""
     return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_b=1))
-
-
-def column_products_of(left: Floats, right: Floats) -> Floats:
-    """Return ``left.T @ right``."""
-    return np.asarray(dgemm(1.0, right.T, left.T, trans_b=1).T)
 
 
 def add_column_products(matrix: Floats, total: Floats) -> None:
