@@ -10,14 +10,16 @@ import numpy as np
 from noisewise.design.optimal.columns import solve_columns
 from noisewise.design.optimal.pricing import Pricing
 from noisewise.design.optimal.start import begin as begin_optimal
-from noisewise.design.optimal.working import WorkingSet
+from noisewise.design.optimal.working import WorkingSet, in_frame
 from noisewise.design.shared.algebra import inverse_root, product, squared_norms, weighted_moment
 from noisewise.design.shared.frame import Frame
 from noisewise.design.shared.growth import choose_diverse, thin_out
 from noisewise.design.shared.rows import ActionRows, Floats, Indices
+from noisewise.design.shared.span import find_span
 from noisewise.design.transductive.directions import Directions
 
 COARSE = 0.1  # gap of the optimal design that the actions start from
+FEW = 64  # actions that are all worked on from the beginning
 NOT_SPANNED = "`vectors` must span their space well enough for float64; they do not."
 
 
@@ -62,6 +64,10 @@ def coarse_design(rows: ActionRows, rng: np.random.Generator) -> WorkingSet:
     it asks for little; from the longest ones of a sample it took three times as many rounds, on clustered
     rows more than any limit.
     """
+    if rows.n_actions <= FEW:
+        start = find_span(rows, rows.n_actions, rng)
+        even = np.full(rows.n_actions, 1.0 / rows.n_actions)
+        return in_frame(start.frame, start.indices, start.vectors, even)
     working = begin_optimal(rows, rng)
     try:
         return solve_columns(Pricing(rows), working, COARSE, rng)[0]
