@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dgemm, dgemv, dsyrk, sgemm, ssymv, ssyrk
+from scipy.linalg.blas import dgemm, dgemv, dger, dsyrk, sgemm, ssymv, ssyrk
 from scipy.linalg.lapack import dgesdd, dpotrf, dpotrs, dsyevd, dtrtri
 
 from noisewise.design.shared.rows import Floats
 
 Singles = npt.NDArray[np.float32]
+
+WORTH_A_TRIANGLE = 10_000_000  # operations from which on computing one half and copying it is faster
 
 
 def product(left: Floats, right: Floats) -> Floats:
@@ -73,7 +75,16 @@ def in_single(vector: Floats) -> tuple[float, Singles]:
 
 def column_products(matrix: Floats) -> Floats:
     """Return ``matrix.T @ matrix``."""
-    return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_b=1))
+    n_rows, n_columns = matrix.shape
+    if n_rows * n_columns**2 < WORTH_A_TRIANGLE:
+        return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_b=1))
+    upper = np.asarray(dsyrk(1.0, matrix.T))
+    return upper + np.triu(upper, 1).T
+
+
+def subtract_square(matrix: Floats, vector: Floats) -> None:
+    """Subtract ``vector vector^T`` from a symmetric matrix, in place."""
+    dger(-1.0, vector, vector, a=matrix.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
 
 
 def add_column_products(matrix: Floats, total: Floats) -> None:

@@ -2,7 +2,7 @@
 
 Minimise Σ w subject to ``q_y = yᵀV(w)⁻¹y <= 1`` for all y and w >= 0; the least Σ w is the least possible
 largest ``yᵀV(π)⁻¹y`` of weights π that sum to 1. With multipliers λ of the limits on q and z of w >= 0, and
-slacks t of the limits, the optimum has ``1 = Σ_y λ_y (yᵀV⁻¹a)² + z_a``, ``q + t = 1``, ``λt = 0``, ``zw = 0``.
+slacks t, the optimum has ``1 = Σ_y λ_y (yᵀV⁻¹a)² + z_a``, ``q + t = 1``, ``λt = 0`` and ``zw = 0``.
 Newton steps on these equations, the last two with a small ν in the place of 0 (Mehrotra's choice of it, SIAM
 J. Optim. 1992), may start from any positive numbers: so from the solution for other rows.
 """
@@ -145,7 +145,7 @@ def _solution(point: _Point, geometry: _Geometry) -> BarrierSolution:
 
 
 def _step(point: _Point, geometry: _Geometry, gap: float) -> _Point | None:
-    """The step in all unknowns: first as if ν were 0, then with the ν and the curvature that this suggests."""
+    """The step in all unknowns: first as if ν were 0, then with the ν and the curvature this suggests."""
     hessian = _hessian(point, geometry)
     # Weights differ by many orders of magnitude: solve in units in which the diagonal is 1.
     units = 1.0 / np.sqrt(np.diag(hessian))
