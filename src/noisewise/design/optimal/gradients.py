@@ -40,12 +40,15 @@ class LargeModel:
     def times(self, vector: Floats) -> Floats:
         """Return the matrix of the model times ``vector``."""
         if self.triangle is not None:
-            return symmetric_times(self.triangle, vector) + self.rank * float(vector.sum())
-        return squared_products_times(self.rounded, vector) + self.rank * float(vector.sum())
+            along = symmetric_times(self.triangle, vector)
+        else:
+            along = squared_products_times(self.rounded, vector)
+        return np.asarray(along + self.rank * vector.sum())
 
     def slope(self, weights: Floats) -> Floats:
         """Return the gradient of the model: at w it is r - g, so only the change has to be computed."""
-        return self.rank * float(self.weights.sum()) - self.norms + self.times(weights - self.weights)
+        here = self.rank * self.weights.sum() - self.norms
+        return np.asarray(here + self.times(weights - self.weights))
 
     def direction(self, slope: Floats, free: npt.NDArray[np.bool_]) -> Floats:
         """Minimise approximately over the free weights, by conjugate gradients."""

@@ -56,7 +56,7 @@ def squared_row_products(matrix: Singles) -> Singles:
 def symmetric_times(triangle: Singles, vector: Floats) -> Floats:
     """Return a symmetric matrix, of which the upper triangle counts, times ``vector``."""
     unit, rounded = in_single(vector)
-    return unit * ssymv(1.0, triangle, rounded).astype(np.float64)
+    return np.asarray(unit * ssymv(1.0, triangle, rounded).astype(np.float64))
 
 
 def squared_products_times(matrix: Singles, vector: Floats) -> Floats:
@@ -64,7 +64,7 @@ def squared_products_times(matrix: Singles, vector: Floats) -> Floats:
     unit, rounded = in_single(vector)
     moment = sgemm(1.0, matrix.T, (matrix * rounded[:, None]).T, trans_b=1)
     images = sgemm(1.0, moment, matrix.T).T
-    return unit * np.einsum("ij,ij->i", images, matrix).astype(np.float64)
+    return np.asarray(unit * np.einsum("ij,ij->i", images, matrix).astype(np.float64))
 
 
 def in_single(vector: Floats) -> tuple[float, Singles]:
@@ -79,7 +79,7 @@ def column_products(matrix: Floats) -> Floats:
     if n_rows * n_columns**2 < WORTH_A_TRIANGLE:
         return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_b=1))
     upper = np.asarray(dsyrk(1.0, matrix.T))
-    return upper + np.triu(upper, 1).T
+    return np.asarray(upper + np.triu(upper, 1).T)
 
 
 def subtract_square(matrix: Floats, vector: Floats) -> None:
