@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 
-from noisewise.study.stores.database.connection import Connection, DriverError, ConnectionPool
+from noisewise.study.stores.database.connection import Connection, ConnectionPool, DriverError
 
 AnyPool = TypeVar("AnyPool", bound=ConnectionPool)
 
