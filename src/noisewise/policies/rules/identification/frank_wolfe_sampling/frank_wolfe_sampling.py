@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
+from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
 from noisewise.core.model.model import Model
@@ -61,7 +62,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     state.given[action] += 1.0 / (sigma * sigma)
     told = state.model.tally[TOLD]
     if told >= state.given.size:
-        state.shares[:] += (step(params, state) - state.shares) / told
+        copy_into(state.shares, state.shares + (step(params, state) - state.shares) / told)
 
 
 @large_kernel
@@ -85,7 +86,7 @@ def step(params: Params, state: State) -> Floats:
     for j in range(near.size):
         shifts = shifts_towards(model.columns, model.means, inverse, leader, near[j])
         # The derivative of each cost; the cost itself is their mean over the present shares.
-        payoffs[j] = 0.5 * shifts * shifts - costs[near[j]]
+        copy_into(payoffs[j], 0.5 * shifts * shifts - costs[near[j]])
     return best_mixture(payoffs)
 
 
