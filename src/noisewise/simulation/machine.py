@@ -1,6 +1,7 @@
 """Loops as machine code: loaded only where something is compiled, and with it Numba."""
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from noisewise.core.compiler.structs import Struct, pack, type_of
 from noisewise.policies.shell.on_sets import SetState
 from noisewise.policies.shell.recommendation import Advice
 from noisewise.policies.shell.rule import Rule
-from noisewise.simulation import behind
+from noisewise.simulation.behind import Params, State, make_glue
 from noisewise.simulation.loop import Script, Truth, make_rounds
 from noisewise.simulation.record import Record
 from noisewise.simulation.set_loop import SetTruth, make_set_rounds
@@ -76,14 +77,14 @@ class CompiledLoop:
 
     def __init__(self, rule: Rule, own: Path | None, shared: MachineCode) -> None:
         self.rule, self.shared = rule, shared
-        self.glue = MachineCode(behind.make_glue(rule), own)
+        self.glue = MachineCode(make_glue(rule), own)
 
     def __call__(
         self, params: Any, state: Any, truth: Truth, record: Record, advice: Advice, stop: Stop, start: int
     ) -> tuple[int, bool]:
         """From a round until the end, a stop, or until the rule wants to plan."""
         blocks = pack(params), pack(state)
-        seen = behind.Params(
+        seen = Params(
             setting=params.setting,
             code=self.glue.address(signature_of(type_of(params), type_of(state))),
             params=blocks[0].ctypes.data,
@@ -102,7 +103,7 @@ class CompiledLoop:
             best=float(truth.means.max()),
             allowed=np.ones(truth.means.size, np.bool_),
         )
-        done = self.shared(seen, behind.State(state.model), script, record, advice, stop, start)
+        done = self.shared(seen, State(state.model), script, record, advice, stop, start)
         return done, bool(record.progress.stopped[0])
 
 
@@ -129,4 +130,4 @@ class CompiledSetLoop:
 
 def shared_loop(directory: Path | None) -> MachineCode:
     """The replication loop, with any rule."""
-    return MachineCode(make_rounds(behind), directory)
+    return MachineCode(make_rounds(sys.modules[make_glue.__module__]), directory)
