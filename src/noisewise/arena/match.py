@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from noisewise.arena.cells import Cell
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.distributions import normal_quantile
 from noisewise.core.support.files import written_whole
 from noisewise.policies import Policy, make_policy
 from noisewise.policies.registry import rule_named
@@ -157,8 +158,6 @@ def read_match(path: Path) -> Match | None:
 
 def half_width(values: Floats, confidence: float = 0.95) -> float:
     """Half of the confidence interval of a mean; infinite for one value."""
-    from scipy.special import ndtri  # the quantile of the normal law; scipy.stats takes longer to import
-
     if len(values) < 2:
         return math.inf
-    return float(ndtri(0.5 + confidence / 2.0) * values.std(ddof=1) / math.sqrt(len(values)))
+    return float(normal_quantile(0.5 + confidence / 2.0) * values.std(ddof=1) / math.sqrt(len(values)))

@@ -20,7 +20,7 @@ from noisewise.simulation.loop import Loop
 from noisewise.simulation.set_loop import SetLoop
 
 if TYPE_CHECKING:
-    from noisewise.simulation.machine import MachineCode
+    from noisewise.simulation.machine import MachineLoop
 
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
@@ -41,7 +41,7 @@ def compiled_set_loop(rule: Rule, oracle: Oracle) -> SetLoop:
 
 
 @functools.cache
-def _shared_loop(directory: Path | None) -> "MachineCode":
+def _shared_loop(directory: Path | None) -> "MachineLoop":
     from noisewise.simulation.machine import shared_loop
 
     return shared_loop(directory)

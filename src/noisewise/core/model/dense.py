@@ -18,7 +18,6 @@ notice.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -30,8 +29,8 @@ from noisewise.core.model.independent import IndependentModel, Separate, new_ind
 from noisewise.core.model.model import Model
 from noisewise.core.native.verbs import extension, verb
 from noisewise.core.support import blas
+from noisewise.core.support.blocks import ROWS_PER_BLOCK, map_rows, row_blocks, workspace
 from noisewise.core.support.blocks import Floats as Floats
-from noisewise.core.support.blocks import map_rows, row_blocks, workspace
 
 #: A squared width below this share of its last exact value has lost digits and is recomputed.
 WORN = 1e-2
@@ -84,7 +83,7 @@ class DenseModel(NamedTuple):
 
     def learn(self, action: int, reward: float, sigma: float) -> None:
         """One measurement of an action."""
-        fold_watched(self, action, reward, sigma, None)
+        _learn(self, action, reward, sigma)
 
     def estimate(self) -> Floats:
         """θ̂, (dim,)."""
@@ -162,19 +161,13 @@ def copy_model(model: DenseModel) -> DenseModel:
     return DenseModel(model.columns, *copies)
 
 
-#: Is told what a measurement does: ``s = V⁻¹a/√(σ² + ‖a‖²)``, and for a block of rows the ``<s, a_k>`` and an
-#: array to work in. V⁻¹ falls by s·sᵀ.
-Watch = Callable[[Floats, slice, Floats, Floats], None]
-
-
 @verb
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
     model.learn(action, reward, sigma)
 
 
-def fold_watched(model: DenseModel, action: int, reward: float, sigma: float, watch: Watch | None) -> None:
-    """The same, and let ``watch`` follow what the measurement does to V⁻¹."""
+def _learn(model: DenseModel, action: int, reward: float, sigma: float) -> None:
     dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(model, vector)
@@ -189,23 +182,14 @@ def fold_watched(model: DenseModel, action: int, reward: float, sigma: float, wa
     count(model.tally, squared_width, sigma)
     # Scaling once saves a pass: with s = step/√variance, the widths lose (a_k·s)².
     scale = math.sqrt(variance)
-    step /= scale
-    gain *= scale
+    np.divide(step, scale, out=model.step)
     refresh_all = model.tally[AGE] >= REFRESH_AFTER
 
     def learn(rows: slice) -> NDArray[np.intp]:
         """Update a block of actions; return those whose width must be recomputed."""
-        products, lost = workspace(rows)
-        project(model, step, rows, products)
-        squared_widths = model.squared_widths[rows]
-        np.multiply(products, products, out=lost)
-        squared_widths -= lost
-        if watch is not None:
-            watch(step, rows, products, lost)
-        products *= gain
-        model.means[rows] += products
-        worn = squared_widths < model.floors[rows]
-        return rows.start + np.flatnonzero(worn) if worn.any() else NOBODY
+        if not learn_rows(model, gain * scale, rows.start, rows.stop):
+            return NOBODY
+        return rows.start + np.flatnonzero(model.squared_widths[rows] < model.floors[rows])
 
     worn = np.concatenate(map_rows(learn, n))
     far = float(model.pivots @ model.factor[:, dim] ** 2)
@@ -220,6 +204,27 @@ def fold_watched(model: DenseModel, action: int, reward: float, sigma: float, wa
     if recentring:
         # Rows that were refreshed have their means: no row is read more than twice in a round.
         _predict(model, stale)
+
+
+@verb
+def learn_rows(model: DenseModel, gain: float, first: int, last: int) -> int:
+    """Update the actions from ``first`` to before ``last``; how many widths have lost digits.
+
+    With s in ``step``, widths lose ``<s, a_k>²`` and means gain ``gain·<s, a_k>``. Long lists are spread over
+    threads in such runs, so this is a verb.
+    """
+    worn = 0
+    for start in range(first, last, ROWS_PER_BLOCK):
+        rows = slice(start, min(start + ROWS_PER_BLOCK, last))
+        products, lost = workspace(rows)
+        project(model, model.step, rows, products)
+        squared_widths = model.squared_widths[rows]
+        np.multiply(products, products, out=lost)
+        squared_widths -= lost
+        products *= gain
+        model.means[rows] += products
+        worn += int(np.count_nonzero(squared_widths < model.floors[rows]))
+    return worn
 
 
 def project(model: DenseModel, direction: Floats, rows: slice, out: Floats) -> None:

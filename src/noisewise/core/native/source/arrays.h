@@ -8,6 +8,7 @@
 #define NOISEWISE_ARRAYS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct { double *at; int64_t size; } Floats;
@@ -52,9 +53,30 @@ typedef struct {
     Floats scratch; /* (n,) */
 } IndependentModel;
 
+/* `NoiseHistory` of VAGE. */
+typedef struct {
+    Floats counts, residuals, precisions, relative; /* (n,) */
+    Floats tally; /* (8,) */
+} NoiseHistory;
+
+/* `Sketch` of VAGE: a_k is about centre + axesᵀ·q_k, q_k a column of whole numbers. None if there are no blocks. */
+typedef struct { int8_t *at; int64_t blocks, rows, columns; } Codes;
+typedef struct {
+    Codes codes; /* (blocks, dim, TILE) */
+    Matrix axes; /* (dim, dim): an axis in each row, as long as one unit of its code */
+    Floats centre; /* (dim,) */
+} Sketch;
+
+/* Races that VAGE looks at. */
+enum { RACES = 4 };
+
 /* What the tally counts, as in `core/model/dense.py`. */
 enum { LOG_DET, TOTAL_PRECISION, TOLD, AGE, RESIDUAL, SINCE_CENTRED, SAFEST, TALLIES };
 /* Actions whose widths are recomputed together. */
 enum { BATCH = 64 };
+/* Actions handled together. */
+enum { BLOCK = 512 };
+/* Rows of a block of a sketch. */
+enum { TILE = 64 };
 
 #endif

@@ -5,4 +5,5 @@
 #include "covariances.h"
 #include "choice.h"
 #include "independent.h"
+#include "races.h"
 #include "streams.h"

@@ -14,7 +14,13 @@
     CONSTANT(TIE, 1e-9) \
     CONSTANT(ROUNDING, 4e-15) \
     /* core/support/blocks.py */ \
-    CONSTANT(MANY, 250000.0)
+    CONSTANT(MANY, 250000.0) \
+    /* policies/rules/ours/vage */ \
+    CONSTANT(MEMORY, 20.0) \
+    CONSTANT(CAUTION, 8.0) \
+    CONSTANT(FEWEST_REPEATS, 10.0) \
+    CONSTANT(BEHIND, 0.25) \
+    CONSTANT(NEGLIGIBLE, 0.01)
 
 #define DEFINE(name, value) static const double name = value;
 CONSTANTS(DEFINE)
