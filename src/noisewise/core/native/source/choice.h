@@ -1,16 +1,36 @@
 /* Choosing the largest with ties broken on purpose, and dropping what cannot be the best.
  * Twin: `core/choice/selection.py`, which says why ties are what they are. */
 
+/* Whether a whole block is allowed: then nobody in it need be asked, which takes longer than all else. */
+static inline bool all_allowed(const Flag *restrict allowed, int64_t count)
+{
+    Flag refused = 0;
+    _Pragma("omp simd reduction(| : refused)")
+    for (int64_t b = 0; b < count; b++) refused |= allowed[b] == 0;
+    return !refused;
+}
+
 /* The largest allowed value; -∞ if none is allowed, no number if one of them is none. */
 static inline double largest(const double *restrict values, const Flag *restrict allowed, int64_t n)
 {
     double top = -INFINITY;
     int64_t strange = 0;
-    _Pragma("omp simd reduction(max : top) reduction(+ : strange)")
-    for (int64_t k = 0; k < n; k++) {
-        const double value = allowed[k] ? values[k] : -INFINITY;
-        strange += value != value;
-        top = value > top ? value : top;
+    for (int64_t k = 0; k < n; k += BLOCK) {
+        const int64_t last = smaller(k + BLOCK, n);
+        if (all_allowed(allowed + k, last - k)) {
+            _Pragma("omp simd reduction(max : top) reduction(+ : strange)")
+            for (int64_t b = k; b < last; b++) {
+                strange += values[b] != values[b];
+                top = values[b] > top ? values[b] : top;
+            }
+        } else {
+            _Pragma("omp simd reduction(max : top) reduction(+ : strange)")
+            for (int64_t b = k; b < last; b++) {
+                const double value = allowed[b] ? values[b] : -INFINITY;
+                strange += value != value;
+                top = value > top ? value : top;
+            }
+        }
     }
     return strange ? NAN : top;
 }
@@ -21,8 +41,14 @@ static inline double floor_below(double top, double tolerance) { return isfinite
 /* The first allowed index whose value is at least `low`, or no number; 0 if there is none. */
 static inline int64_t first_at_least(const double *values, const Flag *allowed, int64_t n, double low)
 {
-    for (int64_t k = 0; k < n; k++)
-        if (allowed[k] && !(values[k] < low)) return k;
+    for (int64_t k = 0; k < n; k += BLOCK) {
+        const int64_t last = smaller(k + BLOCK, n);
+        int64_t large = 0;
+        _Pragma("omp simd reduction(+ : large)")
+        for (int64_t b = k; b < last; b++) large += !(values[b] < low);
+        for (int64_t b = k; b < last && large; b++)
+            if (allowed[b] && !(values[b] < low)) return b;
+    }
     return 0;
 }
 
@@ -81,17 +107,35 @@ static int64_t most_optimistic(const double *restrict means, const double *restr
 static void drop_ruled_out(const double *restrict means, const double *restrict squared_widths,
                            double *restrict scratch, Flag *restrict candidates, int64_t n, double radius)
 {
-    double floor = -INFINITY;
-    _Pragma("omp simd reduction(max : floor)")
-    for (int64_t k = 0; k < n; k++) {
-        const double slack = radius * sqrt(squared_widths[k]);
-        const double lower = candidates[k] ? means[k] - slack : -INFINITY;
-        scratch[k] = means[k] + slack;
-        floor = lower > floor ? lower : floor;
+    double floor = -INFINITY, *restrict leasts = scratch; /* the smallest upper bound in each block */
+    for (int64_t k = 0; k < n; k += BLOCK) {
+        const int64_t last = smaller(k + BLOCK, n);
+        double least = INFINITY;
+        if (all_allowed(candidates + k, last - k)) {
+            _Pragma("omp simd reduction(max : floor) reduction(min : least)")
+            for (int64_t b = k; b < last; b++) {
+                const double slack = radius * sqrt(squared_widths[b]), lower = means[b] - slack;
+                const double upper = means[b] + slack;
+                floor = lower > floor ? lower : floor;
+                least = upper < least ? upper : least;
+            }
+        } else {
+            for (int64_t b = k; b < last; b++) {
+                if (!candidates[b]) continue;
+                const double slack = radius * sqrt(squared_widths[b]), lower = means[b] - slack;
+                const double upper = means[b] + slack;
+                floor = lower > floor ? lower : floor;
+                least = upper < least ? upper : least;
+            }
+        }
+        leasts[k / BLOCK] = least;
     }
     /* What is no number rules out nobody, and is not ruled out. */
-    _Pragma("omp simd")
-    for (int64_t k = 0; k < n; k++) candidates[k] &= !(scratch[k] < floor);
+    for (int64_t k = 0; k < n; k += BLOCK) {
+        if (!(leasts[k / BLOCK] < floor)) continue;
+        for (int64_t b = k; b < smaller(k + BLOCK, n); b++)
+            if (candidates[b]) candidates[b] = !(means[b] + radius * sqrt(squared_widths[b]) < floor);
+    }
 }
 
 static void keep_near_best(const double *restrict values, Flag *restrict candidates, int64_t n, double slack)
