@@ -19,6 +19,7 @@ NAMES = (
     "starting",
     "rounds",
     "rules",
+    "loops",
     "live",
     "designs",
     "transductive",

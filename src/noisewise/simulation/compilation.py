@@ -20,7 +20,7 @@ from noisewise.simulation.loop import Loop
 from noisewise.simulation.set_loop import SetLoop
 
 if TYPE_CHECKING:
-    from noisewise.simulation.machine import MachineCode
+    from noisewise.simulation.machine import MachineLoop
 
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
@@ -41,7 +41,7 @@ def compiled_set_loop(rule: Rule, oracle: Oracle) -> SetLoop:
 
 
 @functools.cache
-def _shared_loop(directory: Path | None) -> "MachineCode":
+def _shared_loop(directory: Path | None) -> "MachineLoop":
     from noisewise.simulation.machine import shared_loop
 
     return shared_loop(directory)
@@ -50,13 +50,14 @@ def _shared_loop(directory: Path | None) -> "MachineCode":
 def check_compiler() -> None:
     """Refuse to compile where there is no compiler, or nothing for its code to call."""
     if find_spec("numba") is None:
-        raise ImportError(
-            "`compiled` must be False here: compiled simulations need Numba, which is not installed "
-            "(pip install 'noisewise[compiled]')."
+        raise ModuleNotFoundError(
+            "`compile` must be False or left out here: compiled simulations need Numba, which is not "
+            "installed: pip install 'noisewise[compiled]'."
         )
     if extension is None:
-        raise ImportError(
-            f"`compiled` must be False here: compiled simulations call the compiled verbs; got {engine_words()}"
+        raise ModuleNotFoundError(
+            "`compile` must be False or left out here: compiled simulations call the compiled verbs; "
+            f"got {engine_words()}"
         )
 
 

@@ -111,8 +111,8 @@ is [JSON lines](storage.md) |
   lists, of `all`, each `policy` that does not fit, and the `reason`.
 - A standing has `policy`, `geometric_mean`, `low`, `high`, `worst`, `rank`, `compared`, `found`, `rounds`,
   `covered`, `microseconds`; a match `cell`, `policy`, `regret`, `low`, `high`, `found`, `certified`,
-  `rounds`, `precision`, `covered`, `misses`, `microseconds`; a ratio `cell`, `policy`, `against`, `ratio`,
-  `low`, `high`, `difference`, `error`. docs/arena.md explains them.
+  `rounds`, `precision`, `covered`, `misses`, `microseconds`, `engine`; a ratio `cell`, `policy`, `against`,
+  `ratio`, `low`, `high`, `difference`, `error`. docs/arena.md explains them.
 """
 
 

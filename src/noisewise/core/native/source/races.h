@@ -218,6 +218,15 @@ static inline double product_with(const Matrix *columns, Layout layout, int64_t 
 
 /* ---- The closest races. ---- */
 
+/* Whether all flags of a block are set: then it need not be asked one by one. */
+static inline bool all_set(const Flag *restrict flags, int64_t count)
+{
+    Flag unset = 0;
+    _Pragma("omp simd reduction(| : unset)")
+    for (int64_t b = 0; b < count; b++) unset |= flags[b] == 0;
+    return !unset;
+}
+
 /* Of n rivals with these widths and means, the largest reach·width + mean in turn, of those that tie the first: at
  * most RACES of them, into `rivals` by their places (or by the rows there). Who is no rival has a width of -∞, and
  * who is taken gets one. The races count the less the further they are behind the first; what is no race counts 0. */
@@ -419,7 +428,7 @@ static double bound_widths(Field *field, const Sketch *sketch, const Sight *sigh
             longest = bound > longest ? bound : longest;
             extreme = size > extreme ? size : extreme;
         }
-        if (!all_allowed(among, count))
+        if (!all_set(among, count))
             for (int64_t b = 0; b < count; b++)
                 if (!among[b]) own_bounds[b] = -INFINITY;
         if (leader >= k && leader < k + count) bounds[leader] = -INFINITY;
