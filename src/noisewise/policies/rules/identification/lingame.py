@@ -101,12 +101,12 @@ def play(params: Params, state: State) -> Floats:
     learner = leader if params.n_learners > 1 else 0
     losses = state.losses[learner]
     shares = hedged(losses, state.doubts[learner])
-    inverse = inverse_of_moment(model.columns, shares)
-    costs = costs_of_rivals(model.columns, model.means, inverse, leader)
+    inverse = inverse_of_moment(model, shares)
+    costs = costs_of_rivals(model, inverse, leader)
     rivals = costs < np.inf
     if rivals.any():
         rival = first_largest(-costs, rivals)
-        shifts = shifts_towards(model.columns, model.means, inverse, leader, rival)
+        shifts = shifts_towards(model, inverse, leader, rival)
         gains = information(params, model, shifts)
         state.doubts[learner] += mixability_gap(shares, losses, gains, state.doubts[learner])
         add_into(losses, gains, -1.0)

@@ -75,8 +75,8 @@ def step(params: Params, state: State) -> Floats:
     root = math.floor(math.sqrt(told // n))
     if root * root == told // n or is_tied(model, leader):
         return equal
-    inverse = inverse_of_moment(model.columns, state.shares)
-    costs = costs_of_rivals(model.columns, model.means, inverse, leader)
+    inverse = inverse_of_moment(model, state.shares)
+    costs = costs_of_rivals(model, inverse, leader)
     closest = costs.min()
     if closest == np.inf:
         return equal
@@ -84,7 +84,7 @@ def step(params: Params, state: State) -> Floats:
     near = np.flatnonzero(costs <= closest + told**-SMOOTHING / n * told / total_precision(model))
     payoffs = np.empty((near.size, n))
     for j in range(near.size):
-        shifts = shifts_towards(model.columns, model.means, inverse, leader, near[j])
+        shifts = shifts_towards(model, inverse, leader, near[j])
         # The derivative of each cost; the cost itself is their mean over the present shares.
         copy_into(payoffs[j], 0.5 * shifts * shifts - costs[near[j]])
     return best_mixture(payoffs)
