@@ -20,14 +20,14 @@ from noisewise.simulation.loop import Loop
 from noisewise.simulation.set_loop import SetLoop
 
 if TYPE_CHECKING:
-    from noisewise.simulation.machine import MachineLoop
+    from noisewise.core.compiler.machine_code import MachineLoop
 
 
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
     """The rule's loop as machine code; compiling takes a second or two the first time, then it is cached."""
     check_compiler()
-    from noisewise.simulation.machine import CompiledLoop
+    from noisewise.simulation.behind import CompiledLoop
 
     return CompiledLoop(rule, cache_directory(rule), _shared_loop(cache_directory()))
 
@@ -36,14 +36,14 @@ def compiled_loop(rule: Rule) -> Loop:
 def compiled_set_loop(rule: Rule, oracle: Oracle) -> SetLoop:
     """The rule's loop on sets of one kind as machine code."""
     check_compiler()
-    from noisewise.simulation.machine import CompiledSetLoop
+    from noisewise.simulation.behind import CompiledSetLoop
 
     return CompiledSetLoop(rule, oracle, cache_directory(rule, oracle))
 
 
 @functools.cache
 def _shared_loop(directory: Path | None) -> "MachineLoop":
-    from noisewise.simulation.machine import shared_loop
+    from noisewise.simulation.behind import shared_loop
 
     return shared_loop(directory)
 
@@ -89,10 +89,10 @@ def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
     """
     import numba
 
-    from noisewise.simulation.machine import MachineCode  # so that all of it is loaded, and counts
+    from noisewise.simulation.behind import make_glue  # so that all of it is loaded, and counts
 
     digest = hashlib.sha256(f"{sys.version} {numba.__version__} {_extension_hash()}".encode())
-    homes = {MachineCode.__module__}
+    homes = {make_glue.__module__}
     functions = [] if rule is None else [getattr(rule, field.name) for field in fields(rule)]
     if rule is not None and rule.on_sets is not None and oracle is not None:
         functions += [rule.on_sets.aim, rule.on_sets.parameter, *oracle]
