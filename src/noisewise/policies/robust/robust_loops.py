@@ -6,8 +6,8 @@ import math
 import numpy as np
 
 from noisewise.core.compiler.kernels import REORDERED, compiled_body
-from noisewise.policies.robust.factor_loops import rotate, solve
 from noisewise.policies.robust.ball import MOST_SHIFTS, ON_THE_BALL, step_within_ball, whitening
+from noisewise.policies.robust.factor_loops import rotate, solve
 from noisewise.policies.robust.huber import clipped, gradient_at, hessian_at, weigh, whiten
 from noisewise.policies.robust.one_pass import move, nearest_in_ball, remaining
 
