@@ -9,7 +9,6 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import Radius, confidence_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, regret_bound, widest
-from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import contrast_widths
 from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
@@ -195,7 +194,7 @@ def plan(params: Params, state: State) -> None:
     if delta > 0.0 and np.count_nonzero(state.candidates) > 1:
         anytime = state.model, confidence_radius(params.anytime, state.model)
         left, claims = claims_of(params.looks, state.phase, anytime, state.compared, state.candidates, delta)
-        copy_into(state.candidates, left)
+        state.candidates[:] = left
         np.minimum(state.claims, claims, out=state.claims)
         _begin_phase_if_worth_it(params, state)
 
