@@ -218,6 +218,15 @@ static inline double product_with(const Matrix *columns, Layout layout, int64_t 
 
 /* ---- The closest races. ---- */
 
+/* Whether all flags of a block are set: then it need not be asked one by one. */
+static inline bool all_set(const Flag *restrict flags, int64_t count)
+{
+    Flag unset = 0;
+    _Pragma("omp simd reduction(| : unset)")
+    for (int64_t b = 0; b < count; b++) unset |= flags[b] == 0;
+    return !unset;
+}
+
 /* Of n rivals with these widths and means, the largest reach·width + mean in turn, of those that tie the first: at
  * most RACES of them, into `rivals` by their places (or by the rows there). Who is no rival has a width of -∞, and
  * who is taken gets one. The races count the less the further they are behind the first; what is no race counts 0. */
@@ -290,6 +299,7 @@ typedef struct {
     double tops[RACES]; /* the largest reach·width + mean so far, falling */
     int64_t chunk; /* rows whose largest bound is known: a few blocks */
     double maxima[CHUNKS]; /* of reach·bound + mean in each chunk */
+    double longest, rounding; /* the largest bound on a width, and what rounding does to a mean */
 } Field;
 
 /* ‖a_k - b‖, or -∞ for a copy of the leader. */
@@ -393,34 +403,40 @@ static double fewest_widths(Field *field, const double *bounds, double best, dou
     return least;
 }
 
-/* Upper bounds on the widths of all differences to the leader, -∞ for what is no rival, by the sketch. Also the
- * largest of them, and the largest size of a rival's mean: they bound the tolerance for ties. */
-static void bound_widths(const DenseModel *model, const Sketch *sketch, const Sight *sight, const Flag *candidates,
-                         int64_t leader, double *bounds, double *widest, double *most)
+/* Upper bounds on the widths of all differences to the leader, -∞ for what is no rival, by the sketch; and the
+ * largest reach·bound + mean of each chunk. Returns more than any two upper bounds that tie can differ by. */
+static double bound_widths(Field *field, const Sketch *sketch, const Sight *sight, const Flag *candidates,
+                           double reach, double *bounds)
 {
-    const int64_t n = model->means.size;
+    const DenseModel *model = field->model;
+    const int64_t n = model->means.size, leader = field->leader;
     const double own = model->squared_widths.at[leader], base = 2.0 * (sight->error - sight->base);
     double longest = 0.0, extreme = 0.0;
+    for (int64_t c = 0; c * field->chunk < n; c++) field->maxima[c] = -INFINITY;
     for (int64_t k = 0; k < n; k += BLOCK) {
         const int64_t count = smaller(BLOCK, n - k);
         const double *restrict squared_widths = model->squared_widths.at + k, *restrict means = model->means.at + k;
         const Flag *restrict among = candidates + k;
-        double *restrict own_bounds = bounds + k;
+        double *restrict own_bounds = bounds + k, *maximum = field->maxima + k / field->chunk;
         float products[BLOCK];
         look_along(sketch, k, sight->codes, products);
         _Pragma("omp simd reduction(max : longest, extreme)")
         for (int64_t b = 0; b < count; b++) {
             const double terms = squared_widths[b] + own, squared = terms * (1.0 + TIE) + base - 2.0 * products[b];
-            const bool rival = (among[b] != 0) & (squared > 2.0 * CANCELLED * terms);
-            const double bound = rival ? sqrt(squared) : -INFINITY, size = rival ? fabs(means[b]) : 0.0;
-            own_bounds[b] = bound;
+            const double bound = sqrt(squared), size = fabs(means[b]);
+            own_bounds[b] = squared > 2.0 * CANCELLED * terms ? bound : -INFINITY;
             longest = bound > longest ? bound : longest;
             extreme = size > extreme ? size : extreme;
         }
+        if (!all_set(among, count))
+            for (int64_t b = 0; b < count; b++)
+                if (!among[b]) own_bounds[b] = -INFINITY;
+        if (leader >= k && leader < k + count) bounds[leader] = -INFINITY;
+        *maximum = larger_of(*maximum, largest_upper(own_bounds, means, count, reach * (1.0 + TIE)));
     }
-    bounds[leader] = -INFINITY;
-    *widest = longest;
-    *most = extreme;
+    field->longest = longest;
+    field->rounding = ROUNDING * (extreme + fabs(model->means.at[leader]));
+    return 2.0 * (TIE * reach * longest + field->rounding);
 }
 
 static void find_maxima(Field *field, const double *bounds, double reach)
@@ -435,16 +451,14 @@ static bool races_by_sketch(const DenseModel *model, Layout layout, const Sketch
                             int64_t leader, double reach, int64_t *rivals, double *weights)
 {
     const double best = model->means.at[leader];
-    double *bounds = model->scratch.at, widest, most;
+    double *bounds = model->scratch.at;
     copy_vector(&model->columns, layout, leader, model->half.at);
     solve(model);
     const Sight sight = see(sketch, model->step.at, (float *)model->halves.at);
     Field field = {.model = model, .layout = layout, .step = model->step.at, .leader = leader,
                    .most = model->means.size / ONE_IN,
                    .chunk = BLOCK * (model->means.size / (BLOCK * CHUNKS) + 1)};
-    bound_widths(model, sketch, &sight, candidates, leader, bounds, &widest, &most);
-    double tolerance = 2.0 * (TIE * reach * widest + ROUNDING * (most + fabs(best)));
-    find_maxima(&field, bounds, reach);
+    double tolerance = bound_widths(&field, sketch, &sight, candidates, reach, bounds);
     if (!find_rivals(&field, bounds, reach, tolerance)) return false;
     if (field.size > 0 && field.tops[0] < best) {
         double least = INFINITY;
@@ -456,7 +470,7 @@ static bool races_by_sketch(const DenseModel *model, Layout layout, const Sketch
         if (isnan(least)) return false;
         if (least > reach) {
             reach = least;
-            tolerance = 2.0 * (TIE * reach * widest + ROUNDING * (most + fabs(best)));
+            tolerance = 2.0 * (TIE * reach * field.longest + field.rounding);
             find_maxima(&field, bounds, reach);
             if (!find_rivals(&field, bounds, reach, tolerance)) return false;
         }
@@ -530,14 +544,17 @@ static int64_t most_settling_by_sketch(const DenseModel *model, Layout layout, c
     const double *relative, variance = foresee(noise, sigma, &relative), *squared_widths = model->squared_widths.at;
     float *codes = (float *)(steps + RACES * dim), products[RACES][BLOCK];
     const float *along[RACES];
-    Sight sights[RACES];
+    Sight sights[RACES] = {{0}};
     int64_t looks = 0, size = 0, rows[HOPEFUL];
-    double gains[HOPEFUL], top = 0.0;
+    double gains[HOPEFUL], shares[RACES], expected[BLOCK], top = 0.0;
     /* Four are looked along in any case. */
     for (int64_t j = 0; j < RACES; j++) {
-        if (j < count) sights[j] = see(sketch, steps + j * dim, codes + j * dim);
-        along[j] = sights[j < count ? j : 0].codes;
+        sights[j] = j < count ? see(sketch, steps + j * dim, codes + j * dim) : sights[0];
+        along[j] = sights[j].codes;
+        shares[j] = j < count ? weights[j] * (1.0 + TIE) : 0.0;
     }
+    for (int64_t b = 0; b < BLOCK; b++) expected[b] = variance;
+    const double w0 = shares[0], w1 = shares[1], w2 = shares[2], w3 = shares[3];
 #define LOOK_AT(k, gain) \
     double gain = 0.0; \
     for (int64_t j = 0; j < count; j++) { \
@@ -560,18 +577,16 @@ static int64_t most_settling_by_sketch(const DenseModel *model, Layout layout, c
         double bounds[BLOCK], above = -INFINITY;
         const double low = top * (1.0 - 2.0 * TIE);
         look_along_all(sketch, first, along, products);
+        const double *restrict widths = squared_widths + first, s0 = sights[0].base, s1 = sights[1].base;
+        const double s2 = sights[2].base, s3 = sights[3].base, e0 = sights[0].error, e1 = sights[1].error;
+        const double e2 = sights[2].error, e3 = sights[3].error;
         if (relative)
-            for (int64_t b = 0; b < rest; b++)
-                bounds[b] = -low * (variance * relative[first + b] + squared_widths[first + b]);
-        else
-            for (int64_t b = 0; b < rest; b++) bounds[b] = -low * (variance + squared_widths[first + b]);
-        for (int64_t j = 0; j < count; j++) {
-            const double base = sights[j].base, error = sights[j].error, weight = weights[j] * (1.0 + TIE);
-            _Pragma("omp simd")
-            for (int64_t b = 0; b < rest; b++) {
-                const double product = fabs(base + products[j][b]) + error;
-                bounds[b] += weight * product * product;
-            }
+            for (int64_t b = 0; b < rest; b++) expected[b] = variance * relative[first + b];
+        _Pragma("omp simd")
+        for (int64_t b = 0; b < rest; b++) {
+            const double p0 = fabs(s0 + products[0][b]) + e0, p1 = fabs(s1 + products[1][b]) + e1;
+            const double p2 = fabs(s2 + products[2][b]) + e2, p3 = fabs(s3 + products[3][b]) + e3;
+            bounds[b] = w0 * p0 * p0 + w1 * p1 * p1 + w2 * p2 * p2 + w3 * p3 * p3 - low * (expected[b] + widths[b]);
         }
         _Pragma("omp simd reduction(max : above)")
         for (int64_t b = 0; b < rest; b++) above = bounds[b] > above ? bounds[b] : above;
