@@ -22,6 +22,7 @@ from noisewise.simulation.set_loop import SetLoop
 if TYPE_CHECKING:
     from noisewise.simulation.machine import MachineLoop
 
+
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
     """The rule's loop as machine code; compiling takes a second or two the first time, then it is cached."""

@@ -148,5 +148,3 @@ def test_arrays_of_another_type_are_refused():
 
     with pytest.raises(TypingError, match="`values` of `first_largest` must be an array of float64"):
         MachineLoop(run, None)(given())
-
-

@@ -165,9 +165,7 @@ def borrowed_array(context: Any, builder: Any, kind: Any, data: Any, shape: list
     for extent in reversed(shape):
         strides.insert(0, step)
         step = builder.mul(step, extent)
-    arrayobj.populate_array(
-        array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None
-    )
+    arrayobj.populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
     return array._getvalue()
 
 

@@ -14,6 +14,7 @@ int numpy_only;
 #define NAMES(NAME) \
     NAME(fold, "model, action, reward, sigma") \
     NAME(recentre, "model") \
+    NAME(refresh_all, "model") \
     NAME(set_theta, "model, estimate") \
     NAME(theta, "model") \
     NAME(squared_norm, "model") \
@@ -76,6 +77,17 @@ static PyObject *call_recentre(ARGUMENTS)
     DENSE_ONLY(recentre, model)
     FEW_ONLY(recentre, model)
     WORK(SIZE(model), verbs->recentre(&model.dense, model.layout))
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_refresh_all(ARGUMENTS)
+{
+    Model model;
+    OPEN(refresh_all, 1)
+    READ(refresh_all, read_model(args[0], &model))
+    DENSE_ONLY(refresh_all, model)
+    FEW_ONLY(refresh_all, model)
+    WORK(SIZE(model), verbs->refresh_rows(&model.dense, model.layout, 0, model.n, true))
     Py_RETURN_NONE;
 }
 
