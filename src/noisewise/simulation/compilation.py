@@ -75,11 +75,24 @@ def cache_directory(rule: Rule | None = None, oracle: Oracle | None = None) -> P
 
     Without a rule: for the loop that all rules share.
     """
+    return private_folder(_cache_root(), "noisewise", _sources_hash(rule, oracle))
+
+
+def is_cached(rule: Rule, oracle: Oracle | None = None) -> bool:
+    """Whether there is machine code made from exactly these sources."""
+    # Where there is none of any rule, Numba need not be loaded to see that.
+    if not any((_cache_root() / "noisewise").glob("*/**/*.nbi")):
+        return False
+    folder = cache_directory(rule, oracle)
+    return folder is not None and any(folder.rglob("*.nbi"))
+
+
+def _cache_root() -> Path:
     root = os.environ.get("NOISEWISE_CACHE_DIR")
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-        root = str(Path(home) if home else Path.home() / ".cache")
-    return private_folder(Path(root), "noisewise", _sources_hash(rule, oracle))
+        return Path(home) if home else Path.home() / ".cache"
+    return Path(root)
 
 
 def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
