@@ -17,6 +17,7 @@ from benchmarks.baseline import NoBaselineError
 NAMES = (
     "baseline",
     "starting",
+    "first_second",
     "rounds",
     "rules",
     "loops",

@@ -21,7 +21,14 @@ from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.stopping import make_stop
 
 SOURCE = Path(__file__).parent / "hand_written.c"
-FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
+FLAGS = (
+    "-O3",
+    "-march=native",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fopenmp-simd",
+)
 #: Rules and their options: those whose radius and noise the hand-written ones have.
 RULES: dict[str, dict[str, Any]] = {"vaee": {}, "weighted_oful": {"noise": "sub-gaussian"}}
 #: Actions, features, rounds.

@@ -1,7 +1,7 @@
 """How long a person waits for the import, for the help page and for a command, here and in 0.1.0.
 
-Whole processes, started afresh, in turn, and in units of starting Python and importing NumPy in the same turn:
-a busy machine makes all of them slower alike. Each is the median over the turns, bytecode compiled.
+Whole processes, started afresh, in turn, and in units of starting Python and importing NumPy in the same
+turns: a busy machine makes all of them slower alike. Medians over the turns, bytecode compiled.
 """
 
 import os

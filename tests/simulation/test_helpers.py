@@ -18,7 +18,7 @@ from noisewise.cli.worlds.racers import choose_racers
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.native.verbs import numpy_verbs
 from noisewise.policies.shell.policy import Policy
-from noisewise.simulation import helpers, sharing
+from noisewise.simulation import helpers, parcel, sharing
 from noisewise.simulation.replications import PARTS, Replications, parts_of
 from noisewise.simulation.simulate import _make_run
 from noisewise.simulation.worker import MARK
@@ -147,17 +147,29 @@ def test_an_error_is_the_one_of_a_single_process(started):
     assert len(started) == 1
 
 
-def test_warnings_are_those_of_a_single_process(started):
-    """A variance beyond all numbers: helpers leave such replications to this process."""
-    env = nw.Environment(np.eye(2), [1.0, 0.0], np.full(30, 1e200))
+def complaining(horizon, rng):
+    """A schedule that warns in every fourth replication or so."""
+    sigmas = rng.uniform(0.1, 1.0, horizon)
+    if sigmas[0] < 0.3:
+        warnings.warn(f"began with {sigmas[0]}", UserWarning, stacklevel=1)
+    return sigmas
+
+
+def test_warnings_are_those_of_a_single_process(started, monkeypatch):
+    """Helpers leave such replications to this process, which shows the warning, or makes it an error."""
+    monkeypatch.setattr(parcel, "_is_installed", lambda name: True)
+    env = SOARE.environment(complaining)
     found = []
     for threads in (1, 2):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            simulated(nw.round_robin(env.actions), env, threads=threads)
+            simulated(env=env, threads=threads)
         found.append({str(warning.message) for warning in caught})
     assert found[0] == found[1]
     assert found[0]
+    assert len(started) == 1
+    with pytest.raises(UserWarning, match="began with"):  # as everywhere in these tests
+        simulated(env=env, threads=2)
 
 
 @pytest.mark.parametrize("begin", ["raise SystemExit(1)", "import os; os.close(0)", "print('hello')"])

@@ -13,6 +13,7 @@ from noisewise.actions.oracle_set import Oracle
 from noisewise.core.choice.selection import TIE, first_largest
 from noisewise.core.compiler.kernels import has_twins, large_kernel
 from noisewise.core.model.dense import Floats
+from noisewise.core.native.verbs import verb
 
 #: The largest number of vertices that are tried one by one.
 MOST_VERTICES = 2**20
@@ -26,10 +27,21 @@ class Vertices(NamedTuple):
     gray: bool  # whether the right rows are the corners of a box, in the order of binary numbers
 
 
+@large_kernel
 def contrast_values(
     shape: Vertices, theta: Floats, covariance: Floats, radius: float, origin: Floats
 ) -> Floats:
     """``<θ, a - origin> + radius·‖a - origin‖`` at every vertex, (n_left·n_right,)."""
+    values = np.empty(len(shape.left) * len(shape.right))
+    write_contrasts(shape, theta, covariance, radius, origin, values)
+    return values
+
+
+@verb
+def write_contrasts(
+    shape: Vertices, theta: Floats, covariance: Floats, radius: float, origin: Floats, out: Floats
+) -> None:
+    """Write `contrast_values`."""
     cut = shape.left.shape[1]
     left, right = shape.left - origin[:cut], shape.right - origin[cut:]
     values = np.add.outer(left @ theta[:cut], right @ theta[cut:])
@@ -42,7 +54,7 @@ def contrast_values(
         np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared)
         squared *= radius
         values += squared
-    return np.asarray(values.ravel())
+    out[:] = values.ravel()
 
 
 @large_kernel
@@ -102,4 +114,4 @@ def two_tables(low: Floats, high: Floats) -> Vertices:
     return Vertices(corners(low[:cut], high[:cut]), corners(low[cut:], high[cut:]), True)
 
 
-has_twins(__name__, f"{__name__}_loops")
+has_twins(__name__, f"{__name__}_calls")

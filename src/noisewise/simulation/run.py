@@ -14,7 +14,7 @@ from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 from noisewise.simulation.stopping import make_stop
 from noisewise.world import Environment
 
-#: Where other programs run too, all that is compared takes longer alike; Windows counts its own time coarsely.
+#: Other programs must not count: they slow down whatever is chosen. Windows has no fine clock for that.
 CLOCK = time.perf_counter if sys.platform == "win32" else time.thread_time
 #: Rounds of the first replication that are timed, to choose an engine.
 TIMED_ROUNDS = 256

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from noisewise.core.support.lazy import lazy_names
+from noisewise.study.log.model_choice import models_are_loaded_by
 
 if TYPE_CHECKING:
     from noisewise.study.certificate.certificate import Certificate as Certificate
@@ -47,6 +48,7 @@ _HOMES = {
 _ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping.backup",
          "safekeeping.verification")  # fmt: skip
 
+models_are_loaded_by(lambda: import_module(f"{__name__}.models.registry"))
 _find = lazy_names(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})
 
 

@@ -97,7 +97,7 @@ def _append(words: list[int], marks: list[Any], value: Any) -> None:
     """Add the words of a value, and what its type depends on."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
-            type_of(value)  # says what is wrong
+            type_of(value)  # which says what is wrong, as below
         marks += (value.dtype, value.ndim)
         words.append(value.__array_interface__["data"][0])
         words.extend(value.shape)
@@ -108,8 +108,10 @@ def _append(words: list[int], marks: list[Any], value: Any) -> None:
             _append(words, marks, field)
     elif isinstance(value, (float, np.floating)):
         words.append(_word.unpack(_number.pack(value))[0])
-    elif value is not None:
+    elif isinstance(value, (int, np.integer, np.bool_)):
         words.append(int(value))
+    elif value is not None:
+        type_of(value)
 
 
 register_model(Struct)(models.OpaqueModel)
@@ -163,9 +165,7 @@ def borrowed_array(context: Any, builder: Any, kind: Any, data: Any, shape: list
     for extent in reversed(shape):
         strides.insert(0, step)
         step = builder.mul(step, extent)
-    arrayobj.populate_array(
-        array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None
-    )
+    arrayobj.populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
     return array._getvalue()
 
 

@@ -23,10 +23,21 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, kernel
+from noisewise.core.compiler.kernels import has_twins
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
 from noisewise.core.model.independent import IndependentModel, Separate, new_independent
 from noisewise.core.model.model import Model
+from noisewise.core.model.tally import (
+    AGE,
+    SINCE_CENTRED,
+    count,
+)
+from noisewise.core.model.tally import LOG_DET as LOG_DET
+from noisewise.core.model.tally import SAFEST as SAFEST
+from noisewise.core.model.tally import TOLD as TOLD
+from noisewise.core.model.tally import TOTAL_PRECISION as TOTAL_PRECISION
+from noisewise.core.model.tally import log_det as log_det
+from noisewise.core.model.tally import total_precision as total_precision
 from noisewise.core.native.verbs import extension, verb
 from noisewise.core.support import blas
 from noisewise.core.support.blocks import ROWS_PER_BLOCK, map_rows, row_blocks, workspace
@@ -46,15 +57,6 @@ FAR = 1e6
 RECENTRE_AFTER = 32
 
 NOBODY = np.empty(0, dtype=np.intp)
-
-# What the tally counts.
-LOG_DET = 0
-TOTAL_PRECISION = 1
-TOLD = 2
-AGE = 3
-SINCE_CENTRED = 5
-#: Not a count: the action whose lower bound was the largest when it was last looked for. Only a hint.
-SAFEST = 6
 
 
 class DenseModel(NamedTuple):
@@ -276,6 +278,12 @@ def refresh(model: DenseModel, stale: NDArray[np.intp], *, means_too: bool = Fal
 
 
 @verb
+def refresh_all(model: DenseModel) -> None:
+    """Recompute the squared widths of all actions."""
+    refresh(model, np.arange(model.means.size))
+
+
+@verb
 def recentre(model: DenseModel) -> None:
     """Move the centre to the estimate, and recompute the means from it."""
     set_theta(model, theta(model))
@@ -312,17 +320,6 @@ def _predict(model: DenseModel, done: NDArray[np.intp]) -> None:
     map_rows(predict, model.means.size)
 
 
-@kernel
-def count(tally: Floats, squared_width: float, sigma: float) -> None:
-    """Book one measurement: ``det V`` grows by the factor ``1 + ‖a‖²/σ²``."""
-    weight = 1.0 / (sigma * sigma)
-    tally[LOG_DET] += math.log1p(squared_width * weight)
-    tally[TOTAL_PRECISION] += weight
-    tally[TOLD] += 1.0
-    tally[AGE] += 1.0
-    tally[SINCE_CENTRED] += 1.0
-
-
 @verb
 def theta(model: Model) -> Floats:
     """The estimate θ̂, (dim,)."""
@@ -334,18 +331,6 @@ def squared_norm(model: Model) -> float:
     """``‖θ̂‖²``."""
     estimate = theta(model)
     return float(estimate @ estimate)
-
-
-@kernel
-def log_det(model: Model) -> float:
-    """``log det V - dim·log ridge``: twice the information gathered, in nats."""
-    return float(model.tally[LOG_DET])
-
-
-@kernel
-def total_precision(model: Model) -> float:
-    """``Σ 1/σ²`` over all measurements: the currency of everything."""
-    return float(model.tally[TOTAL_PRECISION])
 
 
 if extension is not None:

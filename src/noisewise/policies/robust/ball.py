@@ -14,6 +14,11 @@ ON_THE_BALL = 1e-12
 MOST_SHIFTS = 100
 
 
+def room_for_a_step(dim: int) -> int:
+    """How many numbers the matrices and vectors of a step take: five of the ones, eight of the others."""
+    return 5 * dim * dim + 8 * dim
+
+
 def whitening(model: Factored) -> Floats:
     """``W = D^(-1/2)·U⁻ᵀ``, (dim, dim): ``‖Wa‖`` is the width of a, and ``θ = Wᵀy`` has ``‖θ‖_V = ‖y‖``.
 

@@ -270,15 +270,15 @@ def learn_robustly(params: HasRobust, state: HasMemory, action: int, reward: flo
         told = expected + ALPHA * scale * min(max((reward - expected) / scale, -tau), tau)
     fold(model, action, told, counted)
     if robust.estimator == HUBER:
-        huber.remember(memory.history, model.columns, action, reward, scale, tau)
-        set_theta(model, huber.fit(memory.history, model, limits.ridge, limits.norm_bound))
+        huber.remember(memory.history, model, action, reward, scale, tau)
+        set_theta(model, huber.fit_huber(memory.history, model, limits.ridge, limits.norm_bound))
     elif robust.estimator == MEDIAN:
-        median_of_means.deal(memory.blocks, model.columns, action, reward, scale)
+        median_of_means.deal(memory.blocks, model, action, reward, scale)
         set_theta(model, median_of_means.centre_of(memory.blocks, model))
     elif published:
-        one_pass.stay_in_ball(model, limits.norm_bound)
+        one_pass.stay_in_ball(memory.curvature, model, limits.norm_bound)
     else:
-        one_pass.move(memory.curvature, model.columns, action, reward, scale, tau, limits.norm_bound)
+        one_pass.move(memory.curvature, model, action, reward, scale, tau, limits.norm_bound)
         set_theta(model, memory.curvature.theta)
 
 

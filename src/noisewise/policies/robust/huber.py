@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from noisewise.core.compiler.kernels import has_twins, kernel
 from noisewise.core.model.dense import DenseModel, Floats, theta
-from noisewise.policies.robust.ball import step_within_ball, whitening
+from noisewise.core.native.verbs import verb
+from noisewise.policies.robust.ball import room_for_a_step, step_within_ball, whitening
 
 #: A Newton decrement, in standard errors, after which the next step is the last: it squares the error.
 CLOSE = 1e-5
@@ -45,6 +46,7 @@ class History(NamedTuple):
     curvature: Floats  # (m,): Σ ψ'/s² of each slot, at the last pass
     influence: Floats  # (m,): Σ ψ/s of each slot: scratch, like all that follow
     rows: Floats  # (m, dim): the vectors, whitened
+    scratch: Floats  # for the compiled body alone
 
 
 def new_history(n_actions: int, dim: int, capacity: int) -> History:
@@ -65,6 +67,7 @@ def new_history(n_actions: int, dim: int, capacity: int) -> History:
         curvature=np.zeros(slots),
         influence=np.zeros(slots),
         rows=np.zeros((slots, dim)),
+        scratch=np.zeros(room_for_a_step(dim) + slots),
     )
 
 
@@ -75,15 +78,14 @@ def threshold(tau0: float, squared_width: float, scale: float) -> float:
     return tau0 * math.sqrt(1.0 + u * u) / u
 
 
-@kernel
 def clipped(residual: float, tau: float) -> float:
     """``ψ_τ(z) = τz/√(τ² + z²)``, the derivative of the loss."""
     return tau * residual / math.sqrt(tau * tau + residual * residual)
 
 
-@kernel
+@verb
 def remember(
-    history: History, columns: NDArray[np.floating], action: int, reward: float, scale: float, tau: float
+    history: History, model: DenseModel, action: int, reward: float, scale: float, tau: float
 ) -> None:
     """Keep one measurement."""
     told = history.filled[0]
@@ -92,8 +94,7 @@ def remember(
         slot = history.filled[1]
         history.slot_of[action] = slot
         history.filled[1] += 1
-        for i in range(columns.shape[0]):
-            history.vectors[slot, i] = columns[i, action]
+        history.vectors[slot] = model.columns[:, action]
     history.rewards[told] = reward
     history.scales[told] = scale
     history.taus[told] = tau
@@ -101,8 +102,8 @@ def remember(
     history.filled[0] += 1
 
 
-@kernel
-def fit(history: History, model: DenseModel, ridge: float, bound: float) -> Floats:
+@verb
+def fit_huber(history: History, model: DenseModel, ridge: float, bound: float) -> Floats:
     """The estimate, when one measurement was remembered and folded since the model's was the estimate.
 
     A step that overshoots is shortened by the secant rule on the slope along it. Values of the loss are
@@ -147,16 +148,12 @@ def weigh(history: History, point: Floats) -> None:
     history.curvature[:slots] = np.bincount(where, bend**3 / scales**2, slots)
 
 
-@kernel
 def weigh_newest(history: History, point: Floats) -> None:
     """Add the newest measurement to its slot's curvature, and make its influence the only one."""
     newest = history.filled[0] - 1
     history.influence[: history.filled[1]] = 0.0
     slot, scale, tau = history.slots[newest], history.scales[newest], history.taus[newest]
-    value = 0.0
-    for i in range(point.size):
-        value += history.vectors[slot, i] * point[i]
-    residual = (history.rewards[newest] - value) / scale
+    residual = (history.rewards[newest] - history.vectors[slot] @ point) / scale
     bend = tau / math.sqrt(tau * tau + residual * residual)
     history.influence[slot] = bend * residual / scale
     history.curvature[slot] += bend**3 / scale**2
@@ -181,4 +178,4 @@ def hessian_at(history: History, root: Floats, ridge: float) -> Floats:
     return np.asarray(ridge * (root @ root.T) + (rows.T * history.curvature[:slots]) @ rows)
 
 
-has_twins(__name__, f"{__package__}.robust_loops")
+has_twins(__name__, f"{__package__}.calls")

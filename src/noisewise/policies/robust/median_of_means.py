@@ -12,12 +12,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import TIE, Mask
-from noisewise.core.compiler.kernels import has_twins
-from noisewise.core.model.dense import DenseModel, Floats, theta
+from noisewise.core.model.dense import BATCH, DenseModel, Floats, theta
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
+from noisewise.core.native.verbs import verb
 from noisewise.core.support import blas
 from noisewise.core.support.blocks import row_blocks
 from noisewise.policies.robust.one_pass import Curvature
@@ -38,6 +37,7 @@ class Blocks(NamedTuple):
     reciprocals: Floats  # (k, dim)
     tally: Floats  # (k, 6)
     thetas: Floats  # (k, dim)
+    scratch: Floats  # for the compiled body alone: a batch of actions, and a place for each block
 
 
 def new_blocks(n_blocks: int, dim: int, ridge: float) -> Blocks:
@@ -49,6 +49,7 @@ def new_blocks(n_blocks: int, dim: int, ridge: float) -> Blocks:
         reciprocals=np.full((n_blocks, dim), 1.0 / share),
         tally=np.zeros((n_blocks, 6)),
         thetas=np.zeros((n_blocks, dim)),
+        scratch=np.zeros(n_blocks * (2 * BATCH + dim + 1) + dim * (BATCH + 2)),
     )
 
 
@@ -64,9 +65,10 @@ def plan_blocks(miss: float, n_blocks: int | None = None) -> tuple[int, float]:
     return int(tried[best]), float(reach[best])
 
 
-def deal(blocks: Blocks, columns: NDArray[np.floating], action: int, reward: float, sigma: float) -> None:
+@verb
+def deal(blocks: Blocks, model: DenseModel, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement in the block that knows least about its vector."""
-    vector = columns[:, action].astype(np.float64, copy=False)
+    vector = model.columns[:, action].astype(np.float64, copy=False)
     squared_widths = np.empty(len(blocks.thetas))
     for b in range(squared_widths.size):
         half = solve_lower(_block(blocks, b), vector)
@@ -77,6 +79,7 @@ def deal(blocks: Blocks, columns: NDArray[np.floating], action: int, reward: flo
     blocks.thetas[b] = solve_upper(block, block.factor[:, -1])
 
 
+@verb
 def centre_of(blocks: Blocks, model: DenseModel) -> Floats:
     """The geometric median of the blocks' estimates in the norm of V, by Weiszfeld's moves."""
     dim = model.pivots.size
@@ -98,6 +101,7 @@ def centre_of(blocks: Blocks, model: DenseModel) -> Floats:
     return solve_upper(model, point / scale)
 
 
+@verb
 def certified_contrast(
     blocks: Blocks, model: DenseModel, candidates: Mask, action: int, reach: float
 ) -> float:
@@ -112,6 +116,7 @@ def certified_contrast(
     return largest
 
 
+@verb
 def covering_radius(blocks: Blocks, model: DenseModel, reach: float) -> float:
     """The least radius such that ``means ± radius·widths`` contain both medians of every action."""
     largest = 0.0
@@ -143,8 +148,10 @@ def _upper_medians(blocks: Blocks, directions: Floats, reach: float) -> Floats:
 
 def _block(blocks: Blocks, b: int) -> Curvature:
     return Curvature(
-        blocks.factor[b], blocks.pivots[b], blocks.reciprocals[b], blocks.tally[b], blocks.thetas[b]
+        blocks.factor[b],
+        blocks.pivots[b],
+        blocks.reciprocals[b],
+        blocks.tally[b],
+        blocks.thetas[b],
+        blocks.scratch,
     )
-
-
-has_twins(__name__, f"{__name__}_loops")

@@ -15,12 +15,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import DenseModel, Floats, set_theta, theta
 from noisewise.core.model.factor import Factored, rotate_in, solve_lower, solve_upper
-from noisewise.policies.robust.ball import step_within_ball, whitening
+from noisewise.core.native.verbs import verb
+from noisewise.policies.robust.ball import room_for_a_step, step_within_ball, whitening
 from noisewise.policies.robust.huber import clipped
 
 #: Newton steps for the residual that remains; about five are needed.
@@ -35,18 +34,25 @@ class Curvature(NamedTuple):
     reciprocals: Floats  # (dim,)
     tally: Floats  # (6,)
     theta: Floats  # (dim,)
+    scratch: Floats  # for the compiled body alone
 
 
 def new_curvature(dim: int, ridge: float) -> Curvature:
     """``H = ridge·I``, and an estimate of 0."""
     return Curvature(
-        np.zeros((dim, dim + 1)), np.full(dim, ridge), np.full(dim, 1.0 / ridge), np.zeros(6), np.zeros(dim)
+        factor=np.zeros((dim, dim + 1)),
+        pivots=np.full(dim, ridge),
+        reciprocals=np.full(dim, 1.0 / ridge),
+        tally=np.zeros(6),
+        theta=np.zeros(dim),
+        scratch=np.zeros(room_for_a_step(dim)),
     )
 
 
+@verb
 def move(
     curvature: Curvature,
-    columns: NDArray[np.floating],
+    model: DenseModel,
     action: int,
     reward: float,
     scale: float,
@@ -54,7 +60,7 @@ def move(
     bound: float,
 ) -> None:
     """Learn one measurement, in place."""
-    vector = columns[:, action].astype(np.float64, copy=False)
+    vector = model.columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(curvature, vector)
     weighted = half * curvature.reciprocals
     step = solve_upper(curvature, weighted)
@@ -67,7 +73,6 @@ def move(
         curvature.theta[:] = nearest_in_ball(curvature, curvature.theta, bound)
 
 
-@kernel
 def nearest_in_ball(metric: Factored, point: Floats, bound: float) -> Floats:
     """The point of the ball that is nearest to ``point``, in the norm of ``UᵀDU``."""
     dim = point.size
@@ -75,7 +80,6 @@ def nearest_in_ball(metric: Factored, point: Floats, bound: float) -> Floats:
     return nearest
 
 
-@kernel
 def remaining(surprise: float, leverage: float, tau: float) -> float:
     """The z that solves ``z + leverage·ψ_τ(z) = surprise``: what is left of a surprise, in sigmas.
 
@@ -94,9 +98,9 @@ def remaining(surprise: float, leverage: float, tau: float) -> float:
     return math.copysign(z, surprise)
 
 
-@kernel
-def stay_in_ball(model: DenseModel, bound: float) -> None:
-    """Move the model's estimate into the ball if it has left it."""
+@verb
+def stay_in_ball(curvature: Curvature, model: DenseModel, bound: float) -> None:
+    """Move the model's estimate into the ball if it has left it; the curvature lends its scratch."""
     point = theta(model)
     if (point * point).sum() > bound * bound:
         set_theta(model, nearest_in_ball(model, point, bound))

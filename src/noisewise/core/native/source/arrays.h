@@ -70,6 +70,52 @@ typedef struct {
 /* Races that VAGE looks at. */
 enum { RACES = 4 };
 
+/* `History` of `policies/robust/huber.py`: T measurements, m slots. */
+typedef struct {
+    Floats rewards, scales, taus; /* (T,) */
+    Ints slots; /* (T,) */
+    Matrix vectors; /* (m, dim) */
+    Ints slot_of; /* (n,) */
+    Ints filled; /* (2,): how many measurements and slots there are */
+    Floats multiplier; /* (1,) */
+    Floats curvature, influence; /* (m,) */
+    Matrix rows; /* (m, dim) */
+    Floats scratch; /* (BALL_ROOM(dim) + m,) */
+} History;
+
+/* `Curvature` of `policies/robust/one_pass.py`. */
+typedef struct {
+    Matrix factor; /* (dim, dim+1) */
+    Floats pivots, reciprocals; /* (dim,) */
+    Floats tally; /* (6,) */
+    Floats theta; /* (dim,) */
+    Floats scratch; /* (BALL_ROOM(dim),) */
+} Curvature;
+
+/* `Blocks` of `policies/robust/median_of_means.py`: k of them. */
+typedef struct { double *at; int64_t blocks, rows, columns; } Factors;
+typedef struct {
+    Factors factor; /* (k, dim, dim+1) */
+    Matrix pivots, reciprocals; /* (k, dim) */
+    Matrix tally; /* (k, 6) */
+    Matrix thetas; /* (k, dim) */
+    Floats scratch; /* (MEDIAN_ROOM(k, dim),) */
+} Blocks;
+
+/* `Vertices` of `actions/vertices.py`. */
+typedef struct {
+    Matrix left, right; /* (n_left, dim_left), (n_right, dim_right) */
+    int64_t gray; /* whether the right rows are the corners of a box, in the order of binary numbers */
+} Vertices;
+
+/* Entries of the tally of a curvature or a block. */
+enum { FEW_TALLIES = 6 };
+/* What a step within a ball needs: five matrices and eight vectors. */
+#define BALL_ROOM(dim) (5 * (dim) * (dim) + 8 * (dim))
+/* What medians need: two uppers of a batch of actions, a place and a distance for each block; the batch's
+ * vectors, and two points. */
+#define MEDIAN_ROOM(k, dim) ((k) * (2 * BATCH + (dim) + 1) + (dim) * (BATCH + 2))
+
 /* What the tally counts, as in `core/model/dense.py`. */
 enum { LOG_DET, TOTAL_PRECISION, TOLD, AGE, RESIDUAL, SINCE_CENTRED, SAFEST, TALLIES };
 /* Actions whose widths are recomputed together. */

@@ -13,6 +13,22 @@
     /* core/choice/selection.py */ \
     CONSTANT(TIE, 1e-9) \
     CONSTANT(ROUNDING, 4e-15) \
+    /* policies/robust/ball.py */ \
+    CONSTANT(ON_THE_BALL, 1e-12) \
+    CONSTANT(MOST_SHIFTS, 100.0) \
+    /* policies/robust/huber.py */ \
+    CONSTANT(CLOSE, 1e-5) \
+    CONSTANT(MOST_STEPS, 100.0) \
+    CONSTANT(MOST_CUTS, 40.0) \
+    CONSTANT(OVERSHOT, 0.1) \
+    /* policies/robust/median_of_means.py */ \
+    CONSTANT(MOST_MOVES, 100.0) \
+    CONSTANT(SETTLED, 1e-7) \
+    /* policies/shared/alternatives.py */ \
+    CONSTANT(LEAST, 1e-10) \
+    CONSTANT(COPY, 1e-10) \
+    /* policies/rules/identification/frank_wolfe_sampling/matrix_game.py */ \
+    CONSTANT(NOTHING, 1e-11) \
     /* core/support/blocks.py */ \
     CONSTANT(MANY, 250000.0) \
     /* policies/rules/ours/vage */ \

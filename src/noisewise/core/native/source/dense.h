@@ -108,39 +108,44 @@ static inline void project(const DenseModel *model, Layout layout, const double 
     project_rows(model, layout, direction, 0, model->columns.columns, out);
 }
 
-/* Take a in `half`; leave U⁻ᵀa there and V⁻¹a in `step`; return ‖a‖² in the norm of V⁻¹. */
-static inline double solve(const DenseModel *model)
+/* Take a in `half`; leave U⁻ᵀa there and D⁻¹U⁻ᵀa in `step`; return ‖a‖² in the norm of V⁻¹. */
+static inline double forward(const double *restrict factor, const double *restrict reciprocals, int64_t dim,
+                             double *restrict half, double *restrict step)
 {
-    const int64_t dim = model->step.size, across = dim + 1;
-    const double *restrict factor = model->factor.at, *restrict reciprocals = model->reciprocals.at;
-    double *restrict half = model->half.at, *restrict step = model->step.at;
     double squared_width = 0.0;
     for (int64_t j = 0; j < dim; j++) {
         const double entry = half[j], weighted = entry * reciprocals[j];
         squared_width += entry * weighted;
         step[j] = weighted;
-        for (int64_t i = j + 1; i < dim; i++) half[i] -= entry * factor[j * across + i];
-    }
-    for (int64_t i = dim - 1; i >= 0; i--) {
-        double sum = 0.0;
-        _Pragma("omp simd reduction(+ : sum)")
-        for (int64_t j = i + 1; j < dim; j++) sum += factor[i * across + j] * step[j];
-        step[i] -= sum;
+        for (int64_t i = j + 1; i < dim; i++) half[i] -= entry * factor[j * (dim + 1) + i];
     }
     return squared_width;
 }
 
 /* Replace the vector in `out` by U⁻¹·out. */
-static inline void solve_upper(const DenseModel *model, double *restrict out)
+static inline void backward(const double *restrict factor, int64_t dim, double *restrict out)
 {
-    const int64_t dim = model->step.size, across = dim + 1;
-    const double *restrict factor = model->factor.at;
     for (int64_t i = dim - 1; i >= 0; i--) {
         double sum = 0.0;
         _Pragma("omp simd reduction(+ : sum)")
-        for (int64_t j = i + 1; j < dim; j++) sum += factor[i * across + j] * out[j];
+        for (int64_t j = i + 1; j < dim; j++) sum += factor[i * (dim + 1) + j] * out[j];
         out[i] -= sum;
     }
+}
+
+/* Take a in `half`; leave U⁻ᵀa there and V⁻¹a in `step`; return ‖a‖² in the norm of V⁻¹. */
+static inline double solve(const DenseModel *model)
+{
+    const int64_t dim = model->step.size;
+    const double squared_width =
+        forward(model->factor.at, model->reciprocals.at, dim, model->half.at, model->step.at);
+    backward(model->factor.at, dim, model->step.at);
+    return squared_width;
+}
+
+static inline void solve_upper(const DenseModel *model, double *out)
+{
+    backward(model->factor.at, model->step.size, out);
 }
 
 /* Rotate `row`, a vector and what it measured, into the factors of a matrix, without square roots (Gentleman

@@ -29,6 +29,34 @@
                                  double *out)) \
     VERB(void, spread, (const DenseModel *model, double *out)) \
     VERB(void, covariance, (const DenseModel *model, double *out)) \
+    /* robust.h: the pseudo-Huber estimates */ \
+    VERB(void, remember, (const History *history, const DenseModel *model, Layout layout, int64_t action, \
+                          double reward, double scale, double tau)) \
+    VERB(void, fit_huber, (const History *history, const DenseModel *model, double ridge, double bound, \
+                           double *out)) \
+    VERB(void, move, (const Curvature *curvature, const DenseModel *model, Layout layout, int64_t action, \
+                      double reward, double scale, double tau, double bound)) \
+    VERB(void, stay_in_ball, (const Curvature *curvature, const DenseModel *model, Layout layout, double bound)) \
+    /* medians.h: medians of means */ \
+    VERB(void, deal, (const Blocks *blocks, const DenseModel *model, Layout layout, int64_t action, double reward, \
+                      double sigma)) \
+    VERB(void, centre_of, (const Blocks *blocks, const DenseModel *model, double *out)) \
+    VERB(double, certified_contrast, (const Blocks *blocks, const DenseModel *model, Layout layout, \
+                                      const Flag *candidates, int64_t action, double reach)) \
+    VERB(double, covering_radius, (const Blocks *blocks, const DenseModel *model, Layout layout, double reach)) \
+    /* alternatives.h: the cheapest parameters that make another action the best */ \
+    VERB(void, inverse_of_moment, (const DenseModel *model, Layout layout, const double *shares, double *lower, \
+                                   double *out)) \
+    VERB(void, costs_of_rivals, (const DenseModel *model, Layout layout, const double *inverse, int64_t leader, \
+                                 double *out)) \
+    VERB(void, shifts_towards, (const DenseModel *model, Layout layout, const double *inverse, int64_t leader, \
+                                int64_t rival, double *out)) \
+    /* vertices.h, games.h: corners of sets, and the matrix game */ \
+    VERB(void, write_contrasts, (const Vertices *shape, const double *theta, const double *covariance, \
+                                 double radius, const double *origin, double *means, double *squares, \
+                                 double *pull, double *out)) \
+    VERB(void, solve_game, (const double *payoffs, int64_t n_rows, double *shares, int64_t n, double *table, \
+                              double *right, double *bottom, double *basic, double *free)) \
     /* choice.h: choosing with ties broken on purpose, and dropping what cannot be the best */ \
     VERB(int64_t, first_largest, (const double *values, const Flag *allowed, int64_t n)) \
     VERB(int64_t, first_largest_candidate, (const double *values, const Flag *allowed, const Flag *candidates, \

@@ -7,6 +7,7 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest
+from noisewise.core.compiler.copies import add_into
 from noisewise.core.compiler.kernels import kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
 from noisewise.core.model.model import Model
@@ -89,7 +90,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     if told <= n:
         state.wanted[action] += precision
     if told >= n:
-        state.wanted[:] += precision * play(params, state)
+        add_into(state.wanted, play(params, state), precision)
 
 
 @large_kernel
@@ -100,15 +101,15 @@ def play(params: Params, state: State) -> Floats:
     learner = leader if params.n_learners > 1 else 0
     losses = state.losses[learner]
     shares = hedged(losses, state.doubts[learner])
-    inverse = inverse_of_moment(model.columns, shares)
-    costs = costs_of_rivals(model.columns, model.means, inverse, leader)
+    inverse = inverse_of_moment(model, shares)
+    costs = costs_of_rivals(model, inverse, leader)
     rivals = costs < np.inf
     if rivals.any():
         rival = first_largest(-costs, rivals)
-        shifts = shifts_towards(model.columns, model.means, inverse, leader, rival)
+        shifts = shifts_towards(model, inverse, leader, rival)
         gains = information(params, model, shifts)
         state.doubts[learner] += mixability_gap(shares, losses, gains, state.doubts[learner])
-        losses -= gains
+        add_into(losses, gains, -1.0)
     return shares
 
 

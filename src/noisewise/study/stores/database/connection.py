@@ -69,7 +69,7 @@ class Connection(Protocol):
         """Give it back."""
 
 
-class Pool(Protocol):
+class ConnectionPool(Protocol):
     """Where connections come from."""
 
     def connect(self) -> Connection:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 
-from noisewise.study.stores.database.connection import Connection, DriverError, Pool
+from noisewise.study.stores.database.connection import Connection, ConnectionPool, DriverError
 
-AnyPool = TypeVar("AnyPool", bound=Pool)
+AnyPool = TypeVar("AnyPool", bound=ConnectionPool)
 
 
 class Database(Protocol):
@@ -17,10 +17,10 @@ class Database(Protocol):
     label: str  # how messages call it, without secrets
     locks_rows: bool  # whether writers lock a study's head, or hold the whole store anyway
 
-    def reader(self) -> Pool:
+    def reader(self) -> ConnectionPool:
         """For transactions that only read; they never wait."""
 
-    def writer(self) -> Pool:
+    def writer(self) -> ConnectionPool:
         """For transactions that write; refuses if the store was opened for reading."""
 
     def check(self) -> None:
@@ -67,6 +67,6 @@ class OwnPool(Generic[AnyPool]):
         _close(self._pool, self._owner)
 
 
-def _close(pool: Pool, owner: list[int]) -> None:
+def _close(pool: ConnectionPool, owner: list[int]) -> None:
     # Saying goodbye on a connection of the parent would also end it for the parent.
     pool.dispose(close=owner[0] == os.getpid())

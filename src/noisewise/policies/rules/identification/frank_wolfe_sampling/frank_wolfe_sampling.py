@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
+from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
 from noisewise.core.model.model import Model
@@ -61,7 +62,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     state.given[action] += 1.0 / (sigma * sigma)
     told = state.model.tally[TOLD]
     if told >= state.given.size:
-        state.shares[:] += (step(params, state) - state.shares) / told
+        copy_into(state.shares, state.shares + (step(params, state) - state.shares) / told)
 
 
 @large_kernel
@@ -74,8 +75,8 @@ def step(params: Params, state: State) -> Floats:
     root = math.floor(math.sqrt(told // n))
     if root * root == told // n or is_tied(model, leader):
         return equal
-    inverse = inverse_of_moment(model.columns, state.shares)
-    costs = costs_of_rivals(model.columns, model.means, inverse, leader)
+    inverse = inverse_of_moment(model, state.shares)
+    costs = costs_of_rivals(model, inverse, leader)
     closest = costs.min()
     if closest == np.inf:
         return equal
@@ -83,9 +84,9 @@ def step(params: Params, state: State) -> Floats:
     near = np.flatnonzero(costs <= closest + told**-SMOOTHING / n * told / total_precision(model))
     payoffs = np.empty((near.size, n))
     for j in range(near.size):
-        shifts = shifts_towards(model.columns, model.means, inverse, leader, near[j])
+        shifts = shifts_towards(model, inverse, leader, near[j])
         # The derivative of each cost; the cost itself is their mean over the present shares.
-        payoffs[j] = 0.5 * shifts * shifts - costs[near[j]]
+        copy_into(payoffs[j], 0.5 * shifts * shifts - costs[near[j]])
     return best_mixture(payoffs)
 
 

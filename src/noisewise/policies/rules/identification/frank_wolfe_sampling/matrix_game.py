@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import compiled_body, large_kernel
+from noisewise.core.compiler.kernels import has_twins, kernel
 from noisewise.core.model.dense import Floats
+from noisewise.core.native.verbs import verb
 
 Labels = NDArray[np.int64]
 
@@ -12,24 +13,30 @@ Labels = NDArray[np.int64]
 NOTHING = 1e-11
 
 
-@large_kernel
+@kernel
 def best_mixture(payoffs: Floats) -> Floats:
     """The shares z, (n,), that maximise the smallest ``<z, payoffs_j>`` over the rows j of (J, n).
 
     With positive payoffs the other player's programme, maximise ``Σ q`` subject to ``payoffsᵀq <= 1``, can
     start from 0; the shares are the prices of its constraints. Bland's order of pivots cannot cycle.
     """
+    shares = np.empty(payoffs.shape[1])
+    solve_game(payoffs, shares)
+    return shares
+
+
+@verb
+def solve_game(payoffs: Floats, shares: Floats) -> None:
+    """Write `best_mixture`."""
     n_rows, n = payoffs.shape
     low, high = payoffs.min(), payoffs.max()
     if n_rows == 1 or high <= low:
-        shares = np.zeros(n)
+        shares[:] = 0.0
         shares[int(np.argmax(payoffs[0]))] = 1.0
-        return shares
+        return
     table = np.ones((n + 1, n_rows + 1))
-    for j in range(n_rows):
-        for k in range(n):
-            table[k, j] += (payoffs[j, k] - low) / (high - low)
-        table[n, j] = -1.0
+    table[:n, :n_rows] += (payoffs.T - low) / (high - low)
+    table[n] = -1.0
     table[n, n_rows] = 0.0
     # Labels of the variables: q_j is j, the slack of constraint k is n_rows + k.
     basic, free = np.arange(n_rows, n_rows + n), np.arange(n_rows)
@@ -46,11 +53,9 @@ def best_mixture(payoffs: Floats) -> Floats:
     for j in range(n_rows):
         if free[j] >= n_rows:
             prices[free[j] - n_rows] = max(0.0, table[n, j])
-    mixture: Floats = prices / prices.sum()
-    return mixture
+    shares[:] = prices / prices.sum()
 
 
-@large_kernel
 def improving(table: Floats, free: Labels) -> int:
     """The variable with the lowest label among those whose increase would help; -1 if none would."""
     found, n = -1, len(table) - 1
@@ -60,7 +65,6 @@ def improving(table: Floats, free: Labels) -> int:
     return found
 
 
-@large_kernel
 def limiting(table: Floats, basic: Labels, entering: int) -> int:
     """The constraint that ends the increase of the entering variable; the lowest label of equals."""
     n, last = basic.size, table.shape[1] - 1
@@ -83,18 +87,4 @@ def exchange(table: Floats, row: int, column: int) -> None:
     table[row, column] = 1.0 / pivot
 
 
-@compiled_body(exchange, inline=False)
-def _exchange_loops(table: Floats, row: int, column: int) -> None:
-    height, width = table.shape
-    pivot = table[row, column]
-    for j in range(width):
-        if j != column:
-            table[row, j] /= pivot
-    for i in range(height):
-        factor = table[i, column]
-        if i != row and factor != 0.0:
-            for j in range(width):
-                if j != column:
-                    table[i, j] -= factor * table[row, j]
-            table[i, column] = -factor / pivot
-    table[row, column] = 1.0 / pivot
+has_twins(__name__, f"{__name__}_calls")

@@ -1,0 +1,78 @@
+/* The most confusing alternatives. Twin: `policies/shared/alternatives.py`, with the equations. */
+
+/* `lower` is room for (dim, dim), and so is `out`. */
+static void inverse_of_moment(const DenseModel *model, Layout layout, const double *shares, double *lower,
+                              double *out)
+{
+    const int64_t dim = model->step.size, n = model->means.size;
+    double *restrict vector = model->half.at, *column = model->step.at, trace = 0.0;
+    for (int64_t i = 0; i < dim * dim; i++) out[i] = 0.0;
+    for (int64_t k = 0; k < n; k++) {
+        if (shares[k] == 0.0) continue;
+        copy_vector(&model->columns, layout, k, vector);
+        for (int64_t i = 0; i < dim; i++) {
+            const double entry = shares[k] * vector[i];
+            double *restrict own = out + i * dim;
+            for (int64_t j = 0; j <= i; j++) own[j] += entry * vector[j];
+        }
+    }
+    for (int64_t i = 0; i < dim; i++) trace += out[i * dim + i];
+    const double share = LEAST * trace / (double)dim;
+    for (int64_t i = 0; i < dim; i++) out[i * dim + i] += share < 1e-300 ? 1e-300 : share;
+    factor_positive(out, lower, dim);
+    for (int64_t k = 0; k < dim; k++) {
+        for (int64_t i = 0; i < dim; i++) column[i] = i == k;
+        solve_below(lower, dim, column);
+        solve_above(lower, dim, column);
+        for (int64_t i = k; i < dim; i++) out[i * dim + k] = out[k * dim + i] = column[i];
+    }
+}
+
+static void costs_of_rivals(const DenseModel *model, Layout layout, const double *inverse, int64_t leader,
+                            double *out)
+{
+    const int64_t dim = model->step.size, n = model->means.size;
+    const double best = model->means.at[leader];
+    double *restrict origin = model->row.at, *restrict away = model->half.at, longest = 0.0;
+    copy_vector(&model->columns, layout, leader, origin);
+    for (int64_t k = 0; k < n; k++) {
+        double length = 0.0;
+        copy_vector(&model->columns, layout, k, away);
+        for (int64_t i = 0; i < dim; i++) length += away[i] * away[i];
+        longest = length > longest ? length : longest;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        double distance = 0.0, squared = 0.0;
+        copy_vector(&model->columns, layout, k, away);
+        for (int64_t i = 0; i < dim; i++) {
+            away[i] -= origin[i];
+            distance += away[i] * away[i];
+        }
+        out[k] = INFINITY;
+        if (!(distance > COPY * COPY * longest)) continue;
+        for (int64_t i = 0; i < dim; i++) {
+            double sum = 0.0;
+            for (int64_t j = 0; j < dim; j++) sum += inverse[i * dim + j] * away[j];
+            squared += away[i] * sum;
+        }
+        const double gap = best > model->means.at[k] ? best - model->means.at[k] : 0.0;
+        if (squared > 0.0) out[k] = gap * gap / (2.0 * squared);
+    }
+}
+
+static void shifts_towards(const DenseModel *model, Layout layout, const double *inverse, int64_t leader,
+                           int64_t rival, double *out)
+{
+    const int64_t dim = model->step.size;
+    double *away = model->half.at, *direction = model->step.at, squared = 0.0;
+    copy_difference(model, layout, leader, rival);
+    for (int64_t i = 0; i < dim; i++) {
+        double sum = 0.0;
+        for (int64_t j = 0; j < dim; j++) sum += inverse[i * dim + j] * away[j];
+        direction[i] = sum;
+        squared += away[i] * sum;
+    }
+    const double gap = model->means.at[leader] - model->means.at[rival], scale = (gap > 0.0 ? gap : 0.0) / squared;
+    for (int64_t i = 0; i < dim; i++) direction[i] *= scale;
+    project(model, layout, direction, out);
+}
