@@ -10,6 +10,7 @@ from noisewise.core.model import dense
 from noisewise.core.native.verbs import extension, is_compiled, numpy_verbs
 from noisewise.policies.robust import ball, huber, median_of_means, one_pass
 from noisewise.policies.rules.identification import lingame
+from noisewise.policies.rules.identification.bayes_gap import best_of_others
 from noisewise.policies.rules.identification.frank_wolfe_sampling import matrix_game
 from noisewise.policies.shared import alternatives
 
@@ -181,6 +182,17 @@ def test_rivals_are_found_in_the_same_way(n):
     payoffs = in_both_bodies(lambda: alternatives.payoffs_of(model, inverse, costs, 0, near))
     assert payoffs[0].shape == (near.size, n)
     assert_allclose(*payoffs, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "upper",
+    [[1.0], [1.0, 3.0, 2.0], [3.0, 3.0, 1.0], [-np.inf, -np.inf], [1.0, np.inf, 2.0], [1.0, np.nan, 2.0]],
+)
+def test_the_best_of_others_is_the_same(upper):
+    one, other = in_both_bodies(lambda: best_of_others(np.array(upper)))
+    assert_array_equal(one, other)
+    if len(upper) > 1 and not np.isnan(upper).any():
+        assert_array_equal(one, [max(upper[:k] + upper[k + 1 :]) for k in range(len(upper))])
 
 
 def test_learners_are_the_same():

@@ -84,7 +84,7 @@ def closest_rival(costs: Floats) -> int:
 
 @verb
 def rivals_within(costs: Floats, slack: float, rows: Rows) -> int:
-    """Write which costs exceed the smallest by at most ``slack``, and return how many; 0 if all are infinite."""
+    """Write which costs exceed the smallest by at most ``slack``; return how many, 0 if all are infinite."""
     closest = costs.min()
     near = np.flatnonzero(costs <= closest + slack) if closest < np.inf else rows[:0]
     rows[: near.size] = near
@@ -104,7 +104,8 @@ calls_verb(costs_of_rivals, "struct:model layout floats:inverse int:leader new:m
 calls_verb(shifts_towards, "struct:model layout floats:inverse int:leader int:rival new:model.means")
 calls_verb(
     payoffs_of,
-    "struct:model layout floats:inverse floats:costs int:leader ints:rivals len:rivals new:rivals*model.means",
+    "struct:model layout floats:inverse floats:costs int:leader ints:rivals len:rivals "
+    "new:rivals*model.means",
 )
 calls_verb(closest_rival, "floats:costs len:costs", "int")
 calls_verb(rivals_within, "floats:costs len:costs float:slack ints:rows", "int")

@@ -113,6 +113,19 @@ static int64_t rivals_within(const double *costs, int64_t n, double slack, int64
     return count;
 }
 
+static void best_of_others(const double *upper, int64_t n, double *out)
+{
+    int64_t top = 0;
+    double second = -INFINITY;
+    for (int64_t k = 0; k < n && !isnan(upper[top]); k++)
+        if (isnan(upper[k]) || upper[k] > upper[top]) top = k; /* what is no number comes first, as in NumPy */
+    for (int64_t k = 0; k < n; k++) {
+        out[k] = upper[top];
+        if (k != top && !isnan(second) && !(upper[k] <= second)) second = upper[k];
+    }
+    if (n > 1) out[top] = second;
+}
+
 static int64_t first_unseen(const double *given, const Flag *allowed, int64_t n)
 {
     for (int64_t k = 0; k < n; k++)

@@ -16,6 +16,7 @@
     NAME(payoffs_of, "model, inverse, costs, leader, rivals") \
     NAME(closest_rival, "costs") \
     NAME(rivals_within, "costs, slack, rows") \
+    NAME(best_of_others, "upper") \
     NAME(first_unseen, "given, allowed") \
     NAME(hedged, "losses, doubt") \
     NAME(mixability_gap, "shares, losses, gains, doubt") \
@@ -382,6 +383,18 @@ static PyObject *call_rivals_within(ARGUMENTS)
     READ(rivals_within, read_number(args[1], &slack))
     READ(rivals_within, read_row(args[2], NPY_INT64, true, n, "rows", &rows))
     return PyLong_FromLongLong(verbs->rivals_within(costs, n, slack, rows));
+}
+
+static PyObject *call_best_of_others(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *upper = NULL, *out = NULL;
+    OPEN(best_of_others, 1)
+    READ(best_of_others, read_length(args[0], &n))
+    READ(best_of_others, read_values(args[0], n, "upper", &upper))
+    PyObject *row = new_row(n, &out);
+    if (row) verbs->best_of_others(upper, n, out);
+    return row;
 }
 
 static PyObject *call_first_unseen(ARGUMENTS)
