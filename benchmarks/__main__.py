@@ -17,8 +17,10 @@ from benchmarks.baseline import NoBaselineError
 NAMES = (
     "baseline",
     "starting",
+    "first_second",
     "rounds",
     "rules",
+    "loops",
     "live",
     "designs",
     "transductive",

@@ -20,6 +20,7 @@ import numpy as np
 from tests.support.design_twins import KINDS, instance
 
 from benchmarks import design_rivals, timing
+from benchmarks.design_times import against_the_first_version
 from noisewise.design import Design, optimal_design
 
 CHUNK = 8192
@@ -239,7 +240,7 @@ def rows() -> list[timing.Row]:
     ]
     if design_rivals.has_clarabel():
         lines.append(line("Clarabel", "ratio", "x", 300, least=True))
-    return lines
+    return lines + against_the_first_version("optimal")
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ def cost() -> list[Row]:
 
     def run(policy, env, horizon):
         return lambda: nw.simulate(
-            policy, env, horizon=horizon, replications=1, threads=1, checkpoints=[horizon]
+            policy, env, horizon=horizon, replications=1, threads=1, checkpoints=[horizon], compile=True
         )
 
     one = nw.robust_vaee(long.actions, estimator="one-pass")

@@ -41,7 +41,13 @@ def compare(n_actions: int, dim: int, horizon: int, replications: int, target: f
 
     def ours():
         return nw.simulate(
-            policy, env, horizon=horizon, replications=replications, threads=1, checkpoints=[horizon]
+            policy,
+            env,
+            horizon=horizon,
+            replications=replications,
+            threads=1,
+            checkpoints=[horizon],
+            compile=True,
         )
 
     def theirs():

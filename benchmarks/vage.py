@@ -2,15 +2,13 @@
 
 import math
 import os
-import statistics
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
 import noisewise as nw
-from benchmarks.timing import BLOCKS, Row, alternating, seconds
+from benchmarks.timing import Row, alternating
 from noisewise.arena import CELLS, Entry, run_arena
 
 #: Runs per cell and rule; what is finished is kept in this folder.
@@ -108,35 +106,15 @@ def compiled() -> Row:
     env = nw.Environment(vectors, vectors[0], nw.schedules.log_uniform(5000, rng))
 
     def rounds(policy):
-        return lambda: nw.simulate(policy, env, horizon=5000, replications=10, threads=1, checkpoints=[5000])
+        return lambda: nw.simulate(
+            policy, env, horizon=5000, replications=10, threads=1, checkpoints=[5000], compile=True
+        )
 
     ours, theirs = alternating(rounds(nw.vage(env.actions)), rounds(nw.vaee(env.actions)))
     detail = f"{ours / 0.05:.2f} against {theirs / 0.05:.2f} µs a round"
     return Row("vage, 100 x 10, over vaee", ours / theirs, "x", 5.0, False, detail)
 
 
-def live() -> Row:
-    """A tell and an ask on 100,000 x 50 in units of one product, alternating."""
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((100_000, 50))
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    policy, vector = nw.vage(vectors), rng.standard_normal(50)
-    sigmas = nw.schedules.log_uniform(20 * BLOCKS, rng)
-
-    def round_(t):
-        action = policy.ask()
-        policy.tell(action, vectors[action] @ vectors[0] + sigmas[t] * rng.standard_normal(), sigmas[t])
-
-    products, rounds = [], []
-    for t in range(sigmas.size):
-        products.append(seconds(lambda: vectors @ vector))
-        rounds.append(seconds(lambda t=t: round_(t)))
-        time.sleep(0.0)
-    cost, unit = statistics.median(rounds), statistics.median(products)
-    detail = f"{cost * 1e3:.1f} ms a round, {unit * 1e3:.1f} ms a product (medians of {sigmas.size})"
-    return Row("vage live, 100,000 x 50", cost / unit, "products", 5.0, False, detail)
-
-
 def rows() -> list[Row]:
     """Speed first, then what takes long."""
-    return [compiled(), live(), *table_a(), *against_vaee(), *against_rivals()]
+    return [compiled(), *table_a(), *against_vaee(), *against_rivals()]

@@ -23,7 +23,6 @@ BY_FILE = (
     "core/choice/test_selection.py",
     "core/model/test_dense.py",
     "rules/test_vagd.py",
-    "rules/test_vage_races.py",
     "rules/test_voful.py",
     "certificate/test_certificate.py",
 )

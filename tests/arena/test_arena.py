@@ -126,7 +126,7 @@ def test_what_is_finished_is_not_played_again(folder, monkeypatch):
     assert len(files) == 4
     files[0].write_bytes(b"damaged")
     played, seen = [], []
-    monkeypatch.setattr(run, "play", lambda fixture: played.append(fixture) or play(fixture))
+    monkeypatch.setattr(run, "play", lambda fixture, **how: played.append(fixture) or play(fixture, **how))
     entries = ["vaee", Entry("bold", "vage", {"challenge": 0.5})]
     run_arena(
         entries, SMALL, folder, horizon=40, replications=6, processes=1, progress=lambda *a: seen.append(a)

@@ -14,6 +14,7 @@ import noisewise as nw
 from noisewise.cli import app, main
 from noisewise.cli.pages.command_page import reference
 from noisewise.cli.pages.rule_pages import COMMAND, pages
+from noisewise.cli.worlds import side_by_side
 
 SMALL = [
     "simulate",
@@ -103,6 +104,22 @@ def test_simulate_prints_a_table_and_writes_files(tmp_path):
     runs = nw.load_simulations(tmp_path / "runs.parquet")
     assert [r.policy for r in runs] == ["vaee", "round_robin"]
     assert len(pl.read_parquet(tmp_path / "runs.parquet")) == 2 * 5 * runs[0].checkpoints.size
+
+
+def test_simulate_runs_rules_side_by_side_and_says_how(monkeypatch):
+    """The same table from processes as from this one, and in the engine that was asked for."""
+    arguments = ["simulate", "-p", "vaee,uniform,widest", "--horizon", "15", "--replications", "4"]
+    arguments += ["--instance", "soare:dim=3", "--json"]
+
+    def read(*given):
+        return json.loads(run(*given).stdout)
+
+    alone = read(*arguments, "--jobs", "1")
+    monkeypatch.setattr(side_by_side, "WORTH_PROCESSES", 1)
+    assert read(*arguments, "--jobs", "2") == alone
+    assert {run["engine"] for run in alone["runs"]} == {"plain"}
+    compiled = read(*arguments[:2], "vaee", *arguments[3:], "--compile")
+    assert [run["engine"] for run in compiled["runs"]] == ["compiled"]
 
 
 def test_simulate_prints_json_and_nothing_else():

@@ -117,7 +117,7 @@ def test_a_poisoned_cache_is_not_executed_and_simulations_go_on(tmp_path, monkey
 
     def run():
         compilation.compiled_loop.cache_clear()
-        nw.simulate(nw.round_robin(np.eye(2)), world, horizon=5, replications=1, threads=1)
+        nw.simulate(nw.round_robin(np.eye(2)), world, horizon=5, replications=1, compile=True)
         compilation.compiled_loop.cache_clear()
 
     run()  # loads what machine code is made from

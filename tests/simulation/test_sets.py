@@ -37,7 +37,7 @@ def test_a_fixed_parameter_and_the_true_regret():
 def test_stopping_by_the_certified_gap():
     env = nw.Environment(nw.Ball(2), [1.0, 0.0], np.full(200, 0.05))
     policy = nw.vaee(nw.Ball(2))
-    sim = nw.simulate(policy, env, horizon=200, replications=2, stop="gap", eps=0.05, compiled=False)
+    sim = nw.simulate(policy, env, horizon=200, replications=2, stop="gap", eps=0.05, compile=False)
     assert sim.fired.all()
     assert (sim.bound[:, -1] <= 0.05).all()
     assert np.isnan(sim.pulled[0, sim.stopped[0] :]).all()
@@ -50,8 +50,8 @@ def test_candidates_only_and_sets_without_enumeration_run_in_plain_numpy():
     paper = nw.vaee(nw.Ball(2), explore="candidates", radius=1.0)
     sim = nw.simulate(paper, env, horizon=8, replications=1)
     assert sim.pulled.shape == (1, 8, 2)
-    with pytest.raises(ValueError, match="`compiled` must be False for 'vaee' here"):
-        nw.simulate(paper, env, horizon=5, replications=1, compiled=True)
+    with pytest.raises(ValueError, match="`compile` must be False for 'vaee' here"):
+        nw.simulate(paper, env, horizon=5, replications=1, compile=True)
     mixed = nw.instances.random_parameter(nw.Product(nw.Ball(2), nw.Simplex(2)))
     sim = nw.simulate(
         nw.weighted_oful(mixed.actions), mixed.environment(np.ones(3)), horizon=3, replications=1

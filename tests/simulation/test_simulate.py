@@ -2,7 +2,6 @@
 
 import math
 import signal
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -96,7 +95,7 @@ def test_a_rule_may_stop_to_plan_and_compiled_runs_agree():
     for compiled in (True, False):
         policy = Policy(rule, SPHERE.actions, nw.widest(SPHERE.actions).options)
         plan.calls = 0
-        sims.append(nw.simulate(policy, ENV, horizon=35, replications=1, compiled=compiled))
+        sims.append(nw.simulate(policy, ENV, horizon=35, replications=1, compile=compiled))
         assert plan.calls == 3
     assert np.array_equal(sims[0].pulled, sims[1].pulled)
     assert np.allclose(sims[0].cumulative_regret, sims[1].cumulative_regret)
@@ -112,13 +111,13 @@ def test_a_rule_that_is_not_compiled_runs_in_plain_numpy():
         plain.pulled, nw.simulate(nw.widest(SPHERE.actions), ENV, horizon=20, replications=3).pulled
     )
     with pytest.raises(ValueError, match="plain NumPy only"):
-        nw.simulate(policy, ENV, horizon=20, compiled=True)
+        nw.simulate(policy, ENV, horizon=20, compile=True)
 
 
-def test_an_interrupt_keeps_what_is_finished(monkeypatch):
-    monkeypatch.setattr(sys.modules["noisewise.simulation.simulate"], "CHUNK", 1)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_interrupt_keeps_what_is_finished(compiled):
     policy = nw.vaee(SPHERE.actions)
-    nw.simulate(policy, ENV, horizon=10, replications=1)  # compiled before the clock starts
+    nw.simulate(policy, ENV, horizon=10, replications=1, compile=compiled)  # before the clock starts
     # A process started in the background ignores Ctrl-C unless told otherwise.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
@@ -126,14 +125,15 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch):
     try:
         timer.start()
         with pytest.raises(nw.SimulationInterrupted) as caught:
-            nw.simulate(policy, ENV, horizon=2000, replications=100_000, threads=2)
+            nw.simulate(policy, ENV, horizon=500, replications=400_000, threads=2, compile=compiled)
         timer.join()
     finally:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() - start < 30
     finished = caught.value.finished
-    assert 0 < finished.replications < 100_000
-    again = nw.simulate(policy, ENV, horizon=2000, replications=1)
+    assert finished.engine == ("compiled" if compiled else "plain")
+    assert 0 < finished.replications < 400_000
+    again = nw.simulate(policy, ENV, horizon=500, replications=1, compile=compiled)
     assert np.array_equal(finished.pulled[0], again.pulled[0])
 
 

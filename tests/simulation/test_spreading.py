@@ -25,7 +25,7 @@ def pieces(folder, codes):
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_every_piece_is_done_once_after_the_first_of_its_kind(at_once, tmp_path):
     todo = pieces(tmp_path, "abc")
-    done = list(spread(note, todo, at_once, lambda piece: piece[0]))
+    done = [piece for piece, _ in spread(note, todo, at_once, lambda piece: piece[0])]
     assert sorted(done) == sorted(todo)
     assert len(list(tmp_path.iterdir())) == 12
     processes = {int(file.read_text()) for file in tmp_path.iterdir()}
@@ -44,6 +44,11 @@ def test_an_error_comes_back_and_what_is_done_stays(at_once, tmp_path):
 def test_one_piece_needs_no_other_process(tmp_path):
     assert len(list(spread(note, [("a", 0, str(tmp_path))], 8, lambda piece: piece[0]))) == 1
     assert int((tmp_path / "a0").read_text()) == os.getpid()
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_what_came_out_comes_with_its_piece(at_once):
+    assert sorted(spread(abs, [-1, -2, -3], at_once, lambda piece: piece)) == [(-3, 3), (-2, 2), (-1, 1)]
 
 
 def test_nothing_to_do():

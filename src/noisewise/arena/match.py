@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from noisewise.arena.cells import Cell
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.distributions import normal_quantile
 from noisewise.core.support.files import written_whole
 from noisewise.policies import Policy, make_policy
 from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
+from noisewise.simulation.engine import COMPILED
 from noisewise.simulation.results import Simulation
 
 #: A certificate counts as reached once its bound is at most this times dim/√S: on spheres, theta's length.
@@ -90,20 +92,24 @@ class Match:
     rounds: Floats  # (R,): rounds until then; the horizon if it did not
     precision: Floats  # (R,): share of the precision measured by then
     microseconds: float  # per round, everything included, compiling not
+    engine: str = ""  # what ran it: "plain" or "compiled"
 
 
-def play(fixture: Fixture) -> Match:
-    """Play a match on one thread."""
+def play(fixture: Fixture, compile: bool | None = None) -> Match:
+    """Play a match on one thread, in the engine that `simulate` chooses or in this one."""
     cell, entry = fixture.cell, fixture.entry
     env = cell.environment(fixture.horizon)
     policy = entry.policy(env.actions, fixture.horizon)
     shared: dict[str, Any] = {"horizon": fixture.horizon, "seed": fixture.seed, "threads": 1}
-    # The first replication compiles; it is played again, and the clock (of this process, since
-    # others may be busy) starts then.
-    simulate(policy, env, replications=1, **shared)
-    start = time.process_time()
-    simulation = simulate(policy, env, replications=fixture.replications, **shared)
-    seconds = time.process_time() - start
+    clock = time.process_time  # others may be busy
+    start = clock()
+    simulation = simulate(policy, env, replications=fixture.replications, compile=compile, **shared)
+    seconds, timed = clock() - start, fixture.replications
+    if simulation.engine == COMPILED:
+        # The clock has seen how machine code was made: some replications are played again.
+        start, timed = clock(), max(1, fixture.replications // 20)
+        simulate(policy, env, replications=timed, compile=True, **shared)
+        seconds = clock() - start
     totals = [
         (env.sigmas(fixture.horizon, fixture.seed, r) ** -2.0).sum() for r in range(fixture.replications)
     ]
@@ -119,7 +125,8 @@ def play(fixture: Fixture) -> Match:
         certified=certified,
         rounds=rounds,
         precision=precision,
-        microseconds=1e6 * seconds / (fixture.replications * fixture.horizon),
+        microseconds=1e6 * seconds / (timed * fixture.horizon),
+        engine=simulation.engine,
     )
 
 
@@ -143,7 +150,7 @@ def read_match(path: Path) -> Match | None:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             parts: dict[str, Any] = {name: file[name] for name in file.files}
-        names: dict[str, Any] = {name: str(parts.pop(name)) for name in ("cell", "entry")}
+        names: dict[str, Any] = {name: str(parts.pop(name, "")) for name in ("cell", "entry", "engine")}
         return Match(**names, microseconds=float(parts.pop("microseconds")), **parts)
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None
@@ -151,8 +158,6 @@ def read_match(path: Path) -> Match | None:
 
 def half_width(values: Floats, confidence: float = 0.95) -> float:
     """Half of the confidence interval of a mean; infinite for one value."""
-    from scipy.stats import norm
-
     if len(values) < 2:
         return math.inf
-    return float(norm.ppf(0.5 + confidence / 2.0) * values.std(ddof=1) / math.sqrt(len(values)))
+    return float(normal_quantile(0.5 + confidence / 2.0) * values.std(ddof=1) / math.sqrt(len(values)))

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisewise.arena.match import Match, half_width, read_match
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_choice, check_probability
+from noisewise.core.support.distributions import normal_quantile
+from noisewise.core.support.ranks import mean_ranks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,6 +69,7 @@ class Arena:
                     "covered": float(match.covered.mean()),
                     "misses": int((~match.covered).sum()),
                     "microseconds": match.microseconds,
+                    "engine": match.engine,
                 }
             )
         return pl.DataFrame(rows)
@@ -147,12 +149,10 @@ class Arena:
         return self.entries[0] if against is None else check_choice("against", against, self.entries)
 
     def _mean_ranks(self, cells: list[str]) -> dict[str, float]:
-        from scipy.stats import rankdata
-
         means = np.array([[self._by_place[cell, e].regret.mean() for e in self.entries] for cell in cells])
         if not cells:
             return dict.fromkeys(self.entries, math.nan)
-        ranks: NDArray[Any] = rankdata(means, axis=1)
+        ranks = np.array([mean_ranks(row)[0] for row in means])
         return dict(zip(self.entries, ranks.mean(axis=0).tolist(), strict=True))
 
 
@@ -183,9 +183,7 @@ def load_arena(folder: str | PathLike[str]) -> Arena:
 
 
 def _quantile(confidence: float) -> float:
-    from scipy.stats import norm
-
-    return float(norm.ppf(0.5 + check_probability("confidence", confidence) / 2.0))
+    return normal_quantile(0.5 + check_probability("confidence", confidence) / 2.0)
 
 
 def _exp(value: float) -> float | None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,8 +13,12 @@ from noisewise.arena.results import INDEX, Arena, load_arena
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import written_whole
 from noisewise.core.support.randomness import check_seed
+from noisewise.policies.registry import rule_named
+from noisewise.simulation.engine import is_available
 from noisewise.simulation.processes import spread
 
+#: Rounds of one rule in all matches together, from which on machine code is worth making for any rule.
+MANY_ROUNDS = 2_000_000
 #: Called with the number of finished matches, of all matches, and the match that was finished last.
 Progress = Callable[[int, int, str], None]
 
@@ -58,22 +63,29 @@ def run_arena(
     index = {"horizon": horizon, "replications": replications, "seed": seed, "matches": keys}
     with written_whole(target / INDEX) as draft:
         draft.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
-    waiting = [
+    missing = [
         (fixture, target / f"{key}.npz")
         for fixture, key in zip(fixtures, keys, strict=True)
         if read_match(target / f"{key}.npz") is None
     ]
-    done = len(fixtures) - len(waiting)
-    for fixture, _ in spread(_play_and_save, waiting, at_once, lambda match: match[0].entry.rule):
+    done = len(fixtures) - len(missing)
+    # One match alone may not be worth making machine code for, and many together be.
+    often = Counter(fixture.entry.rule for fixture, _ in missing)
+    waiting = [
+        (fixture, path, horizon * replications * often[fixture.entry.rule] >= MANY_ROUNDS)
+        for fixture, path in missing
+    ]
+    for (fixture, _, _), _ in spread(_play_and_save, waiting, at_once, lambda match: match[0].entry.rule):
         done += 1
         if progress is not None:
             progress(done, len(fixtures), f"{fixture.entry.name} in {fixture.cell.name}")
     return load_arena(target)
 
 
-def _play_and_save(match: tuple[Fixture, Path]) -> None:
-    fixture, path = match
-    save_match(play(fixture), path)
+def _play_and_save(match: tuple[Fixture, Path, bool]) -> None:
+    fixture, path, many = match
+    compiles = many and rule_named(fixture.entry.rule).compiled and is_available()
+    save_match(play(fixture, compile=True if compiles else None), path)
 
 
 def _checked_entries(entries: Sequence[str | Entry], horizon: int) -> list[Entry]:

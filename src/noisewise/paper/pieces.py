@@ -43,7 +43,7 @@ def compute(
 
     report()
     work = [(pieces[names[0]], file) for file, names in waiting.items()]
-    for _, file in spread(_compute_and_keep, work, jobs, _code_of):
+    for (_, file), _ in spread(_compute_and_keep, work, jobs, _code_of):
         done += len(waiting[file])
         report()
     for file, names in waiting.items():

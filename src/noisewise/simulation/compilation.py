@@ -20,7 +20,8 @@ from noisewise.simulation.loop import Loop
 from noisewise.simulation.set_loop import SetLoop
 
 if TYPE_CHECKING:
-    from noisewise.simulation.machine import MachineCode
+    from noisewise.simulation.machine import MachineLoop
+
 
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
@@ -41,7 +42,7 @@ def compiled_set_loop(rule: Rule, oracle: Oracle) -> SetLoop:
 
 
 @functools.cache
-def _shared_loop(directory: Path | None) -> "MachineCode":
+def _shared_loop(directory: Path | None) -> "MachineLoop":
     from noisewise.simulation.machine import shared_loop
 
     return shared_loop(directory)
@@ -49,15 +50,23 @@ def _shared_loop(directory: Path | None) -> "MachineCode":
 
 def check_compiler() -> None:
     """Refuse to compile where there is no compiler, or nothing for its code to call."""
-    if find_spec("numba") is None:
-        raise ImportError(
-            "`compiled` must be False here: compiled simulations need Numba, which is not installed "
-            "(pip install 'noisewise[compiled]')."
+    if not _has_numba():
+        raise ModuleNotFoundError(
+            "`compile` must be False or left out here: compiled simulations need Numba, which is not "
+            "installed: pip install 'noisewise[compiled]'."
         )
     if extension is None:
-        raise ImportError(
-            f"`compiled` must be False here: compiled simulations call the compiled verbs; got {engine_words()}"
+        raise ModuleNotFoundError(
+            "`compile` must be False or left out here: compiled simulations call the compiled verbs; "
+            f"got {engine_words()}"
         )
+
+
+def _has_numba() -> bool:
+    try:
+        return find_spec("numba") is not None
+    except ImportError:  # something refuses to find it
+        return False
 
 
 def cache_directory(rule: Rule | None = None, oracle: Oracle | None = None) -> Path | None:
@@ -80,10 +89,10 @@ def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
     """
     import numba
 
-    import noisewise.simulation.machine as machine  # so that all of it is loaded, and counts
+    from noisewise.simulation.machine import MachineCode  # so that all of it is loaded, and counts
 
     digest = hashlib.sha256(f"{sys.version} {numba.__version__} {_extension_hash()}".encode())
-    homes = {machine.__name__}
+    homes = {MachineCode.__module__}
     functions = [] if rule is None else [getattr(rule, field.name) for field in fields(rule)]
     if rule is not None and rule.on_sets is not None and oracle is not None:
         functions += [rule.on_sets.aim, rule.on_sets.parameter, *oracle]

@@ -5,24 +5,25 @@ least read first. So plain rounds are timed, and the engine that will be done so
 the middle of a simulation.
 """
 
-import importlib.util
+import math
 import sys
 from typing import Any
 
+from noisewise.simulation.compilation import cache_directory, check_compiler
 from noisewise.simulation.run import Pace, Run
 from noisewise.simulation.sharing import Team
 
 PLAIN, COMPILED = "plain", "compiled"
-#: The optional dependencies that have Numba.
-EXTRA = "compiled"
 
 # Seconds, as measured on an ordinary machine: some are twice as fast, some take twice as long.
 #: To import Numba.
 IMPORT = 0.5
 #: To read machine code that was made before.
 READ = 0.4
-#: To make it; rules differ, from 1 to 5.
-MAKE = 3.0
+#: To find out whether there is some, with Numba loaded.
+LOOK = 0.2
+#: To make it; rules differ, from 1 to 8.
+MAKE = 4.0
 #: Of a compiled round, for every number that it has to read at least.
 PER_NUMBER = 4e-10
 #: Until a helper process is of use.
@@ -36,30 +37,19 @@ _ready: set[tuple[Any, ...]] = set()
 
 
 def is_available() -> bool:
-    """Whether Numba is installed."""
-    if "numba" in sys.modules:
-        return sys.modules["numba"] is not None
+    """Whether machine code can be made here: there is Numba, and what its code calls."""
     try:
-        return importlib.util.find_spec("numba") is not None
+        check_compiler()
     except ImportError:
         return False
-
-
-def need_numba(error: ImportError | None = None) -> ModuleNotFoundError:
-    """What to say to somebody who asks for machine code without it."""
-    why = "is not installed" if error is None else f"could not be imported ({error})"
-    return ModuleNotFoundError(
-        f"`compile` must be left out or False here: it needs the package 'numba', which {why}; "
-        f'pip install "noisewise[{EXTRA}]".',
-        name="numba",
-    )
+    return True
 
 
 def choose_loop(team: Team, compile: bool | None) -> Any:
     """The compiled loop of a simulation, if that is what was asked for or will be done sooner, else None."""
     todo = team.replications
-    if compile and not is_available():
-        raise need_numba()
+    if compile:
+        check_compiler()
     engine = _sooner(team) if compile is None else COMPILED if compile else PLAIN
     loop = None
     if engine == COMPILED:
@@ -67,7 +57,9 @@ def choose_loop(team: Team, compile: bool | None) -> Any:
             loop = todo.run.loop(compiled=True)
         except ImportError as error:  # it may not get on with the NumPy that is installed
             if compile:
-                raise need_numba(error) from error
+                raise ModuleNotFoundError(
+                    f"`compile` must be False or left out here: Numba cannot be imported: {error}"
+                ) from error
             engine = PLAIN
     todo.run_by(engine)
     return loop
@@ -78,13 +70,13 @@ def _sooner(team: Team) -> str:
     todo, run = team.replications, team.replications.run
     if not (run.compiles and is_available()):
         return PLAIN
-    pace = todo.pace()
+    seconds = math.inf
     for _ in range(TRIES):
-        if _is_plain_sooner(team, pace):
+        pace = todo.pace()
+        seconds = min(seconds, pace.seconds)
+        if _is_plain_sooner(team, pace._replace(seconds=seconds)):
             todo.keep_timed()
             return PLAIN
-        again = todo.pace()
-        pace = pace._replace(seconds=min(pace.seconds, again.seconds))
     return COMPILED
 
 
@@ -95,7 +87,7 @@ def _is_plain_sooner(team: Team, pace: Pace) -> bool:
         return plain <= compiled
     load = 0.0 if "numba" in sys.modules else IMPORT
     # In this order: where plain rounds are done in a second, nobody looks for anything.
-    if plain <= load + READ + compiled:
+    if plain <= load + LOOK + READ + compiled:
         return True
     plain = min(plain, START_HELPER + plain / team.workers())
     return plain <= load + (READ if _is_on_disk(run) else MAKE) + compiled
@@ -108,7 +100,5 @@ def is_ready(run: Run) -> None:
 
 def _is_on_disk(run: Run) -> bool:
     """Whether machine code of these sources was made before."""
-    from noisewise.simulation.compilation import cache_directory
-
     folder = cache_directory(*run.code)
     return folder is not None and any(folder.rglob("*.nbi"))

@@ -13,7 +13,7 @@ from numba.core import types
 from noisewise.actions.oracle_set import Oracle
 from noisewise.core.compiler.kernels import compiler_option, register_kernels
 from noisewise.core.compiler.pointers import signature_of
-from noisewise.core.compiler.structs import Struct, pack, type_of
+from noisewise.core.compiler.structs import Struct, packed
 from noisewise.policies.shell.on_sets import SetState
 from noisewise.policies.shell.recommendation import Advice
 from noisewise.policies.shell.rule import Rule
@@ -34,25 +34,17 @@ class MachineCode:
         self.function, self.directory = function, directory
         self._known: dict[Any, Any] = {}
 
-    def address(self, signature: Any) -> int:
-        """Where the machine code for a signature is."""
-        with _lock:
-            if signature not in self._known:
-                self._known[signature] = self._compiled(signature)
-            return int(self._known[signature].address)
+    def compiled(self, kinds: tuple[Any, ...], make_signature: Callable[..., Any]) -> Any:
+        """The machine code for arguments of these types."""
+        found = self._known.get(kinds)
+        if found is None:
+            with _lock:
+                found = self._known.get(kinds)
+                if found is None:
+                    found = self._known[kinds] = self._compile(make_signature(*kinds))
+        return found
 
-    def __call__(self, *given: Any) -> int:
-        """Call it with NamedTuples and whole numbers; it returns a whole number, and others may run meanwhile."""
-        kinds = [type_of(value) for value in given]
-        blocks = [pack(value) for value in given]
-        passed = [
-            block.ctypes.data if isinstance(kind, Struct) else int(block[0])
-            for kind, block in zip(kinds, blocks, strict=True)
-        ]
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *(_passed_as(kind) for kind in kinds))
-        return int(prototype(self.address(types.int64(*kinds)))(*passed))
-
-    def _compiled(self, signature: Any) -> Any:
+    def _compile(self, signature: Any) -> Any:
         register_kernels()
         config: Any = numba.core.config
         # Numba takes the folder from its configuration when the function is made: lend it ours.
@@ -65,7 +57,20 @@ class MachineCode:
             config.CACHE_DIR = previous
 
 
+class MachineLoop(MachineCode):
+    """A function of NamedTuples and whole numbers that returns a whole number."""
+
+    def __call__(self, *given: Any) -> int:
+        """Call it; other threads may run meanwhile."""
+        pairs = [packed(value) for value in given]
+        kinds = tuple(kind for kind, _ in pairs)
+        passed = [block.ctypes.data if isinstance(kind, Struct) else block[0] for kind, block in pairs]
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *map(_passed_as, kinds))
+        return int(prototype(self.compiled(kinds, types.int64).address)(*passed))
+
+
 def _passed_as(kind: Any) -> Any:
+    """What C calls it."""
     if isinstance(kind, Struct):
         return ctypes.c_void_p
     return ctypes.c_bool if kind == types.boolean else ctypes.c_int64
@@ -74,7 +79,7 @@ def _passed_as(kind: Any) -> Any:
 class CompiledLoop:
     """The one loop for all rules, and one rule behind an address; compiled when first called."""
 
-    def __init__(self, rule: Rule, own: Path | None, shared: MachineCode) -> None:
+    def __init__(self, rule: Rule, own: Path | None, shared: MachineLoop) -> None:
         self.rule, self.shared = rule, shared
         self.glue = MachineCode(behind.make_glue(rule), own)
 
@@ -82,12 +87,13 @@ class CompiledLoop:
         self, params: Any, state: Any, truth: Truth, record: Record, advice: Advice, stop: Stop, start: int
     ) -> tuple[int, bool]:
         """From a round until the end, a stop, or until the rule wants to plan."""
-        blocks = pack(params), pack(state)
+        params_kind, params_block = packed(params)
+        state_kind, state_block = packed(state)
         seen = behind.Params(
             setting=params.setting,
-            code=self.glue.address(signature_of(type_of(params), type_of(state))),
-            params=blocks[0].ctypes.data,
-            state=blocks[1].ctypes.data,
+            code=self.glue.compiled((params_kind, state_kind), signature_of).address,
+            params=params_block.ctypes.data,
+            state=state_block.ctypes.data,
             plans=self.rule.wants_plan is not None,
             no_draws=np.empty(0),
             mask=np.empty(truth.means.size, np.bool_),
@@ -110,7 +116,7 @@ class CompiledSetLoop:
     """The loop of one rule on sets of one kind; compiled when first called."""
 
     def __init__(self, rule: Rule, oracle: Oracle, directory: Path | None) -> None:
-        self.code = MachineCode(make_set_rounds(rule, oracle), directory)
+        self.code = MachineLoop(make_set_rounds(rule, oracle), directory)
 
     def __call__(
         self,
@@ -127,6 +133,6 @@ class CompiledSetLoop:
         return done, bool(record.progress.stopped[0])
 
 
-def shared_loop(directory: Path | None) -> MachineCode:
+def shared_loop(directory: Path | None) -> MachineLoop:
     """The replication loop, with any rule."""
-    return MachineCode(make_rounds(behind), directory)
+    return MachineLoop(make_rounds(behind), directory)

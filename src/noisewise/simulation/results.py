@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_probability
+from noisewise.core.support.distributions import student_quantile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,15 +124,12 @@ PER_CHECKPOINT = (
 
 def mean_interval(values: Floats, confidence: float) -> tuple[Floats, Floats]:
     """A confidence interval for the mean over the first axis (Student's t; one value has none)."""
-    # Student's quantile; scipy.stats has it too, and takes three times as long to import.
-    from scipy.special import stdtrit
-
     check_probability("confidence", confidence)
     n = len(values)
     mean = values.mean(axis=0)
     if n == 1:
         return mean, mean
-    half = stdtrit(n - 1, 0.5 + confidence / 2.0) * values.std(axis=0, ddof=1) / math.sqrt(n)
+    half = student_quantile(n - 1, 0.5 + confidence / 2.0) * values.std(axis=0, ddof=1) / math.sqrt(n)
     return mean - half, mean + half
 
 

@@ -1,17 +1,22 @@
 """Live studies: options, measurements with their error bars, what to measure next, when to stop."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import Check
-from noisewise.study.creation import create_study, load_study
-from noisewise.study.intake.entry import Measurement
-from noisewise.study.log.state import Job
-from noisewise.study.planning.plan import Plan
-from noisewise.study.planning.slot import Slot
-from noisewise.study.planning.worth import Worth
-from noisewise.study.study import Study
+from noisewise.core.support.lazy import lazy_names
+from noisewise.study.log.model_choice import models_are_loaded_by
+
+if TYPE_CHECKING:
+    from noisewise.study.certificate.certificate import Certificate as Certificate
+    from noisewise.study.certificate.check import Check as Check
+    from noisewise.study.creation import create_study as create_study
+    from noisewise.study.creation import load_study as load_study
+    from noisewise.study.intake.entry import Measurement as Measurement
+    from noisewise.study.log.state import Job as Job
+    from noisewise.study.planning.plan import Plan as Plan
+    from noisewise.study.planning.slot import Slot as Slot
+    from noisewise.study.planning.worth import Worth as Worth
+    from noisewise.study.study import Study as Study
 
 __all__ = [
     "Certificate",
@@ -26,14 +31,30 @@ __all__ = [
     "load_study",
 ]
 
+#: Where each of them lives: a command that tells one measurement loads no plans.
+_HOMES = {
+    "Certificate": "certificate.certificate",
+    "Check": "certificate.check",
+    "Job": "log.state",
+    "Measurement": "intake.entry",
+    "Plan": "planning.plan",
+    "Slot": "planning.slot",
+    "Study": "study",
+    "Worth": "planning.worth",
+    "create_study": "creation",
+    "load_study": "creation",
+}
 #: The rooms whose public names can also be had here; `noisewise.stores` lists them.
 _ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping.backup",
          "safekeeping.verification")  # fmt: skip
 
+models_are_loaded_by(lambda: import_module(f"{__name__}.models.registry"))
+_find = lazy_names(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})
+
 
 def __getattr__(name: str) -> Any:
-    for room in _ALSO if not name.startswith("_") else ():
+    for room in _ALSO if not name.startswith("_") and name not in _HOMES else ():
         found = vars(import_module(f"{__name__}.{room}"))
         if name in found:
             return found[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _find(name)

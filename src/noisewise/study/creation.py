@@ -9,10 +9,8 @@ from typing import Any
 
 from noisewise.core.support.text import check_text
 from noisewise.core.support.version import __version__
-from noisewise.study.asking.chooser import Chooser, pinned_policy
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import EARLIER, SUBSTANCE, Certificate
-from noisewise.study.inputs.catalogue import read_catalogue
 from noisewise.study.log.model_choice import CONTRASTS, facts_of
 from noisewise.study.log.specification import DEFAULT_POLICY, Specification, check_question
 from noisewise.study.log.state import State, replay
@@ -85,6 +83,10 @@ def create_study(
         >>> study.certificate().option
         'B'
     """
+    # What only a new study needs, all rules among it, is loaded here.
+    from noisewise.study.asking.chooser import Chooser, pinned_policy
+    from noisewise.study.inputs.catalogue_table import read_catalogue
+
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,

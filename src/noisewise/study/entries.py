@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
 from noisewise.core.support.text import check_text
-from noisewise.study.asking.chooser import Chooser, pinned_policy
-from noisewise.study.asking.suggestion import Asking
 from noisewise.study.intake.batch import Batch, Taken, check_batch
 from noisewise.study.intake.changes import (
     added_options,
@@ -30,11 +28,13 @@ from noisewise.study.intake.entry import (
 )
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.parsed_table import Parsed
-from noisewise.study.intake.sheets import read_sheet
 from noisewise.study.journal import Journal
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
+
+if TYPE_CHECKING:
+    pass
 
 
 class Entries(Journal):
@@ -58,6 +58,8 @@ class Entries(Journal):
             lease: Seconds for which they are reserved; default: the study's own, one week.
             by: Who will measure.
         """
+        from noisewise.study.asking.suggestion import Asking
+
         check_count_within("n", n, ASKED)
         sigma = None if sigma is None else check_amount("sigma", sigma)
         lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
@@ -142,6 +144,8 @@ class Entries(Journal):
             repeat: Take a table without keys although all its rows equal measurements that were told before.
             watch: Is called with what is being done, how many rows are done, and how many there are.
         """
+        from noisewise.study.intake.sheets import read_sheet
+
         seen = watch or (lambda doing, done, of: None)
         with without_collector():
             sheet = read_sheet(measurements)
@@ -249,6 +253,7 @@ class Entries(Journal):
 
     def set_policy(self, name: str | None = None, **options: Any) -> None:
         """Let another policy ask, or the same one in the version that is installed now."""
+        from noisewise.study.asking.chooser import pinned_policy
 
         def chosen(news: list[Event]) -> Happened:
             asked = name or self._state.policy.name
@@ -277,6 +282,7 @@ class Entries(Journal):
             span: By how much options differ at most, if the study was made without it.
             reason: Why, for those who read the log later.
         """
+        from noisewise.study.asking.chooser import Chooser
 
         def changed(news: list[Event]) -> Happened:
             body = switched_model(

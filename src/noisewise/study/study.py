@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Literal
 
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import written_whole
@@ -15,17 +13,20 @@ from noisewise.core.support.words import as_html, counted, number
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
-from noisewise.study.certificate.diagnosis import explain
 from noisewise.study.entries import Entries
 from noisewise.study.log.export import write_log
 from noisewise.study.log.state import Job
 from noisewise.study.models.sums import Sums
-from noisewise.study.planning.noise_menu import Noise, Priced
-from noisewise.study.planning.plan import MOST_PATHS, Plan, make_plan
-from noisewise.study.planning.slot import Slot, fill_slots
-from noisewise.study.planning.worth import MOST_LOOKS, Worth, find_worth
-from noisewise.study.showing.frames import make_frame
-from noisewise.study.showing.plots import Plots
+from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
+
+if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded when one is asked for
+    import polars as pl
+
+    from noisewise.study.planning.noise_menu import Noise, Priced
+    from noisewise.study.planning.plan import Plan
+    from noisewise.study.planning.slot import Slot
+    from noisewise.study.planning.worth import Worth
+    from noisewise.study.showing.plots import Plots
 
 Frame = Literal["measurements", "options", "events"]
 
@@ -98,22 +99,24 @@ class Study(Entries):
         self._catch_up()
         check, certificate = self._judge()
         if not check.explained:  # which takes longer than the certificate, and no one else needs it
+            from noisewise.study.certificate.diagnosis import explain
+
             check = explain(self._now(), check)
             self._judged = check, certificate
         return check
 
     def plan(
         self,
-        noise: Noise | None = None,
+        noise: "Noise | None" = None,
         *,
-        menu: Priced | None = None,
+        menu: "Priced | None" = None,
         eps: float | None = None,
         span: float | None = None,
         paths: int = MOST_PATHS,
         most: int = 1_000_000,
         seed: int = 0,
         compare: bool = True,
-    ) -> Plan:
+    ) -> "Plan":
         """How many more measurements until the bound is at most eps, with the study simulated forward.
 
         Args:
@@ -129,6 +132,8 @@ class Study(Entries):
             seed: Of the simulation.
             compare: Whether to say also what happens without the quietest level.
         """
+        from noisewise.study.planning.plan import make_plan
+
         self._catch_up()
         certificate = self._judge()[1]
         return make_plan(
@@ -136,18 +141,20 @@ class Study(Entries):
             compare=compare, withheld=certificate.withheld, bound=certificate.bound,
         )  # fmt: skip
 
-    def worth(self, looks: int = MOST_LOOKS) -> Worth:
+    def worth(self, looks: int = MOST_LOOKS) -> "Worth":
         """What each measurement contributed: precision, what it taught, the bound before and after.
 
         Args:
             looks: How many times the bound is computed: if there are more measurements, after those that
                 taught most, and some evenly between.
         """
+        from noisewise.study.planning.worth import find_worth
+
         self._catch_up()
         looks = check_count("looks", looks, least=8)
         return find_worth(self._now(), looks, self._judge()[1].withheld)
 
-    def slot(self, sigma: float | Sequence[float], *, budget: float | None = None) -> list[Slot]:
+    def slot(self, sigma: float | Sequence[float], *, budget: float | None = None) -> "list[Slot]":
         """What to do with opportunities whose error bar is known, and what each is worth. Reserves nothing.
 
         Args:
@@ -155,27 +162,33 @@ class Study(Entries):
             budget: What they may cost together, by the catalogue's cost column. Costs always count: the gain
                 is per cost.
         """
+        from noisewise.study.planning.slot import fill_slots
+
         self._catch_up()
         index = self._state.index
         under_way = [(index[job.option], job.sigma) for job in self._state.open_jobs(self._clock())]
         return fill_slots(self._now(), sigma, budget, under_way, withheld=bool(self._judge()[1].withheld))
 
-    def frame(self, what: Frame = "options") -> pl.DataFrame:
+    def frame(self, what: Frame = "options") -> "pl.DataFrame":
         """The measurements, options or events as a polars frame."""
+        from noisewise.study.showing.frames import make_frame
+
         self._catch_up()
         events = self._storage.read(self.name) if what == "events" else []
         return make_frame(what, self._state, self._now(), self._judge()[1], events)
 
     @property
-    def plot(self) -> Plots:
+    def plot(self) -> "Plots":
         """Charts: ``plot.intervals()``, ``.bound()``, ``.worth()``, ``.residuals()``, ``.plan()``."""
+        from noisewise.study.showing.plots import Plots
+
         return Plots(self)
 
     def report(
         self,
         path: str | PathLike[str],
         *,
-        plan: Plan | None = None,
+        plan: "Plan | None" = None,
         most: int = 40,
     ) -> Path:
         """Write everything as one HTML page that needs no network.
@@ -198,7 +211,7 @@ class Study(Entries):
         """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""
         write_log(self._storage, self.name, path)
 
-    def _findings(self, plan: Plan | None) -> Any:
+    def _findings(self, plan: "Plan | None") -> Any:
         from noisewise.study.showing.report import Findings
 
         planned: Plan | str

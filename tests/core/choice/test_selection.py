@@ -1,4 +1,4 @@
-"""Ties are broken on purpose; dropping follows the definition; loops and arrays agree."""
+"""Ties are broken on purpose; dropping follows the definition; compiled and plain code agree."""
 
 import numba
 import numpy as np
@@ -112,7 +112,7 @@ def test_the_bound_is_the_largest_upper_contrast():
     st.lists(st.sampled_from([0.0, 1.0, -1.0, 1.0 + 1e-11, 0.3, -7.5]), min_size=1, max_size=30),
     st.integers(0, 99),
 )
-def test_loops_and_arrays_choose_the_same(values, seed):
+def test_compiled_and_plain_code_choose_the_same(values, seed):
     register_kernels()
     numbers = np.array(values)
     rng = np.random.default_rng(seed)
@@ -132,7 +132,7 @@ def test_loops_and_arrays_choose_the_same(values, seed):
     ),
     st.integers(0, 99),
 )
-def test_loops_and_arrays_choose_the_same_over_many_decades(values, seed):
+def test_compiled_and_plain_code_choose_the_same_over_many_decades(values, seed):
     register_kernels()
     numbers, rng = np.array(values), np.random.default_rng(seed)
     numbers = np.where(rng.random(numbers.size) < 0.1, -np.inf, numbers)
@@ -146,7 +146,7 @@ def test_loops_and_arrays_choose_the_same_over_many_decades(values, seed):
     )
 
 
-def test_loops_and_arrays_find_the_same_optimists_and_rivals():
+def test_compiled_and_plain_code_find_the_same_optimists_and_rivals():
     register_kernels()
     for seed in range(20):
         model, allowed = some_model(seed), np.random.default_rng(seed).random(40) < 0.7
@@ -154,7 +154,7 @@ def test_loops_and_arrays_find_the_same_optimists_and_rivals():
         assert COMPILED["rival"](model, 7, 1.5) == selection.strongest_rival(model, 7, 1.5)
 
 
-def test_loops_and_arrays_drop_the_same():
+def test_compiled_and_plain_code_drop_the_same():
     register_kernels()
     for seed in range(20):
         model = some_model(seed)
@@ -167,7 +167,7 @@ def test_loops_and_arrays_drop_the_same():
         assert_allclose(COMPILED["bound"](model, plain, 3, 1.5), want, rtol=1e-12)
 
 
-def test_loops_and_arrays_keep_the_same_near_the_best():
+def test_compiled_and_plain_code_keep_the_same_near_the_best():
     register_kernels()
     rng = np.random.default_rng(9)
     for slack in (0.0, 0.3, 5.0):
@@ -180,7 +180,7 @@ def test_loops_and_arrays_keep_the_same_near_the_best():
         assert np.array_equal(fast, wanted)
 
 
-def test_loops_and_arrays_find_the_same_norm():
+def test_compiled_and_plain_code_find_the_same_norm():
     register_kernels()
     for seed in range(5):
         model = some_model(seed)

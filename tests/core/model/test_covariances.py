@@ -33,7 +33,7 @@ def test_the_covariance_is_the_inverse_of_the_precision():
     assert_allclose(model.means[0], vector @ inverse @ weighted, rtol=1e-9)
 
 
-def test_loops_and_arrays_agree():
+def test_compiled_and_plain_code_agree():
     register_kernels()
     plain_spread, plain_covariance = spread, covariance
 

@@ -17,6 +17,7 @@ from noisewise.core.model import covariances, dense, factor, independent, vector
 from noisewise.core.native import verbs
 from noisewise.core.native.verbs import extension, is_compiled, numpy_body, numpy_verbs
 from noisewise.core.support import blocks
+from noisewise.policies.rules.ours.vage import noise_history, races, sketch
 
 pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
 
@@ -199,6 +200,9 @@ def test_both_bodies_know_the_same_constants():
         covariances: ("CANCELLED",),
         selection: ("TIE", "ROUNDING"),
         blocks: ("MANY",),
+        noise_history: ("MEMORY", "CAUTION", "FEWEST_REPEATS"),
+        races: ("BEHIND", "NEGLIGIBLE", "RACES"),
+        sketch: ("TILE",),
     }
     known = extension.constants()
     for home, names in homes.items():

@@ -1,192 +1,258 @@
-"""Races: what bounds leave over is what looking at everybody gives, with ties, copies and few candidates."""
+"""Races: a sketch finds what looking at everybody finds, with ties, copies and few candidates."""
 
-import numba
+import math
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from tests.support.naive import first_largest
 
 import noisewise as nw
-from noisewise.core.choice.selection import TIE
-from noisewise.core.compiler.kernels import register_kernels
 from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
-from noisewise.core.model.dense import new_model
-from noisewise.core.support import blocks
-from noisewise.policies.rules.ours.vage import races, settlement
-from noisewise.policies.rules.ours.vage.races import closest_rivals, fold_in_races, follow, nothing_known
-from noisewise.policies.rules.ours.vage.settlement import Foreseen, most_settling
+from noisewise.core.model.dense import fold, new_model
+from noisewise.core.model.independent import Separate
+from noisewise.core.native.verbs import extension, numpy_verbs
+from noisewise.policies.rules.ours.vage import sketch as sketches
+from noisewise.policies.rules.ours.vage.noise_history import DIFFER, new_history
+from noisewise.policies.rules.ours.vage.races import BEHIND, NEGLIGIBLE, RACES, closest_races
+from noisewise.policies.rules.ours.vage.settlement import foreseen_variances, most_settling
+from noisewise.policies.rules.ours.vage.sketch import make_sketch
 
-SEEDS = range(40)
+SEEDS = range(48)
+compiled_only = pytest.mark.skipif(extension is None, reason="sketches are for the compiled verbs")
 
 
 @pytest.fixture
-def bounding(monkeypatch):
-    """Bounds for few actions too, in blocks that end anywhere; at least some rows must be left out."""
-    monkeypatch.setattr(races, "WORTH_BOUNDING", 1)
-    monkeypatch.setattr(settlement, "WORTH_BOUNDING", 1)
-    monkeypatch.setattr(races, "ONE_IN", 2)
-    monkeypatch.setattr(settlement, "ONE_IN", 2)
-    monkeypatch.setattr(races, "CHUNK", 4)
-    monkeypatch.setattr(races, "FIRST_LOOKS", 5)
-    monkeypatch.setattr(blocks, "ROWS_PER_BLOCK", 37)
+def sketching(monkeypatch):
+    """A sketch for few actions too."""
+    monkeypatch.setattr(sketches, "WORTH_SKETCHING", 1)
+
+
+def vectors_of(seed, rng):
+    """Isotropic, copies, near-copies, clusters, equal widths, one long feature, all along one line nearly."""
+    n, dim = int(rng.integers(3, 200 if seed % 2 else 6000)), int(rng.integers(2, 8))
+    vectors = rng.standard_normal((n, dim))
+    kind = seed % 7
+    if kind in (1, 2):  # copies of everything, the leader too; or nearly
+        vectors = vectors[rng.integers(0, max(2, n // 3), n)]
+        vectors += (kind - 1) * 1e-7 * rng.standard_normal((n, dim))
+    elif kind == 3:  # clusters far from the origin
+        vectors = 5.0 + vectors[rng.integers(0, 4, n) % n] + 0.02 * rng.standard_normal((n, dim))
+    elif kind == 4:  # many equal widths and leads
+        vectors = np.round(vectors).clip(-1, 1)
+        vectors[~vectors.any(axis=1), 0] = 1.0
+    elif kind == 5:  # features of very different size, and a constant one
+        vectors *= 10.0 ** -np.arange(dim)
+        vectors[:, -1] = 1.0
+    elif kind == 6:  # sorted by what they are worth
+        vectors = vectors[vectors[:, 0].argsort()]
+    return np.asarray(vectors, np.float32 if seed % 5 == 0 else float, order="F" if seed % 4 == 0 else "C")
 
 
 def problem(seed):
-    """A measured model and what is known of its leader: with ties, copies, few candidates, old bounds."""
+    """A measured model with its sketch: with ties, copies, few candidates, sigmas over four decades."""
     rng = np.random.default_rng(seed)
-    n, dim = int(rng.integers(3, 200)), int(rng.integers(2, 8))
-    vectors = rng.standard_normal((n, dim))
-    if seed % 3 == 1:  # copies of everything, the leader too
-        vectors = vectors[rng.integers(0, max(2, n // 3), n)]
-    if seed % 3 == 2:  # many equal widths and leads
-        vectors = np.round(vectors).clip(-1, 1)
-        vectors[~vectors.any(axis=1), 0] = 1.0
-    model = new_model(np.asarray(vectors, np.float32 if seed % 5 == 0 else float).T, 0.5)
-    known, theta = nothing_known(model), rng.standard_normal(dim)
-    for t in range(int(rng.integers(1, 40))):
-        action, sigma = int(rng.integers(n)), float(10 ** rng.uniform(-3, 0))
-        fold_in_races(model, known, action, float(vectors[action] @ theta + sigma * rng.normal()), sigma)
-        if t % 7 == 0:
-            follow(known, model, np.ones(n, bool))
+    vectors = vectors_of(seed, rng)
+    n, dim = vectors.shape
+    model = new_model(vectors.T, 0.5)
+    theta = rng.standard_normal(dim)
+    for _ in range(int(rng.integers(1, 40))):
+        action, sigma = int(rng.integers(n)), float(10 ** rng.uniform(-3, 1))
+        fold(model, action, float(vectors[action] @ theta + sigma * rng.normal()), sigma)
     candidates = rng.random(n) < rng.choice([1.0, 0.7, 0.1])
     candidates[rng.integers(n)] = True
     leader = first_largest(model.means, np.flatnonzero(candidates))
-    if seed % 4:
-        follow(known, model, candidates)
-    return model, known, candidates, leader, rng
+    return model, make_sketch(model.columns), candidates, leader, rng
 
 
-def textbook_rivals(model, candidates, leader, reach, many):
+def races_of(model, sketch, candidates, leader, reach):
+    """The rivals and what their races count."""
+    rivals, weights = np.full(RACES, -7), np.full(RACES, -7.0)
+    closest_races(model, sketch, candidates, leader, reach, rivals, weights)
+    count = int((weights > 0.0).sum())
+    assert (weights[count:] == 0.0).all()
+    return rivals[:count].tolist(), weights[:count]
+
+
+def textbook_races(model, candidates, leader, reach):
     """Every width, every rival, the largest in turn."""
     widths, means = contrast_widths(model, leader), model.means
     terms = model.squared_widths + model.squared_widths[leader]
-    left = [
-        k for k in np.flatnonzero(candidates) if k != leader and widths[k] ** 2 > 2.0 * CANCELLED * terms[k]
-    ]
-    found = []
-    if left:
-        reach = max(reach, min((means[leader] - means[k]) / widths[k] for k in left))
+    left = np.flatnonzero(candidates & (widths**2 > 2.0 * CANCELLED * terms))
+    left = left[left != leader]
+    found, weights = [], []
+    if left.size:
+        reach = max(reach, ((means[leader] - means[left]) / widths[left]).min())
         upper = reach * widths - (means[leader] - means)
-        scale = max(max(upper[k] for k in left), means[leader] - means.min())
-    while left and len(found) < many:
-        found.append(first_largest(upper, left, scale))
-        left.remove(found[-1])
-    return found, reach * widths[found]
+        scale = reach * widths[left[upper[left].argmax()]]
+    while left.size and len(found) < RACES:
+        rival = first_largest(upper, left, scale)
+        first = found[0] if found else rival
+        weight = math.exp((upper[rival] - upper[first]) / (BEHIND * reach * widths[first]))
+        if weight < NEGLIGIBLE:
+            break
+        found.append(rival)
+        weights.append(weight)
+        left = left[left != rival]
+    return found, weights
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("reach", [3.0, 0.01])
-def test_the_closest_rivals_are_the_textbooks(seed, reach, bounding):
-    model, known, candidates, leader, _ = problem(seed)
-    wanted, slacks = textbook_rivals(model, candidates, leader, reach, 4)
-    for what in (known, nothing_known(model)):
-        rivals, found = closest_rivals(model, what, candidates, leader, reach, 4)
-        assert rivals.tolist() == wanted
-        assert_allclose(found, slacks, rtol=1e-9)
+def test_the_closest_races_are_the_textbooks(seed, reach, sketching):
+    question = problem(seed)[:4]
+    rivals, weights = textbook_races(question[0], *question[2:], reach)
+    assert races_of(*question, reach)[0] == rivals
+    assert_allclose(races_of(*question, reach)[1], weights, rtol=1e-6)
+    with numpy_verbs():
+        assert races_of(*question, reach)[0] == rivals
 
 
 def settling_problem(seed):
     """What `most_settling` is asked, and what it has to answer."""
-    model, known, candidates, leader, rng = problem(seed)
+    model, sketch, candidates, leader, rng = problem(seed)
     n = model.means.size
-    rivals, _ = closest_rivals(model, known, candidates, leader, 2.0, int(rng.integers(1, 5)))
-    if not rivals.size:
-        rivals = np.array([(leader + 1) % n])
-    weights = np.sort(rng.uniform(0.05, 1.0, rivals.size))[::-1].copy()
+    rivals, weights = np.full(RACES, leader), np.zeros(RACES)
+    closest_races(model, sketch, candidates, leader, 2.0, rivals, weights)
+    if weights[0] == 0.0:
+        rivals[0], weights[0] = (leader + 1) % n, 1.0
+    weights[int(rng.integers(1, 5)) :] = 0.0
     allowed = rng.random(n) < rng.choice([1.0, 0.5])
     allowed[rng.integers(n)] = True
-    relative = np.exp(rng.standard_normal(n)) if seed % 2 else np.empty(0)
-    foreseen = Foreseen(float(10 ** rng.uniform(-4, 1)), relative)
-    noise = foreseen.variance * (relative if relative.size else 1.0)
-    gains = squared_covariances(model, rivals, leader, weights) / (noise + model.squared_widths)
+    noise, sigma = new_history(n), math.nan
+    noise.precisions[:], noise.tally[1] = rng.uniform(0.1, 10.0, n), n
+    if seed % 3 == 1:
+        noise.relative[:], noise.tally[DIFFER] = np.exp(rng.standard_normal(n)), 1.0
+    elif seed % 3 == 2:
+        sigma = float(10 ** rng.uniform(-4, 3))
+    races = rivals[weights > 0.0], leader, weights[weights > 0.0]
+    gains = squared_covariances(model, *races) / (foreseen_variances(noise, sigma) + model.squared_widths)
     wanted = first_largest(gains, np.flatnonzero(allowed))
-    longest = float(np.linalg.norm(model.columns, axis=0).max())
     answer = wanted if gains[wanted] > 0.0 else -1
-    return (model, rivals, leader, weights, foreseen, allowed, longest), answer
+    return (model, sketch, rivals, leader, weights, noise, sigma, allowed), answer
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_most_settling_is_the_textbooks(seed, bounding):
+def test_the_most_settling_is_the_textbooks(seed, sketching):
     question, answer = settling_problem(seed)
     assert most_settling(*question) == answer
+    with numpy_verbs():
+        assert most_settling(*question) == answer
 
 
-def test_loops_and_arrays_find_the_same(bounding):
-    register_kernels()
+@compiled_only
+def test_a_sketch_misses_no_more_than_it_says(sketching):
     for seed in SEEDS:
-        question, answer = settling_problem(seed)
-        if question[0].columns.dtype == float:
-            assert COMPILED["settling"](*question) == answer
-            model, known, candidates, leader, _ = problem(seed)
-            for reach in (3.0, 0.01):
-                wanted = textbook_rivals(model, candidates, leader, reach, 4)
-                found = COMPILED["rivals"](model, known, candidates, leader, reach, 4)
-                assert found[0].tolist() == wanted[0]
-                assert_allclose(found[1], wanted[1], rtol=1e-9)
+        vectors = vectors_of(seed, np.random.default_rng(seed)).astype(float)
+        codes, axes, centre = make_sketch(vectors.T)
+        n, dim = vectors.shape
+        rows = codes.transpose(0, 2, 1).reshape(-1, dim)[:n]
+        missed = (vectors - centre - rows @ axes) @ np.linalg.pinv(axes)
+        rounding = 1e-9 * np.abs(vectors).max()
+        assert (np.abs(missed) @ np.abs(axes) <= 0.5001 * np.abs(axes).sum(axis=0) + rounding).all()
+        assert np.abs(vectors - centre - rows @ axes).max() <= 0.51 * np.abs(axes).sum() + rounding
 
 
-def test_nobody_settles_what_nobody_touches(bounding):
+@compiled_only
+@pytest.mark.parametrize("seed", range(6))
+def test_hardly_anybody_is_looked_at(seed):
+    """Most vectors may as well be no numbers: they are passed over by their sketch."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((20_000, 12))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    if seed % 2:
+        vectors = vectors[vectors[:, 0].argsort()]
+    model = new_model(vectors.T, 1.0)
+    for _ in range(40):
+        action = int(rng.integers(20_000))
+        fold(model, action, float(vectors[action] @ vectors[5] + 0.1 * rng.normal()), 0.1)
+    everybody, sketch, noise = np.ones(20_000, bool), make_sketch(model.columns), new_history(20_000)
+    leader = int(model.means.argmax())
+    rivals, weights = np.empty(RACES, np.int64), np.empty(RACES)
+    closest_races(model, sketch, everybody, leader, 3.0, rivals, weights)
+    wanted = most_settling(model, sketch, rivals, leader, weights, noise, math.nan, everybody)
+    upper = model.means + 3.0 * contrast_widths(model, leader)
+    gains = squared_covariances(model, rivals, leader, weights) / (1.0 + model.squared_widths)
+    racing = [leader, *rivals]
+    for values, low, question in (
+        (upper, np.quantile(upper, 0.9), "races"),
+        (gains, gains[racing].max() / 2, ""),
+    ):
+        poisoned, far = vectors.copy(), values < low
+        far[racing] = False
+        assert far.sum() > 4000
+        poisoned[far] = np.nan
+        other = model._replace(columns=poisoned.T)
+        if question == "races":
+            assert races_of(other, sketch, everybody, leader, 3.0)[0] == rivals[weights > 0.0].tolist()
+        else:
+            found = most_settling(other, sketch, rivals, leader, weights, noise, math.nan, everybody)
+            assert found == wanted
+
+
+@pytest.mark.parametrize("verbs", ["compiled", "numpy"])
+def test_nobody_settles_what_nobody_touches(verbs, request):
     """Orthogonal options: measuring the third says nothing about the race of the first two."""
     model, allowed = new_model(np.eye(5), 1.0), np.array([False, False, True, False, False])
-    race = np.array([1]), 0, np.ones(1), Foreseen(0.1, np.empty(0))
-    assert most_settling(model, *race, allowed, 1.0) == -1
-    assert most_settling(model, *race, ~allowed, 1.0) == 0
+    race = make_sketch(model.columns), np.array([1, 0, 0, 0]), 0, np.eye(4)[0], new_history(5), 0.3
+    if verbs == "numpy":
+        with numpy_verbs():
+            assert most_settling(model, *race, allowed) == -1
+    assert most_settling(model, *race, allowed) == -1
+    assert most_settling(model, *race, ~allowed) == 0
 
 
-def test_known_widths_are_bounds_and_nearly_exact(bounding):
+def test_options_without_features_race_too():
+    """The model with one unknown per option: compiled and NumPy verbs find the same."""
     rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((50, 4))
-    model = new_model(vectors.T, 1.0)
-    known = nothing_known(model)
-    follow(known, model, np.arange(50) == 7)
-    for _ in range(races.REFRESH_AFTER):
-        fold_in_races(model, known, int(rng.integers(50)), 0.0, float(10 ** rng.uniform(-4, 0)))
-        exact = contrast_widths(model, 7) ** 2
-        assert (known.squared + known.about[races.HIDDEN] >= exact * (1 - TIE)).all()
-        assert_allclose(known.squared, exact, atol=known.about[races.HIDDEN])
-    follow(known, model, np.arange(50) == 7)
-    assert known.about[races.AGE] == 0.0
+    options = Separate(30, np.empty(0, np.int64), 0)
+    model = new_model(options, 1.0)
+    for _ in range(60):
+        fold(model, int(rng.integers(30)), float(rng.normal()), float(10 ** rng.uniform(-2, 0)))
+    leader, everybody, noise = int(model.means.argmax()), np.ones(30, bool), new_history(30)
+    sketch = make_sketch(options)
+
+    def found():
+        rivals, weights = np.empty(RACES, np.int64), np.empty(RACES)
+        closest_races(model, sketch, everybody, leader, 1.0, rivals, weights)
+        action = most_settling(model, sketch, rivals, leader, weights, noise, math.nan, everybody)
+        return [*rivals.tolist(), *weights.round(12).tolist(), action]
+
+    compiled = found()
+    with numpy_verbs():
+        assert found() == compiled
 
 
 @pytest.mark.parametrize("spread", [0.0, 1.0])
-def test_a_live_policy_chooses_the_same_with_and_without_bounds(spread, monkeypatch):
-    """Two hundred rounds of each; and with bounds hardly anybody is looked at exactly."""
+@pytest.mark.parametrize("kind", ["isotropic", "clusters", "copies", "single precision"])
+def test_a_live_policy_chooses_the_same_with_and_without_a_sketch(spread, kind, tmp_path):
+    """A hundred rounds of each, with restricted choices, rounds under way, and saved and loaded midway."""
     rng = np.random.default_rng(3)
-    vectors = rng.standard_normal((600, 12))
+    vectors = rng.standard_normal((5000, 12))
+    if kind == "clusters":
+        vectors = vectors[rng.integers(0, 30, 5000)] + 0.1 * vectors
+    if kind == "copies":
+        vectors = vectors[rng.integers(0, 1000, 5000)]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    sigmas, noise = 10 ** rng.uniform(-2, 0, 200), rng.standard_normal(200)
-    own = np.exp(spread * rng.standard_normal(600))
+    if kind == "single precision":
+        np.save(tmp_path / "vectors.npy", vectors.astype(np.float32))
+        vectors = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    sigmas, noise = 10 ** rng.uniform(-2, 0, 100), rng.standard_normal(100)
+    own, truth = np.exp(spread * rng.standard_normal(5000)), np.array(vectors[5], float)
+    actions = nw.ActionSet(vectors)
 
     def pulls():
-        policy, pulled = nw.vage(vectors), []
-        for sigma, unit in zip(sigmas, noise, strict=True):
-            action = policy.ask()
-            told = float(own[action] * (1.0 if spread else sigma) * 0.1)
-            policy.tell(action, float(vectors[action] @ vectors[5] + told * unit), told)
-            pulled.append(action)
+        policy, pulled = nw.vage(actions), []
+        for t, (sigma, unit) in enumerate(zip(sigmas, noise, strict=True)):
+            allowed = None if t % 5 else np.random.default_rng(t).random(5000) < 0.3
+            pulled.append(policy.ask(allowed=allowed, pending=[] if t % 7 else pulled[-2:]))
+            told = float(own[pulled[-1]] * (1.0 if spread else sigma) * 0.1)
+            policy.tell(pulled[-1], float(vectors[pulled[-1]] @ truth + told * unit), told)
+            if t == 50:
+                policy.save(tmp_path / "policy.npz")
+                policy = nw.load_policy(tmp_path / "policy.npz", actions)
         return pulled
 
-    without = pulls()
-    monkeypatch.setattr(races, "WORTH_BOUNDING", 1)
-    monkeypatch.setattr(settlement, "WORTH_BOUNDING", 1)
-    everybody = []
-    for module, name in ((races, "_rival_widths"), (settlement, "_most_settling_of_all")):
-        real = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *a, real=real: everybody.append(1) or real(*a))
-    assert pulls() == without
-    assert len(everybody) < 0.6 * 2 * len(without)
-
-
-# Wrapped in lambdas: the kernels themselves are plain functions that compiled code may call.
-COMPILED = {
-    "rivals": numba.njit(
-        lambda model, known, candidates, leader, reach, many: closest_rivals(
-            model, known, candidates, leader, reach, many
-        )
-    ),
-    "settling": numba.njit(
-        lambda model, rivals, leader, weights, foreseen, allowed, max_norm: most_settling(
-            model, rivals, leader, weights, foreseen, allowed, max_norm
-        )
-    ),
-}
+    compiled = pulls()
+    with numpy_verbs():
+        assert_array_equal(pulls(), compiled)

@@ -223,7 +223,7 @@ def test_certificates_do_not_wait_for_advice(monkeypatch):
     def never(*_):
         raise AssertionError("advice was computed")
 
-    monkeypatch.setattr("noisewise.study.study.explain", never)
+    monkeypatch.setattr("noisewise.study.certificate.diagnosis.explain", never)
     assert study.certificate().withheld
     assert study.ask()
     assert "withheld" in repr(study)

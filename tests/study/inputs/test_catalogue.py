@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study.inputs.catalogue import Catalogue, read_catalogue
+from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.inputs.catalogue_table import read_catalogue
 from noisewise.study.inputs.whitened_features import whiten
 
 ALLOYS = """\

@@ -72,7 +72,7 @@ def test_two_events_that_changed_places_are_noticed(path):
 
 def test_the_chain_is_what_the_documentation_says(path):
     store = nw.open_store(path)
-    text = store._entry("teas").specification
+    text = store._entry("teas")[1]
     head = start_of(text)
     for event in store.read("teas"):
         body = json.dumps(event.body, separators=(",", ":"))

@@ -148,8 +148,8 @@ def test_a_full_disk_loses_nothing(tmp_path):
     study = make(tmp_path / "s.db")
     before = study.events()
     with study._storage._database.writer().connect() as connection:
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        ((pages,),) = connection.rows("PRAGMA page_count")
+        connection.rows(f"PRAGMA max_page_count = {pages}")
     many = {"option": ["A"] * 3000, "value": [1.0] * 3000, "se": [0.3] * 3000}
     refused(lambda: study.tell_many(many), OSError, "the disk is full", "make room and run again")
     assert study.events() == before
@@ -191,7 +191,7 @@ def test_the_same_on_postgresql(postgres):
 
 def cut_at(store, moment):
     """Cut the connection of the next writer when it is about to run a statement, or to commit."""
-    engine = store._database.writer()
+    engine = store._database.writer().engine
     fired = []
 
     def cut(connection):
@@ -292,12 +292,12 @@ def test_a_store_made_by_many_at_once_is_made_once(tmp_path):
 def test_killed_in_the_middle_of_a_transaction(tmp_path):
     make(tmp_path / "s.db")._storage.close()
     script = (
-        "import os, signal, sys, noisewise as nw, sqlalchemy\n"
+        "import os, signal, sys, noisewise as nw\n"
+        "from noisewise.study.stores.database import commits\n"
         "s = nw.load_study(sys.argv[1])\n"
         "s.tell(option='A', value=9.0, se=0.1, key='acknowledged')\n"
         "print('told', flush=True)\n"
-        "kill = lambda connection: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "sqlalchemy.event.listen(s._storage._database.writer(), 'commit', kill)\n"
+        "commits.send = lambda transaction: os.kill(os.getpid(), signal.SIGKILL)\n"
         "s.tell_many({'option': ['B'] * 50, 'value': [1.0] * 50, 'se': [0.1] * 50})\n"
     )
     ended = subprocess.run([sys.executable, "-c", script, tmp_path / "s.db"], capture_output=True, text=True)

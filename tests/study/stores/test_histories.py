@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
-import sqlalchemy
 
 import noisewise as nw
 from noisewise.study.stores.database import commits
+from noisewise.study.stores.database.connection import DriverError
 from noisewise.study.stores.protocol import Event
 
 WORKERS, STEPS = 4, 120
@@ -204,7 +204,7 @@ def commits_fail(monkeypatch):
                 raise ConnectionError("lost")
             if kind:
                 words = "database or disk is full" if kind == "disk full" else "disk I/O error"
-                raise sqlalchemy.exc.OperationalError("COMMIT", None, sqlite3.OperationalError(words))
+                raise DriverError(sqlite3.OperationalError(words))
 
         monkeypatch.setattr(commits, "send", send)
         monkeypatch.setattr(commits, "PAUSE", 0.0)

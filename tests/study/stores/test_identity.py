@@ -146,11 +146,9 @@ def test_a_log_that_became_shorter_is_said_to_be_rolled_back_at_once(tmp_path, o
     with storage._database.writer().begin() as connection:
         number = storage._numbers[study.name]
         text = f"DELETE FROM noisewise_events WHERE number = 3 AND study = {number}"
-        connection.exec_driver_sql(text)
+        connection.rows(text)
         quoted = f"'\\x{head}'::bytea" if "Postgres" in type(storage._database).__name__ else f"x'{head}'"
-        connection.exec_driver_sql(
-            f"UPDATE noisewise_heads SET number = 2, hash = {quoted} WHERE study = {number}"
-        )
+        connection.rows(f"UPDATE noisewise_heads SET number = 2, hash = {quoted} WHERE study = {number}")
     for action in (tell(study), study.ask, study.certificate):
         refused(action, "was rolled back: it has 2 events, and had 3")
     assert nw.load_study(open_storage(), study.name).n_measurements == 2
@@ -164,12 +162,10 @@ def test_another_history_of_the_same_length_is_noticed(tmp_path, open_storage):
     study.tell(option="A", value=1.0, se=0.1)
     with storage._database.writer().begin() as connection:
         number = storage._numbers[study.name]
-        connection.exec_driver_sql(f"DELETE FROM noisewise_events WHERE study = {number}")
+        connection.rows(f"DELETE FROM noisewise_events WHERE study = {number}")
         start = storage._starts[number].hex()
         quoted = f"'\\x{start}'::bytea" if "Postgres" in type(storage._database).__name__ else f"x'{start}'"
-        connection.exec_driver_sql(
-            f"UPDATE noisewise_heads SET number = 0, hash = {quoted} WHERE study = {number}"
-        )
+        connection.rows(f"UPDATE noisewise_heads SET number = 0, hash = {quoted} WHERE study = {number}")
     other = nw.load_study(open_storage(), study.name)
     other.tell(option="B", value=2.0, se=0.1)
     for _ in range(2):

@@ -4,18 +4,18 @@ import sqlite3
 import uuid
 
 import pytest
-import sqlalchemy
 
 import noisewise as nw
 from noisewise.study.stores.database import commits
+from noisewise.study.stores.database.connection import DriverError
 from noisewise.study.stores.protocol import Event
 
 
-class Lost(sqlalchemy.exc.OperationalError):
-    """What SQLAlchemy raises when the connection or the disk fails."""
+class LostError(DriverError):
+    """What is raised when the connection or the disk fails."""
 
     def __init__(self, reason="disk I/O error"):
-        super().__init__("COMMIT", None, sqlite3.OperationalError(reason))
+        super().__init__(sqlite3.OperationalError(reason))
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def study(open_storage):
     return nw.create_study(storage, name=f"outcome {uuid.uuid4().hex}", options=["A", "B", "C"], eps=0.5)
 
 
-def lose(monkeypatch, *, written, askable, error=Lost):
+def lose(monkeypatch, *, written, askable, error=LostError):
     """The next commit is written or not, its answer is lost, and the store can or cannot be asked."""
     real, real_look = commits.send, commits._is_there
     armed = [True]
@@ -123,7 +123,7 @@ def test_what_was_not_written_is_said_so_only_where_that_is_sure(study, monkeypa
 
 def test_a_full_disk_at_the_commit_has_written_nothing(tmp_path, monkeypatch):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
-    lose(monkeypatch, written=False, askable=True, error=lambda: Lost("database or disk is full"))
+    lose(monkeypatch, written=False, askable=True, error=lambda: LostError("database or disk is full"))
     with pytest.raises(OSError, match=r"the disk is full\. Nothing was written"):
         study.tell(option="A", value=1.0, se=0.1)
     assert study.n_measurements == 0

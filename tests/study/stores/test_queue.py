@@ -11,6 +11,7 @@ from tests.support.threads import run_at_once
 
 import noisewise as nw
 from noisewise.study import entries, journal
+from noisewise.study.asking import suggestion
 from noisewise.study.log.state import State
 from noisewise.study.stores import turns
 
@@ -186,7 +187,7 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
     study = nw.create_study(storage, name=f"beside {uuid.uuid4().hex}", options=options, eps=0.5, span=4.0)
     rival = nw.load_study(storage, name=study.name)
     study.tell_many({"option": options, "value": [0.0] * 6, "se": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]})
-    prepare, rivals = entries.Asking, []
+    prepare, rivals = suggestion.Asking, []
 
     def prepared(*arguments):
         made = prepare(*arguments)
@@ -196,7 +197,7 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
             rival.tell(option="o0", value=0.0, se=0.5)
         return made
 
-    monkeypatch.setattr(entries, "Asking", prepared)
+    monkeypatch.setattr(suggestion, "Asking", prepared)
     mine = study.ask()
     assert (rivals[0].option, mine[0].option) == ("o5", "o4")
     assert [job.id for job in study.pending] == ["ask-1", "ask-2"]
@@ -207,7 +208,7 @@ def test_whatever_else_happens_meanwhile_makes_a_suggestion_anew(tmp_path, monke
     rival = nw.load_study(tmp_path / "s.db")
     study.tell_many({"option": ["A", "B", "C"], "value": [0.0] * 3, "se": [0.5, 0.5, 2.0]})
     assert study.ask(dry_run=True)[0].option == "C"
-    prepare, done = entries.Asking, []
+    prepare, done = suggestion.Asking, []
 
     def prepared(*arguments):
         made = prepare(*arguments)
@@ -216,7 +217,7 @@ def test_whatever_else_happens_meanwhile_makes_a_suggestion_anew(tmp_path, monke
             rival.exclude("C", reason="broken")
         return made
 
-    monkeypatch.setattr(entries, "Asking", prepared)
+    monkeypatch.setattr(suggestion, "Asking", prepared)
     assert study.ask()[0].option != "C"
     assert len(done) == 2
 

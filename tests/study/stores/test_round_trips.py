@@ -154,7 +154,7 @@ def write_first_version(path, study):
 
 
 def break_down(connection):
-    connection.exec_driver_sql("ALTER TABLE noisewise_events ADD COLUMN hash BLOB")
+    connection.rows("ALTER TABLE noisewise_events ADD COLUMN hash BLOB")
     raise RuntimeError("the power failed")
 
 

@@ -33,7 +33,7 @@ def test_an_open_store_shows_its_address_without_secrets(postgres):
     address = f"{postgres.address}&password=hunter2"
     store = nw.open_store(address, create=True)
     assert "hunter2" not in repr(store)
-    assert "hunter2" not in repr(store._database.reader().url)
+    assert "hunter2" not in repr(store._database.reader().engine.url)
     assert "host=" in repr(store)
     nw.open_store(address).names()
     store.close()

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from noisewise.core.native.verbs import numpy_body
+
 #: Parameters shown of a signature; `help` shows all.
 MOST_PARAMETERS = 6
 STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
@@ -62,13 +64,13 @@ def is_record(value: Any) -> bool:
 
 def summary(value: Any) -> str:
     """The first paragraph of the docstring as one line of Markdown."""
-    paragraph = (inspect.getdoc(value) or "").split("\n\n")[0]
+    paragraph = (inspect.getdoc(numpy_body(value)) or "").split("\n\n")[0]
     return _markdown(" ".join(paragraph.split()))
 
 
 def explanation(value: Any) -> list[str]:
     """The paragraphs of a docstring after the first, up to its arguments and examples."""
-    text = (inspect.getdoc(value) or "").split("\n\n")[1:]
+    text = (inspect.getdoc(numpy_body(value)) or "").split("\n\n")[1:]
     ends = (n for n, part in enumerate(text) if re.match(r"Args:|Example|Returns:|Raises:|>>>", part))
     return [_markdown(part) for part in text[: next(ends, len(text))]]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from noisewise.cli.terminal.output import console, print_json
+from noisewise.cli.terminal.lines import width_of, wrapped
+from noisewise.cli.terminal.output import print_json
 from noisewise.core.support.text import printable
 
 if TYPE_CHECKING:
@@ -53,9 +54,10 @@ def report(command: str, study: "Study", json: bool, content: dict[str, Any], wo
 
 def say(words: str | list[str]) -> None:
     """Lines for people, wrapped to 80 columns unless the terminal is wider."""
-    screen = console(width=WIDTH)
+    width = width_of(WIDTH)
     for line in [words] if isinstance(words, str) else words:
-        screen.print(printable(line), markup=False)
+        for piece in wrapped(printable(line), width):
+            typer.echo(piece)
 
 
 def certificate_of(study: "Study") -> dict[str, Any]:

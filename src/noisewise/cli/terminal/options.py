@@ -7,6 +7,13 @@ import typer
 
 JsonTable = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Compile = Annotated[
+    bool | None,
+    typer.Option(
+        "--compile/--no-compile",
+        help="Make machine code of the rules, or run them in plain Python; default: what is done sooner.",
+    ),
+]
 Processes = Annotated[int | None, typer.Option(help="Processes; default: one per processor.")]
 
 

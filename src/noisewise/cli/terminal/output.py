@@ -66,6 +66,7 @@ def summary_row(simulation: "Simulation") -> dict[str, Any]:
         "policy": simulation.policy,
         "options": simulation.options,
         "replications": n,
+        "engine": simulation.engine,
         "simple_regret": float(final.mean()),
         "standard_error": float(final.std(ddof=1) / math.sqrt(n)) if n > 1 else None,
         "best_found": float((final <= 1e-12).mean()),

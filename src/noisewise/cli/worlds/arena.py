@@ -70,7 +70,7 @@ def arena(
     runs = replications or (QUICK_REPLICATIONS if quick else 1000)
     interrupted = False
     with progress(quiet=json) as bars:
-        bar = bars.add_task("matches", total=len(entries) * len(chosen), note="compiling, once")
+        bar = bars.add_task("matches", total=len(entries) * len(chosen), note="")
 
         def show(done: int, total: int, last: str) -> None:
             bars.update(bar, completed=done, total=total, note=last)

@@ -36,9 +36,7 @@ def race(out: Path, seed: int, json: bool) -> None:
     with Live(console=screen, refresh_per_second=8, transient=True) as live:
         for label, name, options in RACERS:
             if not json:
-                # The first run compiles each rule; later runs read it from the disk.
-                note = f"{label} is running … (the first time it is compiled as well)"
-                live.update(_standings(results, racers, note))
+                live.update(_standings(results, racers, f"{label} is running …"))
             policy = nw.make_policy(name, instance.actions, **options)
             racers[label] = policy
             simulation = nw.simulate(policy, env, horizon=HORIZON, replications=REPLICATIONS, seed=seed)

@@ -1,15 +1,15 @@
 """``noisewise simulate``: compare rules in a simulated world."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.terminal.options import JsonTable, Seed, parse_named, split_list
+from noisewise.cli.terminal.options import Compile, JsonTable, Seed, parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress, summary_row
 from noisewise.cli.worlds.racers import choose_racers, legend, marks
+from noisewise.cli.worlds.side_by_side import run_all
 
 Rules = Annotated[
     list[str],
@@ -41,7 +41,10 @@ def simulate(
     horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 1000,
     replications: Annotated[int, typer.Option(help="Independent repetitions.")] = 200,
     seed: Seed = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: one per processor.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="How many run at the same time; default: one per processor.")
+    ] = None,
+    compile: Compile = None,
     stop: Annotated[
         str | None, typer.Option(help="The stopping rule: glr, gap, glr-log-log or glr-log.")
     ] = None,
@@ -65,9 +68,9 @@ def simulate(
         from noisewise.charts.drawing.chart_files import check_suffix
 
         check_suffix(chart)
-    size = {"horizon": horizon, "replications": replications, "seed": seed, "threads": jobs}
+    how = {"horizon": horizon, "replications": replications, "seed": seed, "stop": stop, "eps": eps}
     with progress(quiet=json) as bars:
-        results, interrupted = _run(bars, racers, env, replications, size | {"stop": stop, "eps": eps})
+        results, interrupted = run_all(bars, racers, env, jobs, how | {"compile": compile})
     if results and out is not None:
         nw.save_simulations(results, out)
     if results and chart is not None:
@@ -88,28 +91,6 @@ def _world(instance: str, schedule: str | None, noise: str, announced: bool, hor
     law_name, law_options = parse_named(noise, "noise")
     law = nw.noise.named(law_name, **law_options)
     return problem.environment(_schedule(schedule, problem), noise=law, announced=announced)
-
-
-def _run(
-    bars: Any, racers: dict[str, Any], env: Any, replications: int, how: dict[str, Any]
-) -> tuple[list[Any], bool]:
-    """The simulations in turn, and whether they were interrupted."""
-    import noisewise as nw
-
-    results: list[Any] = []
-    for label, policy in racers.items():
-        bar = bars.add_task(label, total=replications, note="compiling, once")
-        try:
-            simulation = nw.simulate(policy, env, **how, progress=_advance(bars, bar))
-        except nw.SimulationInterrupted:
-            # What is finished stays; half a rule would not compare.
-            return results, True
-        results.append(replace(simulation, policy=label))
-    return results, False
-
-
-def _advance(bars: Any, bar: Any) -> Callable[[int, int], None]:
-    return lambda done, _: bars.update(bar, completed=done, note="")
 
 
 def draw_regret(results: list[Any], path: Path, racers: dict[str, Any]) -> None:
@@ -190,6 +171,9 @@ def _report(
         screen.print(regret_table(results, "Simple regret at the end, on common random numbers", racers))
         explained = legend(racers[r.policy] for r in results)
         screen.print(*([explained] if explained else []))
+        compiled = [r.policy for r in results if r.engine == "compiled"]
+        if compiled:
+            screen.print(f"Run compiled: {', '.join(compiled)}.", markup=False)
     if left_out:
         screen.print("Left out, because they do not fit:")
         for name, reason in left_out.items():

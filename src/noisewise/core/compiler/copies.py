@@ -1,4 +1,4 @@
-"""Copying an array into another, in compiled code one by one.
+"""Writing into an array that is there already, in compiled code one by one.
 
 Numba takes seconds to compile what `out[:] = values` says when the two do not fit.
 """
@@ -13,8 +13,18 @@ def copy_into(out: Any, values: Any) -> None:
     out[:] = values
 
 
+def copy_matrix_into(out: Any, values: Any) -> None:
+    """The same for matrices of the same shape."""
+    out[:] = values
+
+
+def add_into(out: Any, values: Any, scale: float) -> None:
+    """``out[:] += scale·values``, for arrays of one dimension and the same length."""
+    out += scale * values
+
+
 def fill(out: Any, value: Any) -> None:
-    """``out[:] = value``, for a number."""
+    """``out[:] = value``, for a number and an array of one dimension."""
     out[:] = value
 
 
@@ -22,6 +32,19 @@ def fill(out: Any, value: Any) -> None:
 def _copy_loops(out: Any, values: Any) -> None:
     for k in range(out.size):
         out[k] = values[k]
+
+
+@compiled_body(copy_matrix_into)
+def _copy_matrix_loops(out: Any, values: Any) -> None:
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = values[i, j]
+
+
+@compiled_body(add_into)
+def _add_loops(out: Any, values: Any, scale: float) -> None:
+    for k in range(out.size):
+        out[k] += scale * values[k]
 
 
 @compiled_body(fill)

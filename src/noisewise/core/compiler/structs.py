@@ -7,19 +7,24 @@ references to them, and whoever made the block keeps them alive.
 """
 
 import hashlib
+import struct
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import typeof
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.errors import NumbaTypeError
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import models, register_model
 from numba.np import arrayobj
+from numpy.typing import NDArray
+
+Block = NDArray[np.int64]
 
 WORD = 8
+_word, _number = struct.Struct("=q"), struct.Struct("=d")
 
 
 class Struct(types.Type):  # type: ignore[misc]
@@ -32,14 +37,9 @@ class Struct(types.Type):  # type: ignore[misc]
         for name, kind in fields:
             self.places[name] = self.size, kind
             self.size += words_of(kind)
-        # Short, because it is repeated in the name of every function that takes one.
+        # The name makes it what it is. Short, because it is part of the name of every function that takes one.
         digest = hashlib.sha256(repr([(name, str(kind)) for name, kind in fields]).encode()).hexdigest()
-        super().__init__(name=f"{title}{digest[:8]}")
-
-    @property
-    def key(self) -> Any:
-        """What makes two of them the same."""
-        return self.title, self.fields
+        super().__init__(name=f"{title}{digest[:12]}")
 
 
 def words_of(kind: Any) -> int:
@@ -77,25 +77,41 @@ def type_of(value: Any) -> Any:
     )
 
 
-def pack(value: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The block of a NamedTuple; its arrays must outlive it."""
+#: The types that were met, by what makes them different: naming one takes longer than a thousand rounds.
+_met: dict[tuple[Any, ...], Any] = {}
+
+
+def packed(value: Any) -> tuple[Any, Block]:
+    """The type of a NamedTuple or of a number, and its block; the arrays in it must outlive the block."""
     words: list[int] = []
-    _append(words, value)
-    # At least one: the address of nothing is no address.
-    return np.array(words or [0], dtype=np.int64)
+    marks: list[Any] = []
+    _append(words, marks, value)
+    kind = _met.get(tuple(marks))
+    if kind is None:
+        kind = _met[tuple(marks)] = type_of(value)
+    # At least one word: the address of nothing is no address.
+    return kind, np.array(words or [0], dtype=np.int64)
 
 
-def _append(words: list[int], value: Any) -> None:
-    if isinstance(value, tuple):
-        for field in value:
-            _append(words, field)
-    elif isinstance(value, np.ndarray):
+def _append(words: list[int], marks: list[Any], value: Any) -> None:
+    """Add the words of a value, and what its type depends on."""
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            type_of(value)  # which says what is wrong, as below
+        marks += (value.dtype, value.ndim)
         words.append(value.__array_interface__["data"][0])
         words.extend(value.shape)
+        return
+    marks.append(type(value))
+    if isinstance(value, tuple):
+        for field in value:
+            _append(words, marks, field)
     elif isinstance(value, (float, np.floating)):
-        words.append(int(np.float64(value).view(np.int64)))
-    elif value is not None:
+        words.append(_word.unpack(_number.pack(value))[0])
+    elif isinstance(value, (int, np.integer, np.bool_)):
         words.append(int(value))
+    elif value is not None:
+        type_of(value)
 
 
 register_model(Struct)(models.OpaqueModel)
@@ -149,9 +165,7 @@ def borrowed_array(context: Any, builder: Any, kind: Any, data: Any, shape: list
     for extent in reversed(shape):
         strides.insert(0, step)
         step = builder.mul(step, extent)
-    arrayobj.populate_array(
-        array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None
-    )
+    arrayobj.populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
     return array._getvalue()
 
 
@@ -160,8 +174,6 @@ def address_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, Struct):
         return value
     size = sum(words_of(field) for field in kind.types)
-    from numba.core import cgutils
-
     block = cgutils.alloca_once(builder, ir.IntType(64), size=size)
     block = builder.bitcast(block, ir.IntType(8).as_pointer())
     place = 0

@@ -18,20 +18,30 @@ notice.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, kernel
+from noisewise.core.compiler.kernels import has_twins
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
 from noisewise.core.model.independent import IndependentModel, Separate, new_independent
 from noisewise.core.model.model import Model
+from noisewise.core.model.tally import (
+    AGE,
+    SINCE_CENTRED,
+    count,
+)
+from noisewise.core.model.tally import LOG_DET as LOG_DET
+from noisewise.core.model.tally import SAFEST as SAFEST
+from noisewise.core.model.tally import TOLD as TOLD
+from noisewise.core.model.tally import TOTAL_PRECISION as TOTAL_PRECISION
+from noisewise.core.model.tally import log_det as log_det
+from noisewise.core.model.tally import total_precision as total_precision
 from noisewise.core.native.verbs import extension, verb
 from noisewise.core.support import blas
+from noisewise.core.support.blocks import ROWS_PER_BLOCK, map_rows, row_blocks, workspace
 from noisewise.core.support.blocks import Floats as Floats
-from noisewise.core.support.blocks import map_rows, row_blocks, workspace
 
 #: A squared width below this share of its last exact value has lost digits and is recomputed.
 WORN = 1e-2
@@ -47,15 +57,6 @@ FAR = 1e6
 RECENTRE_AFTER = 32
 
 NOBODY = np.empty(0, dtype=np.intp)
-
-# What the tally counts.
-LOG_DET = 0
-TOTAL_PRECISION = 1
-TOLD = 2
-AGE = 3
-SINCE_CENTRED = 5
-#: Not a count: the action whose lower bound was the largest when it was last looked for. Only a hint.
-SAFEST = 6
 
 
 class DenseModel(NamedTuple):
@@ -84,7 +85,7 @@ class DenseModel(NamedTuple):
 
     def learn(self, action: int, reward: float, sigma: float) -> None:
         """One measurement of an action."""
-        fold_watched(self, action, reward, sigma, None)
+        _learn(self, action, reward, sigma)
 
     def estimate(self) -> Floats:
         """θ̂, (dim,)."""
@@ -162,19 +163,13 @@ def copy_model(model: DenseModel) -> DenseModel:
     return DenseModel(model.columns, *copies)
 
 
-#: Is told what a measurement does: ``s = V⁻¹a/√(σ² + ‖a‖²)``, and for a block of rows the ``<s, a_k>`` and an
-#: array to work in. V⁻¹ falls by s·sᵀ.
-Watch = Callable[[Floats, slice, Floats, Floats], None]
-
-
 @verb
 def fold(model: Model, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
     model.learn(action, reward, sigma)
 
 
-def fold_watched(model: DenseModel, action: int, reward: float, sigma: float, watch: Watch | None) -> None:
-    """The same, and let ``watch`` follow what the measurement does to V⁻¹."""
+def _learn(model: DenseModel, action: int, reward: float, sigma: float) -> None:
     dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(model, vector)
@@ -189,23 +184,14 @@ def fold_watched(model: DenseModel, action: int, reward: float, sigma: float, wa
     count(model.tally, squared_width, sigma)
     # Scaling once saves a pass: with s = step/√variance, the widths lose (a_k·s)².
     scale = math.sqrt(variance)
-    step /= scale
-    gain *= scale
+    np.divide(step, scale, out=model.step)
     refresh_all = model.tally[AGE] >= REFRESH_AFTER
 
     def learn(rows: slice) -> NDArray[np.intp]:
         """Update a block of actions; return those whose width must be recomputed."""
-        products, lost = workspace(rows)
-        project(model, step, rows, products)
-        squared_widths = model.squared_widths[rows]
-        np.multiply(products, products, out=lost)
-        squared_widths -= lost
-        if watch is not None:
-            watch(step, rows, products, lost)
-        products *= gain
-        model.means[rows] += products
-        worn = squared_widths < model.floors[rows]
-        return rows.start + np.flatnonzero(worn) if worn.any() else NOBODY
+        if not learn_rows(model, gain * scale, rows.start, rows.stop):
+            return NOBODY
+        return rows.start + np.flatnonzero(model.squared_widths[rows] < model.floors[rows])
 
     worn = np.concatenate(map_rows(learn, n))
     far = float(model.pivots @ model.factor[:, dim] ** 2)
@@ -220,6 +206,27 @@ def fold_watched(model: DenseModel, action: int, reward: float, sigma: float, wa
     if recentring:
         # Rows that were refreshed have their means: no row is read more than twice in a round.
         _predict(model, stale)
+
+
+@verb
+def learn_rows(model: DenseModel, gain: float, first: int, last: int) -> int:
+    """Update the actions from ``first`` to before ``last``; how many widths have lost digits.
+
+    With s in ``step``, widths lose ``<s, a_k>²`` and means gain ``gain·<s, a_k>``. Long lists are spread over
+    threads in such runs, so this is a verb.
+    """
+    worn = 0
+    for start in range(first, last, ROWS_PER_BLOCK):
+        rows = slice(start, min(start + ROWS_PER_BLOCK, last))
+        products, lost = workspace(rows)
+        project(model, model.step, rows, products)
+        squared_widths = model.squared_widths[rows]
+        np.multiply(products, products, out=lost)
+        squared_widths -= lost
+        products *= gain
+        model.means[rows] += products
+        worn += int(np.count_nonzero(squared_widths < model.floors[rows]))
+    return worn
 
 
 def project(model: DenseModel, direction: Floats, rows: slice, out: Floats) -> None:
@@ -269,6 +276,12 @@ def refresh(model: DenseModel, stale: NDArray[np.intp], *, means_too: bool = Fal
 
 
 @verb
+def refresh_all(model: DenseModel) -> None:
+    """Recompute the squared widths of all actions."""
+    refresh(model, np.arange(model.means.size))
+
+
+@verb
 def recentre(model: DenseModel) -> None:
     """Move the centre to the estimate, and recompute the means from it."""
     set_theta(model, theta(model))
@@ -305,17 +318,6 @@ def _predict(model: DenseModel, done: NDArray[np.intp]) -> None:
     map_rows(predict, model.means.size)
 
 
-@kernel
-def count(tally: Floats, squared_width: float, sigma: float) -> None:
-    """Book one measurement: ``det V`` grows by the factor ``1 + ‖a‖²/σ²``."""
-    weight = 1.0 / (sigma * sigma)
-    tally[LOG_DET] += math.log1p(squared_width * weight)
-    tally[TOTAL_PRECISION] += weight
-    tally[TOLD] += 1.0
-    tally[AGE] += 1.0
-    tally[SINCE_CENTRED] += 1.0
-
-
 @verb
 def theta(model: Model) -> Floats:
     """The estimate θ̂, (dim,)."""
@@ -327,18 +329,6 @@ def squared_norm(model: Model) -> float:
     """``‖θ̂‖²``."""
     estimate = theta(model)
     return float(estimate @ estimate)
-
-
-@kernel
-def log_det(model: Model) -> float:
-    """``log det V - dim·log ridge``: twice the information gathered, in nats."""
-    return float(model.tally[LOG_DET])
-
-
-@kernel
-def total_precision(model: Model) -> float:
-    """``Σ 1/σ²`` over all measurements: the currency of everything."""
-    return float(model.tally[TOTAL_PRECISION])
 
 
 if extension is not None:

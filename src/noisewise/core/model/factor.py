@@ -4,11 +4,9 @@ from typing import Protocol
 
 import numpy as np
 
+from noisewise.core.model.tally import RESIDUAL as RESIDUAL
 from noisewise.core.support import blas
 from noisewise.core.support.blocks import Floats
-
-#: Where the tally has the sum of squared residuals of all rotations.
-RESIDUAL = 4
 
 
 class Factored(Protocol):

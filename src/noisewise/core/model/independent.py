@@ -21,12 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise.core.model.tally import AGE, LOG_DET, TOLD, TOTAL_PRECISION
 from noisewise.core.support.blocks import Floats
 
 Rows = NDArray[np.int64]
-
-# Places in the tally, as in `noisewise.core.model.dense` (which imports this module).
-LOG_DET, TOTAL_PRECISION, TOLD, AGE = range(4)
 
 
 NO_VECTORS = (

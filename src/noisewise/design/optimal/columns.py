@@ -61,7 +61,9 @@ def grown(
 ) -> WorkingSet:
     """Add a diverse batch of the rows with too large a g."""
     new = worst_rows(pricing, working, price, gap, rng)
-    return working.joined(pricing.rows, new, share=1e-3)
+    # About what they need to lower their own g: more would upset weights that are nearly right.
+    needed = len(new) * (price.g_value / working.rank - 1.0) / working.rank
+    return working.joined(pricing.rows, new, share=min(1e-3, needed))
 
 
 def worst_rows(

@@ -12,7 +12,7 @@ from noisewise.design.shared.algebra import row_products, solve_positive, times
 from noisewise.design.shared.rows import Floats
 
 SMALL_RANK = 15  # up to here Lawson-Hanson is as fast as block pivoting, and sparser
-LARGE = 600  # rows, and 12 per dimension; beyond, factorising takes longer than iterating
+LARGE = (600, 900)  # rows, 12 per dimension but within these; beyond, factorising takes longer than iterating
 LARGEST_MATRIX = 4000  # rows whose products may be held in memory
 LARGEST_TABLE = 10_000_000  # entries of the least-squares matrix
 RIDGE = 1e-7  # of the mean curvature, centred on the present weights: a proximal term
@@ -35,8 +35,11 @@ def minimise_model(coordinates: Floats, weights: Floats, *, effort: int) -> Floa
     if rank <= SMALL_RANK or (effort > 1 and size <= LARGEST_TABLE):
         with suppress(RuntimeError):  # it counts its steps, and may run out of them
             return least_squares(coordinates)
-    if n_rows > (max(LARGE, 12 * rank) if effort == 0 else LARGEST_MATRIX):
-        return minimise_large(coordinates, weights)
+    large = min(max(LARGE[0], 12 * rank), LARGE[1])
+    if n_rows > (large if effort == 0 else LARGEST_MATRIX):
+        found, led_far = minimise_large(coordinates, weights)
+        if led_far or n_rows > LARGEST_MATRIX:
+            return found
     return block_pivoting(coordinates, weights)
 
 

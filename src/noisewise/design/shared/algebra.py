@@ -11,10 +11,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dgemm, dgemv, dsyrk, sgemm
+from scipy.linalg.blas import dgemm, dgemv, dger, dsyrk, sgemm, ssymv, ssyrk
 from scipy.linalg.lapack import dgesdd, dpotrf, dpotrs, dsyevd, dtrtri
 
 from noisewise.design.shared.rows import Floats
+
+Singles = npt.NDArray[np.float32]
+
+WORTH_A_TRIANGLE = 10_000_000  # operations from which on computing one half and copying it is faster
 
 
 def product(left: Floats, right: Floats) -> Floats:
@@ -43,14 +47,44 @@ def row_products(matrix: Floats) -> Floats:
     return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_a=1))
 
 
+def squared_row_products(matrix: Singles) -> Singles:
+    """Return the squares of ``matrix @ matrix.T`` for `symmetric_times`: one triangle of them."""
+    products = ssyrk(1.0, matrix.T, trans=1)
+    return np.asarray(np.square(products, out=products))
+
+
+def symmetric_times(triangle: Singles, vector: Floats) -> Floats:
+    """Return a symmetric matrix, of which the upper triangle counts, times ``vector``."""
+    unit, rounded = in_single(vector)
+    return np.asarray(unit * ssymv(1.0, triangle, rounded).astype(np.float64))
+
+
+def squared_products_times(matrix: Singles, vector: Floats) -> Floats:
+    """Return the squares of ``matrix @ matrix.T``, entry by entry, times ``vector`` without forming them."""
+    unit, rounded = in_single(vector)
+    moment = sgemm(1.0, matrix.T, (matrix * rounded[:, None]).T, trans_b=1)
+    images = sgemm(1.0, moment, matrix.T).T
+    return np.asarray(unit * np.einsum("ij,ij->i", images, matrix).astype(np.float64))
+
+
+def in_single(vector: Floats) -> tuple[float, Singles]:
+    """Return a unit and the vector in it, in float32: where its largest entry is 1 nothing underflows."""
+    unit = float(np.max(np.abs(vector), initial=0.0)) or 1.0
+    return unit, (vector / unit).astype(np.float32)
+
+
 def column_products(matrix: Floats) -> Floats:
     """Return ``matrix.T @ matrix``."""
-    return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_b=1))
+    n_rows, n_columns = matrix.shape
+    if n_rows * n_columns**2 < WORTH_A_TRIANGLE:
+        return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_b=1))
+    upper = np.asarray(dsyrk(1.0, matrix.T))
+    return np.asarray(upper + np.triu(upper, 1).T)
 
 
-def column_products_of(left: Floats, right: Floats) -> Floats:
-    """Return ``left.T @ right``."""
-    return np.asarray(dgemm(1.0, right.T, left.T, trans_b=1).T)
+def subtract_square(matrix: Floats, vector: Floats) -> None:
+    """Subtract ``vector vector^T`` from a symmetric matrix, in place."""
+    dger(-1.0, vector, vector, a=matrix.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
 
 
 def add_column_products(matrix: Floats, total: Floats) -> None:
@@ -77,13 +111,27 @@ def inverse_root(moment: Floats) -> Floats | None:
     return None if failed else np.asarray(inverse.T)
 
 
+def factor_positive(matrix: Floats) -> Floats | None:
+    """Factor a symmetric matrix for `solve_factored`, destroying it; None if it is not positive definite.
+
+    Only the upper triangle is read.
+    """
+    lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+    return None if failed else np.asarray(lower)
+
+
+def solve_factored(factor: Floats, right: Floats) -> Floats:
+    """Solve with a factor from `factor_positive`."""
+    return np.asarray(dpotrs(factor, right, lower=1)[0])
+
+
 def solve_positive(matrix: Floats, right: Floats) -> Floats | None:
     """Solve a symmetric system, destroying ``matrix``; None if it is not positive definite.
 
     Only the upper triangle is read.
     """
-    lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    return None if failed else np.asarray(dpotrs(lower, right, lower=1)[0])
+    factor = factor_positive(matrix)
+    return None if factor is None else solve_factored(factor, right)
 
 
 def squared_norms(block: npt.NDArray[Any]) -> npt.NDArray[Any]:

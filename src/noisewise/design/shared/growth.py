@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr
 
-from noisewise.design.shared.algebra import product, squared_norms, times
+from noisewise.design.shared.algebra import product, squared_norms, subtract_square, times
 from noisewise.design.shared.rows import Floats, Indices
 
 WINDOW = 600
@@ -58,7 +58,7 @@ def choose_in_window(
         chosen.append(place)
         direction = covariance @ coordinates[place]
         direction /= np.sqrt(1.0 / mass + float(direction @ coordinates[place]))
-        covariance -= np.outer(direction, direction)
+        subtract_square(covariance, direction)
         shadow = times(coordinates, direction)
         shadow *= shadow
         g_values -= shadow

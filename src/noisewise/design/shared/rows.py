@@ -17,11 +17,13 @@ CHUNK = 4096  # rows: a chunk of 50 columns and its image stay in a second-level
 class ActionRows:
     """A matrix ``(n_actions, dim)``, perhaps a memory map, that is only ever streamed.
 
-    ``reads`` counts the rows handed out, in units of the whole matrix.
+    With ``scales`` every row is handed out times its own. ``reads`` counts the rows handed out, in units of
+    the whole matrix.
     """
 
-    def __init__(self, vectors: npt.NDArray[Any]) -> None:
+    def __init__(self, vectors: npt.NDArray[Any], scales: Floats | None = None) -> None:
         self.vectors = vectors
+        self.scales = scales
         self.n_actions, self.dim = vectors.shape
         self.single = vectors.dtype == np.float32
         self.reads = 0.0
@@ -29,7 +31,8 @@ class ActionRows:
     def take(self, indices: Indices) -> Floats:
         """Return the rows ``indices`` as float64."""
         self.reads += len(indices) / self.n_actions
-        return np.asarray(self.vectors[indices], dtype=np.float64)
+        taken = np.asarray(self.vectors[indices], dtype=np.float64)
+        return taken if self.scales is None else taken * self.scales[indices][:, None]
 
     def chunks(self, indices: Indices | None = None) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
         """Yield ``(places, block)`` over all rows, or over the rows ``indices`` only."""
@@ -39,6 +42,8 @@ class ActionRows:
             block = self.vectors[places] if indices is None else self.vectors[indices[places]]
             if block.dtype != np.float64 and block.dtype != np.float32:
                 block = block.astype(np.float64)
+            if self.scales is not None:
+                block = block * self.scales[places if indices is None else indices[places]][:, None]
             yield places, np.asarray(block)
         self.reads += n_rows / self.n_actions
 

@@ -14,10 +14,10 @@ from noisewise.design.transductive.directions import Differences, Directions, Li
 OUTSIDE = 1e-8  # share of a direction's length that counts as outside of the span
 
 
-def check_precisions(weights: Any, n_actions: int) -> Floats:
-    """The precision of one measurement of each action."""
+def check_precisions(weights: Any, n_actions: int) -> Floats | None:
+    """The precision of one measurement of each action; None if it is 1 for all."""
     if weights is None:
-        return np.ones(n_actions)
+        return None
     try:
         precisions = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):

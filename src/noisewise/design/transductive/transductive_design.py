@@ -12,17 +12,23 @@ from scipy.linalg import svd
 
 from noisewise.core.support.randomness import check_seed
 from noisewise.design.shared.algebra import inverse_root, product, squared_norms, weighted_moment
-from noisewise.design.shared.frame import Frame
-from noisewise.design.shared.growth import choose_diverse, choose_spanning
+from noisewise.design.shared.growth import choose_spanning, thin_out
 from noisewise.design.shared.rows import ActionRows, Floats, Indices, check_vectors
-from noisewise.design.shared.span import find_span
 from noisewise.design.transductive.barrier import BarrierSolution, solve_restricted
-from noisewise.design.transductive.directions import Directions, WorstDirections
+from noisewise.design.transductive.directions import WorstDirections
 from noisewise.design.transductive.inputs import as_directions, check_precisions
+from noisewise.design.transductive.problem import (
+    NOT_SPANNED,
+    Problem,
+    Working,
+    begin,
+    coarse_design,
+    diverse,
+    root_of,
+)
 
 LEAST_GAP = 1e-8  # what the multipliers of a barrier can still prove
 MAX_ROUNDS = 60
-NOT_SPANNED = "`vectors` must span their space well enough for float64; they do not."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,56 +97,24 @@ def transductive_design(
     if not (isinstance(gap, Real) and math.isfinite(gap) and gap >= LEAST_GAP):
         raise ValueError(f"`gap` must be a finite number of at least {LEAST_GAP}; got {gap!r}.")
     rows = ActionRows(check_vectors(vectors))
-    scales = np.sqrt(check_precisions(weights, rows.n_actions))
+    precisions = check_precisions(weights, rows.n_actions)
+    if precisions is not None:
+        rows = ActionRows(rows.vectors, np.sqrt(precisions))
     rng = np.random.default_rng(check_seed(seed))
-    start = find_span(rows, 40 * rows.dim, rng)
-    problem = _Problem(
-        rows, scales, start.frame, as_directions(directions, rows.dim, start.frame, start.vectors)
-    )
-    return _solve(problem, start.indices, float(gap))
+    start = coarse_design(rows, rng)
+    held = as_directions(directions, rows.dim, start.frame, start.vectors)
+    problem = Problem(rows, start.frame, held)
+    return _solve(problem, begin(problem, start, rng), float(gap), rng)
 
 
-@dataclass(frozen=True)
-class _Problem:
-    """All actions and all directions, in the coordinates of one frame."""
-
-    rows: ActionRows
-    scales: Floats
-    frame: Frame
-    directions: Directions
-
-    def take(self, indices: Indices) -> Floats:
-        """The coordinates of some actions, in units of their sigma."""
-        return self.frame.coordinates(self.rows.take(indices)) * self.scales[indices][:, None]
-
-    def prices(self, change: Floats) -> Floats:
-        """``|coordinates @ change|²`` of all actions, (n,)."""
-        prices = np.empty(self.rows.n_actions)
-        for places, block in self.rows.chunks():
-            coordinates = self.frame.coordinates(block.astype(np.float64, copy=False))
-            prices[places] = squared_norms(product(coordinates, change))
-        return np.asarray(prices * self.scales**2)
-
-
-@dataclass(frozen=True)
-class _Working:
-    """The few actions and directions that the solver works on."""
-
-    indices: Indices
-    weights: Floats
-    keys: Indices
-    directions: Floats
-
-
-def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesign:
+def _solve(problem: Problem, working: Working, gap: float, rng: np.random.Generator) -> TransductiveDesign:
     """Solve on few rows, look for rows that contradict the solution, add them, until none does."""
-    working = _begin(problem, sampled)
     lower_bound, value, found = 0.0, np.inf, (working.indices, working.weights)
     # Early rounds need not be solved better than the rows that are missing allow.
-    tolerance, halved = 0.05, np.inf
+    tolerance, halved = 0.5, np.inf
     for _ in range(MAX_ROUNDS):
         solved = solve_restricted(
-            problem.take(working.indices), working.directions, working.weights, tolerance
+            problem.take(working.indices), working.directions, working.weights, working.multipliers, tolerance
         )
         if solved is None:
             break  # as close as float64 allows
@@ -152,7 +126,7 @@ def _solve(problem: _Problem, sampled: Indices, gap: float) -> TransductiveDesig
         if reached <= gap:
             break
         # Rows are dropped only while the gap falls: rows that come and go would keep the loop from ending.
-        grown = _grow(problem, working, solved, priced, reached, gap, drop=reached < 0.5 * halved)
+        grown = _grow(problem, working, solved, priced, reached, gap, rng, drop=reached < 0.5 * halved)
         halved = min(halved, reached) if reached < 0.5 * halved else halved
         if grown is None and tolerance <= 0.03 * gap:
             break  # as close as float64 allows
@@ -182,10 +156,10 @@ class _Priced:
         return self.value**2 / float(self.prices.max())
 
 
-def _price(problem: _Problem, working: _Working, solved: BarrierSolution, gap: float) -> _Priced:
+def _price(problem: Problem, working: Working, solved: BarrierSolution, gap: float) -> _Priced:
     """Look at all actions and all directions."""
     shares = solved.weights / solved.weights.sum()
-    root = _root(problem.take(working.indices), shares)
+    root = root_of(problem.take(working.indices), shares)
     multipliers = solved.multipliers / solved.multipliers.sum()
     value = float(multipliers @ squared_norms(product(working.directions, root)))
     change = _pricing(working, multipliers, root)
@@ -193,15 +167,8 @@ def _price(problem: _Problem, working: _Working, solved: BarrierSolution, gap: f
     return _Priced(shares, root, change, problem.prices(change), worst, value)
 
 
-def _root(coordinates: Floats, shares: Floats) -> Floats:
-    root = inverse_root(weighted_moment(coordinates, shares))
-    if root is None:
-        raise ArithmeticError(NOT_SPANNED)
-    return root
-
-
 def _as_design(
-    problem: _Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
+    problem: Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
 ) -> TransductiveDesign:
     # A barrier leaves a little weight on every row: dropped where the design is good enough without it.
     for crumb in (0.1, 0.01, 0.03 * gap):
@@ -223,21 +190,7 @@ def _as_design(
     )
 
 
-def _begin(problem: _Problem, sampled: Indices) -> _Working:
-    """Actions that span the space and are long, and directions that such a design knows worst."""
-    coordinates = problem.take(sampled)
-    rank = coordinates.shape[1]
-    spanning = choose_spanning(coordinates)
-    longest = np.argsort(-squared_norms(coordinates), kind="stable")[: 6 * rank]
-    kept = np.unique(np.concatenate([spanning, longest]))
-    weights = np.full(len(kept), 1.0 / len(kept))
-    root = _root(coordinates[kept], weights)
-    worst = problem.directions.worst(root, 0.0)
-    chosen = choose_diverse(product(worst.vectors, root), 4 * rank, level=0.0, mass=1.0 / worst.largest)
-    return _Working(sampled[kept], weights, worst.keys[chosen], worst.vectors[chosen])
-
-
-def _pricing(working: _Working, multipliers: Floats, root: Floats) -> Floats:
+def _pricing(working: Working, multipliers: Floats, root: Floats) -> Floats:
     """The matrix C with ``|aC|² = aᵀV⁻¹MV⁻¹a``, M the weighted moment of the directions that bind.
 
     Every design has a value of at least ``h²/c`` (h = tr MV⁻¹, c the largest of these over all actions), by
@@ -253,18 +206,20 @@ def _pricing(working: _Working, multipliers: Floats, root: Floats) -> Floats:
 
 
 def _grow(
-    problem: _Problem,
-    working: _Working,
+    problem: Problem,
+    working: Working,
     solved: BarrierSolution,
     priced: _Priced,
     reached: float,
     gap: float,
+    rng: np.random.Generator,
     *,
     drop: bool,
-) -> _Working | None:
+) -> Working | None:
     """Add what contradicts the design, diverse on both sides, and drop what plays no part."""
     prices, worst, value = priced.prices, priced.worst, priced.value
-    most, level, mass = max(2 * priced.root.shape[1], 50), 1.0 + 0.2 * gap, 1.0 / max(1.0, 10.0 / reached)
+    # The nearer the optimum, the smaller the weights that will repair what is left.
+    most, level, mass = max(2 * priced.root.shape[1], 50), 1.0 + 0.2 * gap, 1.0 / max(50.0, 15.0 / reached)
     plays = (priced.shares > 1e-3 / len(priced.shares)) | (
         prices[working.indices] > value * (1.0 - min(0.5, 3.0 * reached))
     )
@@ -277,28 +232,22 @@ def _grow(
         plays[choose_spanning(weighted)] = True
     else:
         plays[:], binds[:] = True, True
-    violating = np.flatnonzero(prices > level * value)
-    if len(violating) > 6 * most:
-        violating = violating[np.argpartition(prices[violating], len(violating) - 6 * most)[-6 * most :]]
-    violating = np.setdiff1d(violating, working.indices[plays])
+    violating = np.setdiff1d(np.flatnonzero(prices > level * value), working.indices[plays])
+    violating = violating[thin_out(prices[violating], 3 * most, rng)]
+    some = thin_out(squared_norms(product(worst.vectors, priced.root)), 3 * most, rng)
     known = {tuple(key) for key in working.keys[binds].tolist()}
-    missed = np.array([k for k, key in enumerate(worst.keys.tolist()) if tuple(key) not in known], np.int64)
-    entering = violating[_diverse(problem.take(violating), priced.change, value, most, level, mass)]
-    fresh = missed[_diverse(worst.vectors[missed], priced.root, value, most, level, mass)]
+    missed = np.array([k for k in some.tolist() if tuple(worst.keys[k].tolist()) not in known], np.int64)
+    change, root = priced.change, priced.root
+    entering = violating[diverse(problem.take(violating), change, value, most, level=level, mass=mass)]
+    fresh = missed[diverse(worst.vectors[missed], root, value, most, level=level, mass=mass)]
     if not len(entering) and not len(fresh):
         return None
     kept = solved.weights[plays]
-    return _Working(
+    return Working(
         np.concatenate([working.indices[plays], entering]),
         # A Newton step on a logarithm at most doubles a weight: new rows start where the others are.
         np.concatenate([kept, np.full(len(entering), 0.3 * kept.mean())]),
         np.concatenate([working.keys[binds], worst.keys[fresh]]),
         np.concatenate([working.directions[binds], worst.vectors[fresh]]),
+        np.concatenate([solved.multipliers[binds], np.zeros(len(fresh))]),
     )
-
-
-def _diverse(rows: Floats, change: Floats, value: float, most: int, level: float, mass: float) -> Indices:
-    """Up to ``most`` of the rows with ``|row @ change|²`` above ``level · value``, unlike each other."""
-    if not len(rows):
-        return np.empty(0, np.int64)
-    return choose_diverse(product(rows, change) / math.sqrt(value), most, level=level, mass=mass)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest, keep_near_best
+from noisewise.core.compiler.copies import copy_into, copy_matrix_into, fill
 from noisewise.core.compiler.kernels import compiled_body, kernel
 from noisewise.core.model.dense import TOLD, DenseModel, Floats, fold, new_dense, squared_norm
 from noisewise.core.model.factor import RESIDUAL
@@ -204,7 +205,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         fold(learning, action, reward, math.sqrt(squared_widths[level, action]) * 2.0 ** (level + 1))
         variance = measured_variance(learning, params.setting.ridge * 0.25**level)
         radii[level] = layer_radius(params, learning.tally[TOLD], variance, level, state.rounds[0])
-    remaining[:] = True
+    fill(remaining, True)
     reached = descend(params, squared_widths, state.layers.means, radii, remaining)
     state.reached[0] = reached
     widest = first_largest(squared_widths[reached], remaining)
@@ -238,14 +239,14 @@ def layer_radius(params: Params, told: float, measured: float, level: int, round
 def report(state: State, level: int) -> None:
     """Copy a layer into the model."""
     model, layers = state.model, state.layers
-    model.factor[:, :] = layers.factor[level]
-    model.pivots[:] = layers.pivots[level]
-    model.reciprocals[:] = layers.reciprocals[level]
-    model.centre[:] = layers.centre[level]
-    model.squared_widths[:] = layers.squared_widths[level]
-    model.means[:] = layers.means[level]
-    model.floors[:] = layers.floors[level]
-    model.tally[:] = layers.tally[level]
+    copy_matrix_into(model.factor, layers.factor[level])
+    copy_into(model.pivots, layers.pivots[level])
+    copy_into(model.reciprocals, layers.reciprocals[level])
+    copy_into(model.centre, layers.centre[level])
+    copy_into(model.squared_widths, layers.squared_widths[level])
+    copy_into(model.means, layers.means[level])
+    copy_into(model.floors, layers.floors[level])
+    copy_into(model.tally, layers.tally[level])
     state.reported[0] = level
 
 

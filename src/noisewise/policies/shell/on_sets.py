@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.core.choice.selection import TIE, Mask
+from noisewise.core.compiler.copies import copy_into, copy_matrix_into
 from noisewise.core.compiler.kernels import large_kernel
 from noisewise.core.model.dense import Floats, theta, total_precision
 from noisewise.core.model.vectors import covariance, place
@@ -133,17 +134,17 @@ def advise(largest: Any, shape: Any, memory: CertificateMemory, parameter: Float
         mean = np.dot(memory.advice[k], parameter)
         if mean > most and remembered(memory, memory.advice[k].copy().reshape((1, dim)))[0]:
             most = mean
-            out[:] = memory.advice[k]
+            copy_into(out, memory.advice[k])
 
 
 @large_kernel
 def keep(memory: CertificateMemory, parameter: Floats, spread: Floats, radius: float, advice: Floats) -> None:
     """Remember a certificate, in the place of the oldest if there are too many."""
     k = int(memory.tally[KEPT]) % memory.radii.size
-    memory.parameters[k] = parameter
-    memory.covariances[k] = spread
+    copy_into(memory.parameters[k], parameter)
+    copy_matrix_into(memory.covariances[k], spread)
     memory.radii[k] = radius
-    memory.advice[k] = advice
+    copy_into(memory.advice[k], advice)
     memory.tally[KEPT] += 1.0
 
 
@@ -154,7 +155,7 @@ def learn_vector(
     """Learn one measurement of a vector."""
     place(state.inner.model, vector)
     absorb(params, state.inner, 0, reward, sigma)
-    state.last[:] = vector
+    copy_into(state.last, vector)
 
 
 @large_kernel
@@ -178,6 +179,6 @@ def recommends(largest: Any, shape: Any, state: SetState, last: bool, parameter:
         and not math.isnan(state.last[0])
         and remembered(state.memory, state.last.reshape((1, out.size)))[0]
     ):
-        out[:] = state.last
+        copy_into(out, state.last)
     else:
         advise(largest, shape, state.memory, parameter, out)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
 from noisewise.study.inputs.error_bars import COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
@@ -127,14 +128,13 @@ def tails(analysis: Analysis, reduced: float, freedom: int) -> tuple[float, floa
 
 def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, float, tuple[float, float]]:
     """Upper and lower tail of the reduced chi-square, and where it lies in 95 % of cases."""
-    from scipy.special import chdtr, chdtrc, chdtri, fdtr, fdtrc, fdtri
-
     if pooled > 0:  # the scatter itself was estimated
-        high, low = fdtri(freedom, pooled, 0.975), fdtri(freedom, pooled, 0.025)
-        return fdtrc(freedom, pooled, reduced), fdtr(freedom, pooled, reduced), (float(low), float(high))
-    squares = reduced * freedom
-    low, high = chdtri(freedom, 0.975) / freedom, chdtri(freedom, 0.025) / freedom
-    return float(chdtrc(freedom, squares)), float(chdtr(freedom, squares)), (float(low), float(high))
+        low, high = (f_quantile(freedom, pooled, part) for part in (0.025, 0.975))
+        lower, upper = f_tails(freedom, pooled, reduced)
+        return upper, lower, (low, high)
+    low, high = (chi_square_quantile(freedom, part) / freedom for part in (0.025, 0.975))
+    lower, upper = chi_square_tails(freedom, reduced * freedom)
+    return upper, lower, (low, high)
 
 
 def _misfit(analysis: Analysis, reduced: float, worst: tuple[dict[str, Any], ...]) -> str:

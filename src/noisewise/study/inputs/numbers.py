@@ -6,11 +6,7 @@ also take 1_000 and 0x10, and other readers take commas; all of these are refuse
 
 import math
 import re
-from array import array
-from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import polars as pl
 
 from noisewise.core.support.checks import as_float
 from noisewise.core.support.ranges import VALUE
@@ -87,33 +83,6 @@ def comma_hint(text: str) -> str:
     if not _DECIMAL_COMMA.fullmatch(plain):
         return ""
     return f" Write numbers with a point: {plain.replace(',', '.')}."
-
-
-def read_column(column: pl.Series) -> Sequence[float | int | None]:
-    """The numbers of a column, None where a cell is empty; texts are read strictly, by row."""
-    if column.dtype != pl.String:
-        return cells_of(column)
-    strange = (~column.str.contains(f"^{NUMBER}$")).fill_null(False)
-    if strange.any():
-        texts = column.to_list()
-        # A few such as "nan" have sentences of their own.
-        for row in strange.arg_true():
-            read_number(column.name, texts[row], f"row {row + 1}: ")
-        return [None if text is None else read_number(column.name, text) for text in texts]
-    return cells_of(column.cast(pl.Float64))
-
-
-def cells_of(column: pl.Series) -> Sequence[Any]:
-    """The cells as a list, with None for empty ones; as an array if all are floats, a quarter of the size."""
-    if column.dtype != pl.Float64 or column.null_count():
-        return column.to_list()
-    return array("d", column.to_numpy().tobytes())
-
-
-def are_numbers(column: pl.Series) -> bool:
-    """Whether every text of a column is a number, and none a code such as 007."""
-    numbers = column.str.contains(f"^{NUMBER}$") & ~column.str.contains(f"^{CODE}")
-    return bool(numbers.fill_null(True).all())
 
 
 def is_number(text: str) -> bool:

@@ -5,8 +5,6 @@ from dataclasses import asdict
 from typing import Any
 
 from noisewise.core.support.text import NOTE_LENGTH, check_text
-from noisewise.study.inputs.catalogue import read_catalogue
-from noisewise.study.inputs.tables import is_plain_list, read_table
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
 from noisewise.study.log.model_choice import named_models, switched
 from noisewise.study.log.state import State
@@ -60,6 +58,9 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
 
 def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
     """The body of an event "add"."""
+    from noisewise.study.inputs.catalogue_table import read_catalogue
+    from noisewise.study.inputs.tables import is_plain_list, read_table
+
     specification = state.specification
     catalogue = specification.catalogue
     source = options if is_plain_list(options) else read_table("options", options)

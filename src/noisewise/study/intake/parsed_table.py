@@ -5,7 +5,7 @@ Contents of plain tables stay in columns until each event is written.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.intake.entry import (
     parse_told,
 )
-from noisewise.study.intake.sheets import Sheet
 from noisewise.study.log.flaws import CHUNK
 from noisewise.study.stores.protocol import to_json
+
+if TYPE_CHECKING:
+    from noisewise.study.intake.sheets import Sheet
 
 #: Columns of the tables that are read in bulk, besides value and se.
 _PLAIN = frozenset(("option", "value", "se", "block", "instrument", "key", "by", "note"))
@@ -32,7 +34,7 @@ _quoted = json.encoder.encode_basestring_ascii
 class Parsed:
     """The contents of a table's rows, as events will hold them, without what they are about."""
 
-    def __init__(self, sheet: Sheet, noise_floor: float | None, keep_empty: bool, watch: Watch) -> None:
+    def __init__(self, sheet: "Sheet", noise_floor: float | None, keep_empty: bool, watch: Watch) -> None:
         self.sheet = sheet
         n = sheet.n_rows
         self.rows: Sequence[int] = range(n)
@@ -123,7 +125,6 @@ class Parsed:
         usual = (np.abs(self._value) <= VALUE.most) & (self._sigma >= floor) & (self._sigma <= AMOUNT.most)
         if not usual.all():
             return False
-        self.sheet = Sheet(
-            {n: c for n, c in self.sheet.columns.items() if n not in ("value", "se")}, self.sheet.n_rows
-        )
+        texts = {n: c for n, c in self.sheet.columns.items() if n not in ("value", "se")}
+        self.sheet = self.sheet._replace(columns=texts)
         return True

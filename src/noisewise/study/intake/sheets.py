@@ -14,7 +14,8 @@ import polars as pl
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_texts
-from noisewise.study.inputs.numbers import NUMBER, as_count, carries_error, cells_of, read_column, read_number
+from noisewise.study.inputs.number_columns import cells_of, read_column
+from noisewise.study.inputs.numbers import NUMBER, as_count, carries_error, read_number
 from noisewise.study.inputs.tables import as_texts, read_table
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS
 

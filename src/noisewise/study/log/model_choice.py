@@ -30,6 +30,19 @@ class ModelFacts:
 
 
 _FACTS: dict[str, ModelFacts] = {}
+_loaders: list[Callable[[], Any]] = []
+
+
+def models_are_loaded_by(load: Callable[[], Any]) -> None:
+    """Say how the models make themselves known, once the first is asked for."""
+    _loaders.append(load)
+
+
+def known_models() -> dict[str, ModelFacts]:
+    """What is known of every model, by its name."""
+    while _loaders:
+        _loaders.pop()()
+    return _FACTS
 
 
 def add_model(facts: ModelFacts) -> None:
@@ -39,12 +52,13 @@ def add_model(facts: ModelFacts) -> None:
 
 def facts_of(name: Any) -> ModelFacts:
     """What is known of the model with this name."""
-    return _FACTS[check_choice("model", name, tuple(_FACTS))]
+    facts = known_models()
+    return facts[check_choice("model", name, tuple(facts))]
 
 
 def named_models(wanted: Callable[[ModelFacts], bool]) -> str:
     """The names of the models that have some property, for a sentence."""
-    return " or ".join(f'"{facts.name}"' for facts in _FACTS.values() if wanted(facts))
+    return " or ".join(f'"{facts.name}"' for facts in known_models().values() if wanted(facts))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ decided what was measured.
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.distributions import chi_square_tails
+from noisewise.core.support.ranks import mean_ranks
 from noisewise.study.log.measurements import NO_BLOCK, Codes, Columns
 from noisewise.study.models.fit import Fit
 
@@ -93,8 +95,6 @@ def _chance(values: Floats, first: Codes, second: Codes) -> float:
 
     Kruskal and Wallis, within blocks that began with the same option, and summed up.
     """
-    from scipy.special import chdtrc
-
     statistic, freedom = 0.0, 0
     for option in np.unique(first):
         here = np.flatnonzero(first == option)
@@ -102,8 +102,7 @@ def _chance(values: Floats, first: Codes, second: Codes) -> float:
         here, which = here[often[which] >= OFTEN], which[often[which] >= OFTEN]
         if np.unique(which).size < 2:
             continue
-        _, place, ties = np.unique(values[here], return_inverse=True, return_counts=True)
-        ranks = (np.cumsum(ties) - (ties - 1) / 2.0)[place]
+        ranks, ties = mean_ranks(values[here])
         count = here.size
         correction = 1.0 - float(np.sum(ties**3.0 - ties)) / (count**3.0 - count)
         if correction <= 0.0:
@@ -114,4 +113,4 @@ def _chance(values: Floats, first: Codes, second: Codes) -> float:
         )
         statistic += 12.0 / (count * (count + 1.0)) * float(spread) / correction
         freedom += np.unique(which).size - 1
-    return 1.0 if not freedom else float(chdtrc(freedom, statistic))
+    return 1.0 if not freedom else chi_square_tails(freedom, statistic).upper

@@ -16,6 +16,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.distributions import chi_square_tails
 from noisewise.core.support.words import counted
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
@@ -156,8 +157,6 @@ def chance_of_equal_scatter(columns: Columns, groups: Iterable[Mask]) -> float:
         columns: The measurements.
         groups: Which sets share one scatter; different groups may differ.
     """
-    from scipy.special import chdtrc
-
     statistic, free = 0.0, 0
     for group in groups:
         members = group & (columns.scatter > 0.0)
@@ -169,4 +168,4 @@ def chance_of_equal_scatter(columns: Columns, groups: Iterable[Mask]) -> float:
         apart = total * np.log(pooled) - (freedom * np.log(squares / freedom)).sum()
         statistic += apart / (1.0 + ((1.0 / freedom).sum() - 1.0 / total) / (3.0 * (sets - 1)))
         free += sets - 1
-    return float(chdtrc(free, statistic)) if free else 1.0
+    return chi_square_tails(free, float(statistic)).upper if free else 1.0

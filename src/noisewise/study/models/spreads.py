@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.distributions import normal_quantile
 
 #: How much too large a span easily is, and at most.
 GENEROUS, AT_MOST = 10.0, 300.0
@@ -37,15 +38,13 @@ def possible_spreads(n: int, span: float | None, scale: float) -> Spreads:
         span: By how much they differ at most; None if that was never stated.
         scale: Without a span, the largest spread to reckon with; infinite if nothing says how large.
     """
-    from scipy.special import ndtri
-
     if span is None and math.isinf(scale):
         raise ValueError(
             "`span` (a number by which no two options differ more) must be given to look ahead before two "
             "options were measured: nothing else says how far apart they may be."
         )
     n = max(2, n)
-    expected_range = 2.0 * float(ndtri((n - 0.375) / (n + 0.25)))  # of n standard normal numbers (Blom)
+    expected_range = 2.0 * normal_quantile((n - 0.375) / (n + 0.25))  # of n standard normal numbers (Blom)
     top = scale if span is None else span / expected_range
     tau = np.geomspace(top / AT_MOST, top, SIZES)
     # Without a span the top comes from the measurements, and may itself be far too large.

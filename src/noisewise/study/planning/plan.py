@@ -20,8 +20,8 @@ from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share
 from noisewise.study.planning.paths import NoiseMenu, Outcome, Path, Question, ask_ahead
 from noisewise.study.planning.worlds import draw_worlds
 
-#: Worlds that are drawn, and how few will do when each takes long: all of nine lie in a band of 80 %.
-MOST_PATHS, LEAST_PATHS = 60, 9
+#: How few worlds will do when each takes long: all of nine lie in a band of 80 %.
+LEAST_PATHS = 9
 #: Work for all forecasts of a plan, in milliseconds of a usual machine. Counted, not measured, so that the
 #: same study always gives the same plan.
 WORK = 4000.0

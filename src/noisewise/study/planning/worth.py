@@ -18,8 +18,6 @@ from noisewise.study.planning.what_if import WhatIf
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
 QUIET = 0.5
-#: The most measurements after which bounds are computed.
-MOST_LOOKS = 400
 #: Rows in words.
 SHOWN = 5
 GROUPS = ("block", "instrument", "option")

@@ -6,17 +6,15 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from sqlalchemy import update
-
 from noisewise.core.support.files import sync, written_whole
 from noisewise.study.safekeeping.verification import verify_log
 from noisewise.study.stores.address import open_store
-from noisewise.study.stores.database.schema import STORE, new_id, write_roll
+from noisewise.study.stores.database.schema import new_id, write_roll
 from noisewise.study.stores.database.sql import SqlStorage
 from noisewise.study.stores.protocol import StoreChangedError
 from noisewise.study.stores.sqlite.identity import Watch
 from noisewise.study.stores.sqlite.leftovers import ENDINGS, beside, check_log
-from noisewise.study.stores.sqlite.sqlite import copy_file, mark_file, writing_engine
+from noisewise.study.stores.sqlite.sqlite import SqliteDatabase, copy_file, mark_file, writing_pool
 
 
 def replace_store(source: Path, target: Path, timeout: float) -> Path | None:
@@ -44,24 +42,26 @@ def _copy(source: Path, draft: Path) -> None:
     storage = open_store(source, read_only=True)
     assert isinstance(storage, SqlStorage)
     try:
-        with storage._database.reader().connect() as connection:
-            connection.exec_driver_sql("SELECT 1 FROM sqlite_master").first()
+        database = storage._database
+        assert isinstance(database, SqliteDatabase)
+        with database.reader().begin() as connection:
+            connection.rows("SELECT 1 FROM sqlite_master LIMIT 1")
             copy_file(connection, draft)
     finally:
         storage.close()
 
 
 def _rename_inside(draft: Path) -> None:
-    engine = writing_engine(draft)
+    pool = writing_pool(draft)
     try:
-        with engine.connect() as connection:
-            connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
-        with engine.begin() as connection:
-            connection.execute(update(STORE).values(id=new_id()))
+        with pool.connect() as connection:
+            connection.rows("PRAGMA journal_mode = WAL")
+        with pool.begin() as connection:
+            connection.rows("UPDATE noisewise_schema SET id = :id", {"id": new_id()})
             write_roll(connection)
             mark_file(connection)
     finally:
-        engine.dispose()
+        pool.dispose()
 
 
 def _belongs_together(target: Path) -> bool:

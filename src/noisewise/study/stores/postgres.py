@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import create_engine
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from noisewise.study.stores.database.dialect import OwnEngine
+from noisewise.study.stores.database.connection import Connection, DriverError
+from noisewise.study.stores.database.dialect import OwnPool
 from noisewise.study.stores.database.migrations import check_version, id_of, make_tables, migrate, version_of
 from noisewise.study.stores.database.sql import SqlStorage
+from noisewise.study.stores.postgres_pool import PostgresConnection, PostgresPool
 from noisewise.study.stores.secrets import HARMLESS, HIDDEN, without
 from noisewise.study.stores.turns import Turns, on_fork
 
@@ -48,19 +50,20 @@ class PostgresDatabase:
         settings = " ".join([*([str(hidden["options"])] if "options" in hidden else []), settings])
         known: dict[str, Any] = {"options": settings, "connect_timeout": max(2, round(timeout)), **theirs}
         try:
-            self._engine = OwnEngine(create_engine(url, connect_args=known, pool_pre_ping=True))
+            engine = create_engine(url, connect_args=known, pool_pre_ping=True)
         except (ModuleNotFoundError, NoSuchModuleError) as missing:
             raise ModuleNotFoundError(
                 "a PostgreSQL store needs the package 'psycopg': install noisewise with its extra, "
                 "pip install 'noisewise[postgres]'.",
                 name="psycopg",
             ) from missing
+        self._pool = OwnPool(PostgresPool(engine))
 
-    def reader(self) -> Engine:
+    def reader(self) -> PostgresPool:
         """All connections may read."""
-        return self._engine.get()
+        return self._pool.get()
 
-    def writer(self) -> Engine:
+    def writer(self) -> PostgresPool:
         """And write, unless opened for reading."""
         if self._read_only:
             raise PermissionError(f"{self.label} was opened for reading only. Nothing was written.")
@@ -68,7 +71,7 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Close all connections."""
-        self._engine.close()
+        self._pool.close()
 
     def check(self) -> None:
         """Nothing: every read of a log compares the store's id."""
@@ -92,20 +95,20 @@ class PostgresDatabase:
                 yield connection is not None
             finally:
                 if connection is not None:
-                    with suppress(SQLAlchemyError):
+                    with suppress(DriverError):
                         connection.close()
 
-    def _queue(self, study: int, patience: float) -> Connection | None:
+    def _queue(self, study: int, patience: float) -> PostgresConnection | None:
         """A connection that has the turn."""
         connection = None
         try:
             connection = self.reader().connect()
-            connection.execute(text(f"SET LOCAL lock_timeout = {max(1, round(1000.0 * patience))}"))
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_MAKING}, {study})"))
+            connection.rows(f"SET LOCAL lock_timeout = {max(1, round(1000.0 * patience))}")
+            connection.rows(f"SELECT pg_advisory_xact_lock({_MAKING}, {study})")
             return connection
-        except DBAPIError:  # the change itself will say what is wrong, or go ahead
+        except DriverError:  # the change itself will say what is wrong, or go ahead
             if connection is not None:
-                with suppress(SQLAlchemyError):
+                with suppress(DriverError):
                     connection.close()
             return None
 
@@ -113,12 +116,12 @@ class PostgresDatabase:
         """The server looks after its files itself."""
         return None
 
-    def surely_undone(self, error: DBAPIError) -> bool:
+    def surely_undone(self, error: DriverError) -> bool:
         """The server answered, and is still there: it said no."""
         state = getattr(error.orig, "sqlstate", None)
-        return not (error.connection_invalidated or state is None or state.startswith(("08", "57")))
+        return not (error.lost or state is None or state.startswith(("08", "57")))
 
-    def explain(self, error: DBAPIError) -> Exception:
+    def explain(self, error: DriverError) -> Exception:
         """What went wrong, in a sentence."""
         state = getattr(error.orig, "sqlstate", None)
         said = without(str(error.orig), self._secrets).strip()
@@ -134,7 +137,7 @@ class PostgresDatabase:
             )
         if state in (FORBIDDEN, READ_ONLY):
             return PermissionError(f"{self.label} may not be written: {reason}. Nothing was written.")
-        if error.connection_invalidated or state is None or state.startswith(("08", "57")):
+        if error.lost or state is None or state.startswith(("08", "57")):
             return ConnectionError(
                 f"the connection to {self.label} was lost or refused ({reason}). Nothing was written; "
                 "run again."
@@ -150,13 +153,13 @@ def open_postgres(address: str, *, create: bool, read_only: bool, timeout: float
             found = version_of(connection, database.label)
         if found is None and create and not read_only:
             with database.writer().begin() as connection:
-                connection.execute(text(f"SELECT pg_advisory_xact_lock({_MAKING})"))
+                connection.rows(f"SELECT pg_advisory_xact_lock({_MAKING})")
                 make_tables(connection)
                 found = version_of(connection, database.label)
         with database.reader().connect() as connection:
             check_version(found, database.label)
             return SqlStorage(database, id_of(connection, database.label))
-    except DBAPIError as error:
+    except DriverError as error:
         raise database.explain(error) from error
 
 
@@ -165,9 +168,9 @@ def migrate_postgres(address: str, timeout: float) -> tuple[int, int]:
     database = PostgresDatabase(address, read_only=False, timeout=timeout)
     try:
         with database.writer().begin() as connection:
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_MAKING})"))
+            connection.rows(f"SELECT pg_advisory_xact_lock({_MAKING})")
             return migrate(connection, database.label)
-    except DBAPIError as error:
+    except DriverError as error:
         raise database.explain(error) from error
     finally:
         database.close()

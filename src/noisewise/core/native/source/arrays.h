@@ -53,6 +53,23 @@ typedef struct {
     Floats scratch; /* (n,) */
 } IndependentModel;
 
+/* `NoiseHistory` of VAGE. */
+typedef struct {
+    Floats counts, residuals, precisions, relative; /* (n,) */
+    Floats tally; /* (8,) */
+} NoiseHistory;
+
+/* `Sketch` of VAGE: a_k is about centre + axesᵀ·q_k, q_k a column of whole numbers. None if there are no blocks. */
+typedef struct { int8_t *at; int64_t blocks, rows, columns; } Codes;
+typedef struct {
+    Codes codes; /* (blocks, dim, TILE) */
+    Matrix axes; /* (dim, dim): an axis in each row, as long as one unit of its code */
+    Floats centre; /* (dim,) */
+} Sketch;
+
+/* Races that VAGE looks at. */
+enum { RACES = 4 };
+
 /* `History` of `policies/robust/huber.py`: T measurements, m slots. */
 typedef struct {
     Floats rewards, scales, taus; /* (T,) */
@@ -103,5 +120,9 @@ enum { FEW_TALLIES = 6 };
 enum { LOG_DET, TOTAL_PRECISION, TOLD, AGE, RESIDUAL, SINCE_CENTRED, SAFEST, TALLIES };
 /* Actions whose widths are recomputed together. */
 enum { BATCH = 64 };
+/* Actions handled together. */
+enum { BLOCK = 512 };
+/* Rows of a block of a sketch. */
+enum { TILE = 64 };
 
 #endif

@@ -2,7 +2,10 @@
 #include "verbs.h"
 
 #ifdef HAS_AVX2_VERBS
-#include <math.h> /* before the switch: only our own functions may use these instructions */
+#include <immintrin.h> /* before the switch: only our own functions may use these instructions */
+#include <math.h>
+#include <string.h>
+#define WITH_AVX2
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else

@@ -5,6 +5,7 @@
 #include "covariances.h"
 #include "choice.h"
 #include "independent.h"
+#include "races.h"
 #include "positive.h"
 #include "robust.h"
 #include "medians.h"

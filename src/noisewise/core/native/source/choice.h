@@ -1,18 +1,36 @@
 /* Choosing the largest with ties broken on purpose, and dropping what cannot be the best.
  * Twin: `core/choice/selection.py`, which says why ties are what they are. */
 
+/* Values looked at together. Flags are bytes and values are not: to mix the two costs more than all else, so
+ * flags are read only in blocks whose values make a difference. */
+enum { GLANCE = 32 };
+
+/* The largest of a few values, passing over what is no number; NaN itself if there is such a value. */
+static inline double peak(const double *restrict values, int64_t n)
+{
+    double top = -INFINITY, strange = 0.0;
+    _Pragma("omp simd reduction(max : top) reduction(+ : strange)")
+    for (int64_t k = 0; k < n; k++) {
+        strange += values[k] != values[k] ? 1.0 : 0.0;
+        top = values[k] > top ? values[k] : top;
+    }
+    return strange > 0.0 ? NAN : top;
+}
+
 /* The largest allowed value; -∞ if none is allowed, no number if one of them is none. */
 static inline double largest(const double *restrict values, const Flag *restrict allowed, int64_t n)
 {
     double top = -INFINITY;
-    int64_t strange = 0;
-    _Pragma("omp simd reduction(max : top) reduction(+ : strange)")
-    for (int64_t k = 0; k < n; k++) {
-        const double value = allowed[k] ? values[k] : -INFINITY;
-        strange += value != value;
-        top = value > top ? value : top;
+    for (int64_t first = 0; first < n; first += GLANCE) {
+        const int64_t last = smaller(first + GLANCE, n);
+        if (peak(values + first, last - first) <= top) continue;
+        for (int64_t k = first; k < last; k++) {
+            if (!allowed[k]) continue;
+            if (isnan(values[k])) return NAN;
+            if (values[k] > top) top = values[k];
+        }
     }
-    return strange ? NAN : top;
+    return top;
 }
 
 /* What still ties with the largest; infinities tie with their equals alone. */
@@ -21,8 +39,12 @@ static inline double floor_below(double top, double tolerance) { return isfinite
 /* The first allowed index whose value is at least `low`, or no number; 0 if there is none. */
 static inline int64_t first_at_least(const double *values, const Flag *allowed, int64_t n, double low)
 {
-    for (int64_t k = 0; k < n; k++)
-        if (allowed[k] && !(values[k] < low)) return k;
+    for (int64_t first = 0; first < n; first += GLANCE) {
+        const int64_t last = smaller(first + GLANCE, n);
+        if (peak(values + first, last - first) < low) continue;
+        for (int64_t k = first; k < last; k++)
+            if (allowed[k] && !(values[k] < low)) return k;
+    }
     return 0;
 }
 
@@ -81,17 +103,28 @@ static int64_t most_optimistic(const double *restrict means, const double *restr
 static void drop_ruled_out(const double *restrict means, const double *restrict squared_widths,
                            double *restrict scratch, Flag *restrict candidates, int64_t n, double radius)
 {
-    double floor = -INFINITY;
-    _Pragma("omp simd reduction(max : floor)")
-    for (int64_t k = 0; k < n; k++) {
-        const double slack = radius * sqrt(squared_widths[k]);
-        const double lower = candidates[k] ? means[k] - slack : -INFINITY;
-        scratch[k] = means[k] + slack;
-        floor = lower > floor ? lower : floor;
+    double floor = -INFINITY, lower[GLANCE];
+    for (int64_t first = 0; first < n; first += GLANCE) {
+        const int64_t count = smaller(GLANCE, n - first);
+        _Pragma("omp simd")
+        for (int64_t b = 0; b < count; b++) {
+            const double slack = radius * sqrt(squared_widths[first + b]);
+            lower[b] = means[first + b] - slack;
+            scratch[first + b] = means[first + b] + slack;
+        }
+        if (peak(lower, count) <= floor) continue;
+        /* What is no number rules out nobody, and is not ruled out. */
+        for (int64_t b = 0; b < count; b++)
+            if (candidates[first + b] && lower[b] > floor) floor = lower[b];
     }
-    /* What is no number rules out nobody, and is not ruled out. */
-    _Pragma("omp simd")
-    for (int64_t k = 0; k < n; k++) candidates[k] &= !(scratch[k] < floor);
+    for (int64_t first = 0; first < n; first += GLANCE) {
+        const int64_t last = smaller(first + GLANCE, n);
+        double least = INFINITY;
+        _Pragma("omp simd reduction(min : least)")
+        for (int64_t k = first; k < last; k++) least = scratch[k] < least ? scratch[k] : least;
+        if (!(least < floor)) continue;
+        for (int64_t k = first; k < last; k++) candidates[k] &= !(scratch[k] < floor);
+    }
 }
 
 static void keep_near_best(const double *restrict values, Flag *restrict candidates, int64_t n, double slack)

@@ -30,7 +30,13 @@
     /* policies/rules/identification/frank_wolfe_sampling/matrix_game.py */ \
     CONSTANT(NOTHING, 1e-11) \
     /* core/support/blocks.py */ \
-    CONSTANT(MANY, 250000.0)
+    CONSTANT(MANY, 250000.0) \
+    /* policies/rules/ours/vage */ \
+    CONSTANT(MEMORY, 20.0) \
+    CONSTANT(CAUTION, 8.0) \
+    CONSTANT(FEWEST_REPEATS, 10.0) \
+    CONSTANT(BEHIND, 0.25) \
+    CONSTANT(NEGLIGIBLE, 0.01)
 
 #define DEFINE(name, value) static const double name = value;
 CONSTANTS(DEFINE)

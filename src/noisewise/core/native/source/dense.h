@@ -9,9 +9,6 @@
 #include "arrays.h"
 #include "constants.h"
 
-/* Actions handled together. */
-enum { BLOCK = 512 };
-
 static inline int64_t smaller(int64_t one, int64_t other) { return one < other ? one : other; }
 
 /* What an entry of the vectors is, for each storage: AS(double) or AS(float). */

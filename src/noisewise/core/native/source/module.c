@@ -14,6 +14,7 @@ int numpy_only;
 #define NAMES(NAME) \
     NAME(fold, "model, action, reward, sigma") \
     NAME(recentre, "model") \
+    NAME(refresh_all, "model") \
     NAME(set_theta, "model, estimate") \
     NAME(theta, "model") \
     NAME(squared_norm, "model") \
@@ -37,6 +38,9 @@ int numpy_only;
     NAME(most_telling, "model, one, other, variance, allowed") \
     NAME(regret_bound, "model, candidates, action, radius") \
     NAME(smallest_bound, "model, candidates, action, radius") \
+    NAME(book, "model, ledgers, noise, action, sigma") \
+    NAME(closest_races, "model, sketch, candidates, leader, reach, rivals, weights") \
+    NAME(most_settling, "model, sketch, rivals, leader, weights, noise, sigma, allowed") \
     NAME(seed_stream, "seed, purpose, index, state")
 
 TABLE(NAMES)
@@ -73,6 +77,17 @@ static PyObject *call_recentre(ARGUMENTS)
     DENSE_ONLY(recentre, model)
     FEW_ONLY(recentre, model)
     WORK(SIZE(model), verbs->recentre(&model.dense, model.layout))
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_refresh_all(ARGUMENTS)
+{
+    Model model;
+    OPEN(refresh_all, 1)
+    READ(refresh_all, read_model(args[0], &model))
+    DENSE_ONLY(refresh_all, model)
+    FEW_ONLY(refresh_all, model)
+    WORK(SIZE(model), verbs->refresh_rows(&model.dense, model.layout, 0, model.n, true))
     Py_RETURN_NONE;
 }
 
@@ -432,6 +447,126 @@ static PyObject *call_smallest_bound(ARGUMENTS)
     return PyLong_FromLongLong(found);
 }
 
+/* ---- VAGE's own. ---- */
+
+static Reading read_noise(PyObject *tuple, int64_t n, NoiseHistory *noise)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 5) return ANOTHER;
+    Floats *fields[] = {&noise->counts, &noise->residuals, &noise->precisions, &noise->relative, &noise->tally};
+    for (int place = 0; place < 5; place++) {
+        fields[place]->size = place < 4 ? n : 8;
+        MUST(read_row(PyTuple_GET_ITEM(tuple, place), NPY_DOUBLE, true, fields[place]->size, "noise",
+                      &fields[place]->at));
+    }
+    return OURS;
+}
+
+static Reading read_sketch(PyObject *tuple, const Model *model, Sketch *sketch)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 3) return ANOTHER;
+    MUST(read_array(PyTuple_GET_ITEM(tuple, 0), NPY_INT8, 3, false, &sketch->codes.at));
+    const npy_intp *lengths = PyArray_DIMS((PyArrayObject *)PyTuple_GET_ITEM(tuple, 0));
+    sketch->codes.blocks = lengths[0];
+    if (lengths[0] == 0) return OURS;
+    sketch->codes.rows = lengths[1];
+    sketch->codes.columns = lengths[2];
+    sketch->centre.size = model->dim;
+    if (lengths[0] * TILE < model->n || lengths[1] != model->dim || lengths[2] != TILE)
+        return refuse("sketch", lengths[0] * lengths[1] * lengths[2], model->n * model->dim);
+    MUST(read_matrix(PyTuple_GET_ITEM(tuple, 1), model->dim, model->dim, "axes", &sketch->axes));
+    return read_values(PyTuple_GET_ITEM(tuple, 2), model->dim, "centre", &sketch->centre.at);
+}
+
+/* The rivals in the races that count are rows. */
+static Reading read_rivals(PyObject *object, const double *weights, int64_t n, int64_t **rivals)
+{
+    MUST(read_row(object, NPY_INT64, false, RACES, "rivals", rivals));
+    for (int64_t j = 0; j < RACES && weights[j] > 0.0; j++)
+        if ((*rivals)[j] < 0 || (*rivals)[j] >= n) {
+            PyErr_Format(PyExc_IndexError, "`rivals` must be rows from 0 to %lld; got %lld.", (long long)(n - 1),
+                         (long long)(*rivals)[j]);
+            return WRONG;
+        }
+    return OURS;
+}
+
+static PyObject *call_book(ARGUMENTS)
+{
+    Model model;
+    NoiseHistory noise;
+    int64_t action = 0;
+    double *ledgers = NULL, sigma = 0.0;
+    OPEN(book, 5)
+    READ(book, read_model(args[0], &model))
+    READ(book, read_row(args[1], NPY_DOUBLE, true, 5, "ledgers", &ledgers))
+    READ(book, read_noise(args[2], model.n, &noise))
+    READ(book, read_index(args[3], model.n, "action", &action))
+    READ(book, read_number(args[4], &sigma))
+    WORK(model.n, verbs->book(model.squared_widths, model.n, ledgers, &noise, action, sigma))
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_closest_races(ARGUMENTS)
+{
+    Model model;
+    Sketch sketch;
+    Flag *candidates = NULL;
+    int64_t leader = 0, *rivals = NULL;
+    double reach = 0.0, *weights = NULL;
+    OPEN(closest_races, 7)
+    READ(closest_races, read_model(args[0], &model))
+    READ(closest_races, read_sketch(args[1], &model, &sketch))
+    READ(closest_races, read_mask(args[2], model.n, false, "candidates", &candidates))
+    READ(closest_races, read_index(args[3], model.n, "leader", &leader))
+    READ(closest_races, read_number(args[4], &reach))
+    READ(closest_races, read_row(args[5], NPY_INT64, true, RACES, "rivals", &rivals))
+    READ(closest_races, read_row(args[6], NPY_DOUBLE, true, RACES, "weights", &weights))
+    if (model.independent) {
+        double *room = PyMem_Malloc(sizeof(double) * (size_t)(model.dim + 1));
+        if (!room) return PyErr_NoMemory();
+        verbs->contrast_widths_independent(&model.separate, leader, room, model.scratch);
+        PyMem_Free(room);
+        verbs->races_by_widths(model.means, model.squared_widths, model.scratch, candidates, model.n, leader, reach,
+                               rivals, weights);
+    } else {
+        WORK(SIZE(model), verbs->closest_races(&model.dense, model.layout, &sketch, candidates, leader, reach, rivals,
+                                               weights))
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *call_most_settling(ARGUMENTS)
+{
+    Model model;
+    Sketch sketch;
+    NoiseHistory noise;
+    Flag *allowed = NULL;
+    int64_t leader = 0, found = 0, *rivals = NULL, races = 0;
+    double sigma = 0.0, *weights = NULL;
+    OPEN(most_settling, 8)
+    READ(most_settling, read_model(args[0], &model))
+    READ(most_settling, read_sketch(args[1], &model, &sketch))
+    READ(most_settling, read_values(args[4], RACES, "weights", &weights))
+    READ(most_settling, read_rivals(args[2], weights, model.n, &rivals))
+    READ(most_settling, read_index(args[3], model.n, "leader", &leader))
+    READ(most_settling, read_noise(args[5], model.n, &noise))
+    READ(most_settling, read_number(args[6], &sigma))
+    READ(most_settling, read_mask(args[7], model.n, false, "allowed", &allowed))
+    if (model.independent) {
+        while (races < RACES && weights[races] > 0.0) races++;
+        double *room = PyMem_Malloc(sizeof(double) * (size_t)(model.dim + 2 * model.n + 1));
+        if (!room) return PyErr_NoMemory();
+        verbs->squared_covariances_independent(&model.separate, rivals, races, leader, weights, room,
+                                               room + model.dim, room + model.dim + model.n, model.scratch);
+        PyMem_Free(room);
+        found = verbs->most_settling_by_squares(model.scratch, model.squared_widths, model.n, &noise, sigma, allowed);
+    } else {
+        WORK(SIZE(model), found = verbs->most_settling(&model.dense, model.layout, &sketch, rivals, leader, weights,
+                                                       &noise, sigma, allowed))
+    }
+    return PyLong_FromLongLong(found);
+}
+
 static Reading read_word(PyObject *object, uint32_t *word)
 {
     const unsigned long long number = PyLong_Check(object) ? PyLong_AsUnsignedLongLong(object) : UINT64_MAX;
@@ -512,7 +647,8 @@ static PyObject *constants(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(noth
 {
 #define FORMAT(name, value) "s:d,"
 #define VALUE(name, value) , #name, name
-    return Py_BuildValue("{" CONSTANTS(FORMAT) "s:i,s:i}" CONSTANTS(VALUE), "BATCH", BATCH, "TALLIES", TALLIES);
+    return Py_BuildValue("{" CONSTANTS(FORMAT) "s:i,s:i,s:i,s:i}" CONSTANTS(VALUE), "BATCH", BATCH, "TALLIES", TALLIES,
+                         "RACES", RACES, "TILE", TILE);
 }
 
 static PyMethodDef functions[] = {

@@ -99,6 +99,19 @@
     VERB(void, squared_covariances_independent, (const IndependentModel *model, const int64_t *rivals, \
                                                  int64_t n_rivals, int64_t action, const double *weights, \
                                                  double *reach, double *one, double *other, double *out)) \
+    /* races.h: what VAGE books, the races it sees and what settles them */ \
+    VERB(void, book, (const double *squared_widths, int64_t n, double *ledgers, const NoiseHistory *noise, \
+                      int64_t action, double sigma)) \
+    VERB(void, closest_races, (const DenseModel *model, Layout layout, const Sketch *sketch, const Flag *candidates, \
+                               int64_t leader, double reach, int64_t *rivals, double *weights)) \
+    VERB(void, races_by_widths, (const double *means, const double *squared_widths, double *widths, \
+                                 const Flag *candidates, int64_t n, int64_t leader, double reach, int64_t *rivals, \
+                                 double *weights)) \
+    VERB(int64_t, most_settling, (const DenseModel *model, Layout layout, const Sketch *sketch, \
+                                  const int64_t *rivals, int64_t leader, const double *weights, \
+                                  const NoiseHistory *noise, double sigma, const Flag *allowed)) \
+    VERB(int64_t, most_settling_by_squares, (double *squares, const double *squared_widths, int64_t n, \
+                                             const NoiseHistory *noise, double sigma, const Flag *allowed)) \
     /* streams.h: random numbers as a function of three words */ \
     VERB(void, seed_stream, (uint32_t seed, uint32_t purpose, uint32_t index, uint64_t *state))
 

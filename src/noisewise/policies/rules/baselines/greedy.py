@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from noisewise.core.choice.selection import Mask, first_best
+from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, theta
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
@@ -20,7 +21,7 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
 @kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the best action for the estimate."""
-    direction[:] = theta(state.model)
+    copy_into(direction, theta(state.model))
     return 0.0
 
 

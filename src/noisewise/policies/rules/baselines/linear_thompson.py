@@ -11,6 +11,7 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best
+from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import perturbed_means
 from noisewise.core.model.dense import Floats, theta
@@ -49,7 +50,7 @@ def one_draw_per_feature(params: Params) -> int:
 @kernel
 def aim(params: Params, state: HasDenseModel, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the best action for the same draw."""
-    direction[:] = theta(state.model) + params.scale * np.dot(spread(state.model), draws)
+    copy_into(direction, theta(state.model) + params.scale * np.dot(spread(state.model), draws))
     return 0.0
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
+from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model, theta
 from noisewise.core.support.checks import check_positive
@@ -90,7 +91,7 @@ def most_sigma(params: Params) -> float:
 @kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
-    direction[:] = theta(state.model)
+    copy_into(direction, theta(state.model))
     return radius(params, state)
 
 

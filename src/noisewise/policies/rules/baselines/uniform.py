@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
+from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
@@ -30,7 +31,7 @@ def one_draw(params: Params) -> int:
 @kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the best action for a random direction, a random point of a ball's surface."""
-    direction[:] = draws
+    copy_into(direction, draws)
     return 0.0
 
 

@@ -71,8 +71,8 @@ def gaps(params: Params, state: State, allowed: Mask) -> Floats:
     """How much an action may lose: the largest upper bound of all, less its own lower bound."""
     model = state.model
     slack = radius(params, state) * np.sqrt(model.squared_widths)
-    upper = np.where(allowed, model.means + slack, -np.inf)
-    most: float = upper.max()
+    upper = model.means + slack
+    most: float = upper[masked_argmax(upper, allowed)]
     return most - (model.means - slack)
 
 

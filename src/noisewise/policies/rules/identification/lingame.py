@@ -7,7 +7,7 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest
-from noisewise.core.compiler.copies import copy_into
+from noisewise.core.compiler.copies import add_into
 from noisewise.core.compiler.kernels import calls_verb, kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
 from noisewise.core.model.model import Model
@@ -93,7 +93,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     if told <= n:
         state.wanted[action] += precision
     if told >= n:
-        copy_into(state.wanted, state.wanted + precision * play(params, state))
+        add_into(state.wanted, play(params, state), precision)
 
 
 @large_kernel
@@ -111,7 +111,7 @@ def play(params: Params, state: State) -> Floats:
         shifts = shifts_towards(model, inverse, leader, rival)
         gains = information(params, model, shifts)
         state.doubts[learner] += mixability_gap(shares, losses, gains, state.doubts[learner])
-        losses -= gains
+        add_into(losses, gains, -1.0)
     return shares
 
 

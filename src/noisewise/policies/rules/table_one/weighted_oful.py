@@ -16,6 +16,7 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
+from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, theta
 from noisewise.core.model.model import Model
@@ -114,7 +115,7 @@ def most_sigma(params: Params) -> float:
 @kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
-    direction[:] = theta(state.model)
+    copy_into(direction, theta(state.model))
     return radius(params, state)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import LOG_DET, TOLD, TOTAL_PRECISION, DenseModel, recentre, refresh
+from noisewise.core.model.dense import LOG_DET, TOLD, TOTAL_PRECISION, DenseModel, recentre, refresh_all
 from noisewise.core.model.independent import IndependentModel, set_posterior
 from noisewise.core.support.blocks import Floats
 from noisewise.study.models.exact.network import invert_network
@@ -32,7 +32,7 @@ def fill_model(model: DenseModel, rows: Floats, values: Floats, weights: Floats,
     model.factor[:, :dim] *= np.triu(np.ones((dim, dim)), 1)
     model.pivots[...] = diagonal**2
     model.reciprocals[...] = diagonal**-2
-    refresh(model, np.arange(model.means.size))
+    refresh_all(model)
     recentre(model)
     model.tally[LOG_DET] = float(np.log(model.pivots / ridge).sum())
     model.tally[TOTAL_PRECISION] = float(weights.sum())

@@ -1,1 +1,1 @@
-"""A store in a database with SQLAlchemy Core: what SQLite and PostgreSQL share."""
+"""A store in a database, in plain SQL: what SQLite and PostgreSQL share."""

@@ -1,10 +1,8 @@
 """Committing a change, and finding out what became of it when the answer is lost."""
 
 import time
-from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
+from noisewise.study.stores.database.connection import DriverError, Transaction
 from noisewise.study.stores.database.dialect import Database
 from noisewise.study.stores.database.refusals import outcome_unknown
 from noisewise.study.stores.database.statements import LOCK, ONE
@@ -14,7 +12,7 @@ from noisewise.study.stores.protocol import Event, OutcomeUnknownError
 ASKING, PAUSE = 10.0, 0.2
 
 
-def commit(database: Database, transaction: Any, study: int, first: Event) -> None:
+def commit(database: Database, transaction: Transaction, study: int, first: Event) -> None:
     """Commit an append; if the answer is lost, look for its id in the log.
 
     Args:
@@ -26,14 +24,14 @@ def commit(database: Database, transaction: Any, study: int, first: Event) -> No
     database.check()
     try:
         send(transaction)
-    except (DBAPIError, ConnectionError) as error:
-        if isinstance(error, DBAPIError) and database.surely_undone(error):
+    except (DriverError, ConnectionError) as error:
+        if isinstance(error, DriverError) and database.surely_undone(error):
             raise
         if not _is_there(database, study, first, error):
             raise _not_there(database, error) from error
 
 
-def send(transaction: Any) -> None:
+def send(transaction: Transaction) -> None:
     """The one moment after which only the store knows what became of the events."""
     transaction.commit()
 
@@ -45,21 +43,21 @@ def _is_there(database: Database, study: int, first: Event, error: Exception) ->
         try:
             with database.writer().begin() as connection:
                 if database.locks_rows:
-                    connection.execute(LOCK, {"study": study})
-                row = connection.execute(ONE, {"study": study, "number": first.number}).first()
-                return row is not None and bool(first.append) and row.append == first.append
-        except (DBAPIError, OSError):
+                    connection.rows(LOCK, {"study": study})
+                found = connection.rows(ONE, {"study": study, "number": first.number})
+                return bool(found) and bool(first.append) and found[0][0] == first.append
+        except (DriverError, OSError):
             if time.monotonic() > give_up:
                 raise _unknown(database, error) from error
             time.sleep(PAUSE)
 
 
 def _not_there(database: Database, error: Exception) -> Exception:
-    if not isinstance(error, DBAPIError):
+    if not isinstance(error, DriverError):
         return error
     # SQLite: what a failed write left in the write-ahead log may count again after a crash.
     return database.explain(error) if database.locks_rows else _unknown(database, error)
 
 
 def _unknown(database: Database, error: Exception) -> OutcomeUnknownError:
-    return outcome_unknown(str(database.explain(error)) if isinstance(error, DBAPIError) else str(error))
+    return outcome_unknown(str(database.explain(error)) if isinstance(error, DriverError) else str(error))

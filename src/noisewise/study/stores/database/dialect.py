@@ -1,13 +1,14 @@
-"""What is different between SQLite and PostgreSQL, and engines that a forked child does not share."""
+"""What is different between SQLite and PostgreSQL, and pools that a forked child does not share."""
 
 import os
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError
+from noisewise.study.stores.database.connection import Connection, ConnectionPool, DriverError
+
+AnyPool = TypeVar("AnyPool", bound=ConnectionPool)
 
 
 class Database(Protocol):
@@ -16,10 +17,10 @@ class Database(Protocol):
     label: str  # how messages call it, without secrets
     locks_rows: bool  # whether writers lock a study's head, or hold the whole store anyway
 
-    def reader(self) -> Engine:
+    def reader(self) -> ConnectionPool:
         """For transactions that only read; they never wait."""
 
-    def writer(self) -> Engine:
+    def writer(self) -> ConnectionPool:
         """For transactions that write; refuses if the store was opened for reading."""
 
     def check(self) -> None:
@@ -33,39 +34,39 @@ class Database(Protocol):
     ) -> AbstractContextManager[bool]:
         """A context in which no other process decides; yields whether the turn came in time."""
 
-    def explain(self, error: DBAPIError) -> Exception:
+    def explain(self, error: DriverError) -> Exception:
         """What went wrong before a commit, in a sentence."""
 
     def integrity(self) -> str | None:
         """What the database itself finds wrong with what it keeps."""
 
-    def surely_undone(self, error: DBAPIError) -> bool:
+    def surely_undone(self, error: DriverError) -> bool:
         """Whether a commit that failed like this has certainly left nothing."""
 
     def close(self) -> None:
         """Close all connections."""
 
 
-class OwnEngine:
-    """An engine that a forked child does not share with its parent."""
+class OwnPool(Generic[AnyPool]):
+    """A pool that a forked child does not share with its parent."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, pool: AnyPool) -> None:
+        self._pool = pool
         self._owner = [os.getpid()]
-        weakref.finalize(self, _close, engine, self._owner)
+        weakref.finalize(self, _close, pool, self._owner)
 
-    def get(self) -> Engine:
-        """The engine; in a child, without the parent's connections."""
+    def get(self) -> AnyPool:
+        """The pool; in a child, without the parent's connections."""
         if self._owner[0] != os.getpid():
-            self._engine.dispose(close=False)
+            self._pool.dispose(close=False)
             self._owner[0] = os.getpid()
-        return self._engine
+        return self._pool
 
     def close(self) -> None:
         """Close the connections that are ours."""
-        _close(self._engine, self._owner)
+        _close(self._pool, self._owner)
 
 
-def _close(engine: Engine, owner: list[int]) -> None:
+def _close(pool: ConnectionPool, owner: list[int]) -> None:
     # Saying goodbye on a connection of the parent would also end it for the parent.
-    engine.dispose(close=owner[0] == os.getpid())
+    pool.dispose(close=owner[0] == os.getpid())

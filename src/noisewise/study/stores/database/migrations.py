@@ -4,20 +4,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, bindparam, inspect, select, text, update
-
 from noisewise.study.stores.chain import links, start_of
+from noisewise.study.stores.database.connection import Connection
 from noisewise.study.stores.database.refusals import damaged
-from noisewise.study.stores.database.schema import (
-    EVENTS,
-    HEADS,
-    STORE,
-    STUDIES,
-    TABLES,
-    new_id,
-    seal_of,
-    write_roll,
-)
+from noisewise.study.stores.database.schema import HEADS, STORE, new_id, seal_of, tables, write_roll
 
 Kind = TypeVar("Kind")
 #: The version that this noisewise reads and writes.
@@ -26,43 +16,55 @@ CURRENT = 2
 TOGETHER = 5000
 
 
+#: Columns that version 2 added, as a database with these types spells them.
+_ADDED = {
+    "noisewise_schema": ("id TEXT NOT NULL DEFAULT ''", "roll {bytes}"),
+    "noisewise_studies": ("start {bytes}", "chained TEXT", "seal {bytes}"),
+    "noisewise_events": ("append TEXT NOT NULL DEFAULT ''", "hash {bytes}"),
+}
+_SOME = (
+    "SELECT number, at, kind, append, body FROM noisewise_events "
+    f"WHERE study = :study AND number > :after ORDER BY number LIMIT {TOGETHER}"
+)
+
+
 def chain_logs(connection: Connection) -> None:
     """From 1 to 2: the store gets an id, and every log a chain, which says that it was made now."""
-    for table, names in ((STORE, ("id", "roll")), (STUDIES, ("start", "chained", "seal"))):
-        _add_columns(connection, table, names)
-    _add_columns(connection, EVENTS, ("append", "hash"))
-    HEADS.create(connection)
-    connection.execute(update(STORE).values(id=new_id()))
+    types = connection.types
+    for table, columns in _ADDED.items():
+        for column in columns:
+            connection.rows(f"ALTER TABLE {table} ADD COLUMN {column.format(**types._asdict())}")
+    (heads,) = (table for table in tables(types) if HEADS in table)
+    connection.rows(heads)
+    connection.rows("UPDATE noisewise_schema SET id = :id", {"id": new_id()})
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    for study in connection.execute(select(STUDIES.c.id, STUDIES.c.name, STUDIES.c.specification)).all():
-        start = start_of(study.specification)
-        number, head = _chain_events(connection, study.id, start)
+    for study, name, specification in connection.rows(
+        "SELECT id, name, specification FROM noisewise_studies"
+    ):
+        start = start_of(specification)
+        number, head = _chain_events(connection, study, start)
         chained = f"chained at migration on {now}, after event {number}"
-        seal = seal_of(study.id, study.name, start, chained)
-        entry = {"start": start, "chained": chained, "seal": seal}
-        connection.execute(update(STUDIES).where(STUDIES.c.id == study.id).values(entry))
-        connection.execute(HEADS.insert(), {"study": study.id, "number": number, "hash": head})
+        seal = seal_of(study, name, start, chained)
+        connection.rows(
+            "UPDATE noisewise_studies SET start = :start, chained = :chained, seal = :seal WHERE id = :study",
+            {"start": start, "chained": chained, "seal": seal, "study": study},
+        )
+        connection.insert(HEADS, ("study", "number", "hash"), [(study, number, head)])
     write_roll(connection)
-
-
-def _add_columns(connection: Connection, table: Table, names: tuple[str, ...]) -> None:
-    for name in names:
-        kind = table.c[name].type.compile(connection.dialect)
-        more = "" if table.c[name].nullable else " NOT NULL DEFAULT ''"
-        connection.execute(text(f'ALTER TABLE {table.name} ADD COLUMN "{name}" {kind}{more}'))
 
 
 def _chain_events(connection: Connection, study: int, head: bytes) -> tuple[int, bytes]:
     """Give every event of a log its hash; returns the last number and hash."""
-    columns = (EVENTS.c.number, EVENTS.c.at, EVENTS.c.kind, EVENTS.c.append, EVENTS.c.body)
-    some = select(*columns).where(EVENTS.c.study == study, EVENTS.c.number > bindparam("after"))
-    some = some.order_by(EVENTS.c.number).limit(TOGETHER)
-    put = update(EVENTS).where(EVENTS.c.study == study, EVENTS.c.number == bindparam("which"))
     number = 0
-    while rows := connection.execute(some, {"after": number}).all():
+    while rows := connection.rows(_SOME, {"study": study, "after": number}):
         hashes = links(head, rows)
-        made = [{"which": row[0], "hash": hash} for row, hash in zip(rows, hashes, strict=True)]
-        connection.execute(put.values(hash=bindparam("hash")), made)
+        connection.many(
+            "UPDATE noisewise_events SET hash = :hash WHERE study = :study AND number = :number",
+            [
+                {"hash": hash, "study": study, "number": row[0]}
+                for row, hash in zip(rows, hashes, strict=True)
+            ],
+        )
         number, head = rows[-1][0], hashes[-1]
     return number, head
 
@@ -73,23 +75,26 @@ STEPS: dict[int, Callable[[Connection], None]] = {1: chain_logs}
 
 def make_tables(connection: Connection) -> None:
     """Make empty tables of the current version, unless they are there."""
-    if inspect(connection).has_table(STORE.name):
+    if connection.has_table(STORE):
         return
-    TABLES.create_all(connection)
-    connection.execute(STORE.insert().values(version=CURRENT, id=new_id()))
+    for table in tables(connection.types):
+        connection.rows(table)
+    connection.insert(STORE, ("version", "id"), [(CURRENT, new_id())])
     write_roll(connection)
 
 
 def version_of(connection: Connection, label: str) -> int | None:
     """The version of the tables; None without any."""
-    if not inspect(connection).has_table(STORE.name):
+    if not connection.has_table(STORE):
         return None
-    return _only(connection.execute(select(STORE.c.version)).scalars().all(), int, label)
+    return _only(
+        [version for (version,) in connection.rows("SELECT version FROM noisewise_schema")], int, label
+    )
 
 
 def id_of(connection: Connection, label: str) -> str:
     """The random id of a store of the current version."""
-    return _only(connection.execute(select(STORE.c.id)).scalars().all(), str, label)
+    return _only([id for (id,) in connection.rows("SELECT id FROM noisewise_schema")], str, label)
 
 
 def _only(found: Sequence[Any], kind: type[Kind], label: str) -> Kind:
@@ -128,5 +133,5 @@ def migrate(connection: Connection, label: str) -> tuple[int, int]:
     found = older_version(version_of(connection, label), label)
     for version in range(found, CURRENT):
         STEPS[version](connection)
-    connection.execute(update(STORE).values(version=CURRENT))
+    connection.rows("UPDATE noisewise_schema SET version = :version", {"version": CURRENT})
     return found, CURRENT

@@ -9,71 +9,77 @@ list of studies by a hash of all seals.
 import uuid
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
+from typing import NamedTuple
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Double,
-    ForeignKey,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    select,
-    true,
-    update,
-)
-
+from noisewise.study.stores.database.connection import Connection, Types
 from noisewise.study.stores.protocol import DamagedError, to_json
 
-TABLES = MetaData()
 #: One row: the version of these tables, the store's random id, the hash of all studies' seals.
-STORE = Table(
-    "noisewise_schema",
-    TABLES,
-    Column("version", Integer, nullable=False),
-    Column("id", Text, nullable=False, server_default=""),
-    Column("roll", LargeBinary),
-)
-STUDIES = Table(
-    "noisewise_studies",
-    TABLES,
-    Column("id", Integer, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
-    Column("specification", Text, nullable=False),
-    Column("start", LargeBinary),  # where the chain begins: the hash of the specification
-    Column("chained", Text),  # of an older log: when it was given its chain, and at which event
-    Column("seal", LargeBinary),
-)
-EVENTS = Table(
-    "noisewise_events",
-    TABLES,
-    Column("study", Integer, ForeignKey(STUDIES.c.id), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("at", Double, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("append", Text, nullable=False, server_default=""),
-    Column("hash", LargeBinary),
-    sqlite_with_rowid=False,
-)
-HEADS = Table(
-    "noisewise_heads",
-    TABLES,
-    Column("study", Integer, ForeignKey(STUDIES.c.id), primary_key=True, autoincrement=False),
-    Column("number", Integer, nullable=False),
-    Column("hash", LargeBinary, nullable=False),
+STORE = "noisewise_schema"
+STUDIES, EVENTS, HEADS = "noisewise_studies", "noisewise_events", "noisewise_heads"
+_TABLES = (
+    """
+CREATE TABLE noisewise_schema (
+	version INTEGER NOT NULL,
+	id TEXT DEFAULT '' NOT NULL,
+	roll {bytes}
+)""",
+    # Where the chain begins (start) is the hash of the specification; of an older log, `chained` says when it
+    # was given its chain, and at which event.
+    """
+CREATE TABLE noisewise_studies (
+	id {counter} NOT NULL,
+	name TEXT NOT NULL,
+	specification TEXT NOT NULL,
+	start {bytes},
+	chained TEXT,
+	seal {bytes},
+	PRIMARY KEY (id),
+	UNIQUE (name)
+)""",
+    """
+CREATE TABLE noisewise_events (
+	study INTEGER NOT NULL,
+	number INTEGER NOT NULL,
+	at {double} NOT NULL,
+	kind TEXT NOT NULL,
+	body TEXT NOT NULL,
+	append TEXT DEFAULT '' NOT NULL,
+	hash {bytes},
+	PRIMARY KEY (study, number),
+	FOREIGN KEY(study) REFERENCES noisewise_studies (id)
+){by_key}""",
+    """
+CREATE TABLE noisewise_heads (
+	study INTEGER NOT NULL,
+	number INTEGER NOT NULL,
+	hash {bytes} NOT NULL,
+	PRIMARY KEY (study),
+	FOREIGN KEY(study) REFERENCES noisewise_studies (id)
+)""",
 )
 
-_SEALED = (STUDIES.c.id, STUDIES.c.name, STUDIES.c.start, STUDIES.c.chained, STUDIES.c.seal)
 # One statement, so that both sides are of the same moment in any database.
 _ROLL = (
-    select(STORE.c.id.label("store"), STORE.c.roll, *_SEALED)
-    .select_from(STORE.outerjoin(STUDIES, true()))
-    .order_by(STUDIES.c.id)
+    "SELECT noisewise_schema.id, noisewise_schema.roll, noisewise_studies.id, noisewise_studies.name, "
+    "noisewise_studies.start, noisewise_studies.chained, noisewise_studies.seal "
+    "FROM noisewise_schema LEFT OUTER JOIN noisewise_studies ON 1 = 1 ORDER BY noisewise_studies.id"
 )
+
+
+class Sealed(NamedTuple):
+    """The entry of a study, without what it was created with."""
+
+    id: int
+    name: str
+    start: bytes | None
+    chained: str | None
+    seal: bytes | None
+
+
+def tables(types: Types) -> tuple[str, ...]:
+    """The statements that make the tables, in order."""
+    return tuple(table.format(**types._asdict()) for table in _TABLES)
 
 
 def new_id() -> str:
@@ -91,28 +97,33 @@ def roll_of(store: str, seals: Iterable[bytes]) -> bytes:
     return sha256(b"".join([store.encode(), *map(bytes, seals)])).digest()
 
 
-def check_seal(row: Any) -> None:
+def check_seal(row: Sealed) -> None:
     """Refuse a study's row that was changed past noisewise."""
     if bytes(row.seal or b"") != seal_of(row.id, row.name, row.start or b"", row.chained):
         raise DamagedError(f"the entry of study {row.name!r} was changed")
 
 
-def studies_in(connection: Connection) -> list[Any]:
+def studies_in(connection: Connection) -> list[Sealed]:
     """The entries of all studies, the oldest first, checked."""
-    rows = connection.execute(_ROLL).all()
-    if not rows:
-        raise DamagedError("the entry of the store itself is missing")
-    store, roll = rows[0].store, rows[0].roll
-    studies = [row for row in rows if row.id is not None]
+    store, roll, studies = _enrolled(connection)
     for row in studies:
         check_seal(row)
-    if bytes(roll or b"") != roll_of(store, [row.seal for row in studies]):
+    if bytes(roll or b"") != roll_of(store, [row.seal or b"" for row in studies]):
         raise DamagedError("its list of studies was changed")
     return studies
 
 
 def write_roll(connection: Connection) -> None:
     """Seal the list of studies as it is now."""
-    rows = connection.execute(_ROLL).all()
-    roll = roll_of(rows[0].store, [row.seal for row in rows if row.id is not None])
-    connection.execute(update(STORE).values(roll=roll))
+    store, _, studies = _enrolled(connection)
+    roll = roll_of(store, [row.seal or b"" for row in studies])
+    connection.rows("UPDATE noisewise_schema SET roll = :roll", {"roll": roll})
+
+
+def _enrolled(connection: Connection) -> tuple[str, bytes | None, list[Sealed]]:
+    """The store's id, the hash of its list of studies, and that list."""
+    rows = connection.rows(_ROLL)
+    if not rows:
+        raise DamagedError("the entry of the store itself is missing")
+    store, roll = rows[0][:2]
+    return store, roll, [Sealed(*row[2:]) for row in rows if row[2] is not None]

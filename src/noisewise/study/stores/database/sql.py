@@ -1,4 +1,4 @@
-"""A store in a database, SQLite or PostgreSQL, with SQLAlchemy Core.
+"""A store in a database, SQLite or PostgreSQL.
 
 Every transaction is a few statements long; nothing is computed inside. What is read is compared with its
 chain, and with what this handle has seen before.
@@ -10,17 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert, select
-from sqlalchemy.exc import DBAPIError, IntegrityError
-
 from noisewise.study.stores.chain import links, start_of
 from noisewise.study.stores.database.commits import commit
+from noisewise.study.stores.database.connection import Connection, DriverError, Row
 from noisewise.study.stores.database.dialect import Database
 from noisewise.study.stores.database.refusals import another_history, another_store, damaged, rolled_back
 from noisewise.study.stores.database.schema import (
     HEADS,
-    STORE,
     STUDIES,
+    Sealed,
     check_seal,
     seal_of,
     studies_in,
@@ -29,6 +27,7 @@ from noisewise.study.stores.database.schema import (
 from noisewise.study.stores.database.statements import (
     HEAD,
     LOCK,
+    LOCK_STORE,
     MOVE,
     ONE,
     READ,
@@ -76,13 +75,13 @@ class SqlStorage:
         plain = to_json(specification)
         start = start_of(plain)
         with self._writing() as connection, _new(name):
-            connection.execute(select(STORE.c.id).with_for_update())
+            self._hold_store(connection)
             studies = studies_in(connection)
             refuse_taken(check_name(name), [row.name for row in studies])
             number = 1 + max((row.id for row in studies), default=0)
-            entry = {"id": number, "name": name, "specification": plain, "start": start, "chained": chained}
-            connection.execute(insert(STUDIES), entry | {"seal": seal_of(number, name, start, chained)})
-            connection.execute(insert(HEADS), {"study": number, "number": 0, "hash": start})
+            entry = Sealed(number, name, start, chained, seal_of(number, name, start, chained))
+            connection.insert(STUDIES, (*Sealed._fields, "specification"), [(*entry, plain)])
+            connection.insert(HEADS, ("study", "number", "hash"), [(number, 0, start)])
             write_roll(connection)
 
     def names(self) -> list[str]:
@@ -92,19 +91,19 @@ class SqlStorage:
 
     def specification(self, name: str) -> dict[str, Any]:
         """What a study was created with."""
-        found = self._entry(name)
-        if bytes(found.start) != start_of(found.specification):
+        found, specification = self._entry(name)
+        start = bytes(found.start or b"")
+        if start != start_of(specification):
             raise self._damaged(f"the specification of study {name!r} was changed")
         self._numbers[name] = found.id
-        self._starts[found.id] = bytes(found.start)
+        self._starts[found.id] = start
         with self._damage():
-            plain: dict[str, Any] = json.loads(found.specification)
+            plain: dict[str, Any] = json.loads(specification)
         return plain
 
     def chained(self, name: str) -> str | None:
         """Of an older log: when it was given its chain of hashes, and at which event."""
-        told: str | None = self._entry(name).chained
-        return told
+        return self._entry(name)[0].chained
 
     def append(self, name: str, after: int, events: list[Event]) -> list[Event]:
         """Append events all or none; returns them with their hashes."""
@@ -119,14 +118,14 @@ class SqlStorage:
         try:
             with self._explained(), connection.begin() as transaction:
                 statement = LOCK if self._database.locks_rows else HEAD
-                head = self._checked(connection.execute(statement, {"study": study}).first(), name, seen)
+                head = self._checked(connection.rows(statement, {"study": study}), name, seen)
                 if head.number != after:
                     raise moved_on(name, head.number, after)
                 if head.hash != before:
                     raise self._damaged(f"the end of the log of {name!r} is not the hash of event {after}")
                 write_rows(connection, rows)
-                end = {"which": study, "number": kept[-1].number, "hash": bytes.fromhex(kept[-1].hash)}
-                connection.execute(MOVE, end)
+                end = {"study": study, "number": kept[-1].number, "hash": bytes.fromhex(kept[-1].hash)}
+                connection.rows(MOVE, end)
                 self._database.stamp(connection)
                 commit(self._database, transaction, study, kept[0])
         finally:
@@ -140,13 +139,13 @@ class SqlStorage:
         study = self._number(name)
         seen = self._seen.get(study)
         with self._reading() as connection:
-            head = self._checked(connection.execute(HEAD, {"study": study}).first(), name, seen)
+            head = self._checked(connection.rows(HEAD, {"study": study}), name, seen)
             if head.number < after:
                 raise rolled_back(self._database.label, name, head.number, after)
             if seen == head and after == head.number:
                 return []
             # With the event before them, if there is one: they must continue the log that was read.
-            found = connection.execute(READ, {"study": study, "first": max(after, 1)}).all()
+            found = connection.rows(READ, {"study": study, "first": max(after, 1)})
             before = self._starts[study] if after == 0 else self._base(name, study, after, found)
         base, found = Head(after, before), found[1:] if after else found
         return self._compared(name, study, base, head, seen, found)
@@ -154,15 +153,15 @@ class SqlStorage:
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
         with self._writing() as connection:
-            connection.execute(select(STORE.c.id).with_for_update())
+            self._hold_store(connection)
             studies = {row.name: row for row in studies_in(connection)}
             if name not in studies:
                 raise unknown(name, studies)
             refuse_taken(check_name(new), studies)
             row = studies[name]
-            seal = seal_of(row.id, new, bytes(row.start), row.chained)
+            seal = seal_of(row.id, new, row.start or b"", row.chained)
             with _new(new):
-                connection.execute(RENAME.values(name=new, seal=seal), {"study": row.id})
+                connection.rows(RENAME, {"name": new, "seal": seal, "study": row.id})
             write_roll(connection)
         self._numbers.pop(name, None)
 
@@ -187,23 +186,32 @@ class SqlStorage:
             self.specification(name)
         return self._numbers[name]
 
-    def _entry(self, name: str) -> Any:
+    def _entry(self, name: str) -> tuple[Sealed, str]:
+        """A study's entry, and what it was created with."""
         with self._reading() as connection:
-            found = connection.execute(STUDY, {"name": name}).first()
-            if found is None:
+            found = connection.rows(STUDY, {"name": name})
+            if not found:
                 raise unknown(name, [row.name for row in studies_in(connection)])
-            check_seal(found)
-            if found.name != name:
-                raise DamagedError(f"the index of names leads from {name!r} to {found.name!r}")
-        return found
+            *sealed, specification = found[0]
+            entry = Sealed(*sealed)
+            check_seal(entry)
+            if entry.name != name:
+                raise DamagedError(f"the index of names leads from {name!r} to {entry.name!r}")
+        return entry, specification
 
-    def _checked(self, row: Any, name: str, seen: Head | None) -> Head:
+    def _hold_store(self, connection: Connection) -> None:
+        """Let others who make or rename studies wait, where a writer does not hold everything anyway."""
+        if self._database.locks_rows:
+            connection.rows(LOCK_STORE)
+
+    def _checked(self, found: list[Row], name: str, seen: Head | None) -> Head:
         """The end of the log, unless it is another store's or one of an earlier state."""
-        if row is None:
+        if not found:
             raise self._damaged(f"the end of the log of {name!r} is missing")
-        if row.id != self.id:
+        number, hash, store = found[0]
+        if store != self.id:
             raise another_store(self._database.label)
-        head = Head(row.number, bytes(row.hash))
+        head = Head(number, bytes(hash))
         if seen is not None and head.number < seen.number:
             raise rolled_back(self._database.label, name, head.number, seen.number)
         if seen is not None and head.number == seen.number and head.hash != seen.hash:
@@ -256,10 +264,10 @@ class SqlStorage:
         if (known := self._known_hash(study, after)) is not None:
             return known
         with self._reading() as connection:
-            row = connection.execute(ONE, {"study": study, "number": after}).first()
-            if row is None:
-                raise moved_on(name, connection.execute(HEAD, {"study": study}).scalar() or 0, after)
-            return bytes(row.hash)
+            if found := connection.rows(ONE, {"study": study, "number": after}):
+                return bytes(found[0][1])
+            head = connection.rows(HEAD, {"study": study})
+            raise moved_on(name, head[0][0] if head else 0, after)
 
     def _known_hash(self, study: int, number: int) -> bytes | None:
         if number == 0:
@@ -280,7 +288,7 @@ class SqlStorage:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with self._explained(), self._database.reader().connect() as connection, connection.begin():
+        with self._explained(), self._database.reader().begin() as connection:
             yield connection
             self._database.check()
 
@@ -295,7 +303,7 @@ class SqlStorage:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
+        except DriverError as error:
             with suppress(FileNotFoundError):
                 self._database.check()  # a file that was replaced looks broken in many ways
             raise self._database.explain(error) from error
@@ -310,5 +318,7 @@ def _new(name: str) -> Iterator[None]:
     """The insertion, not the look before it, decides between two who want the same name."""
     try:
         yield
-    except IntegrityError:
-        refuse_taken(name, [name])
+    except DriverError as error:
+        if error.taken:
+            refuse_taken(name, [name])
+        raise

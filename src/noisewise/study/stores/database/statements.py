@@ -1,43 +1,35 @@
 """The statements of a store in a database, and events as the rows that they write and read."""
 
-import functools
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from operator import itemgetter
 from typing import Any, cast
-
-from sqlalchemy import Connection, Dialect, bindparam, insert, select, true, update
 
 from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.study.stores.chain import link
-from noisewise.study.stores.database.schema import EVENTS, HEADS, STORE, STUDIES
+from noisewise.study.stores.database.connection import Connection
+from noisewise.study.stores.database.schema import EVENTS
 from noisewise.study.stores.protocol import DamagedError, Event, to_json
 
 #: Rows that are handed to the database at once.
 TOGETHER = 5000
 
-# Statements are built once: building one takes longer than running it.
-STUDY = select(STUDIES).where(STUDIES.c.name == bindparam("name"))
-RENAME = update(STUDIES).where(STUDIES.c.id == bindparam("study"))
+STUDY = "SELECT id, name, start, chained, seal, specification FROM noisewise_studies WHERE name = :name"
+RENAME = "UPDATE noisewise_studies SET name = :name, seal = :seal WHERE id = :study"
+#: With the id of the store, which must be the one that was opened.
 HEAD = (
-    select(HEADS.c.number, HEADS.c.hash, STORE.c.id)
-    .select_from(HEADS.join(STORE, true()))
-    .where(HEADS.c.study == bindparam("study"))
+    "SELECT noisewise_heads.number, noisewise_heads.hash, noisewise_schema.id "
+    "FROM noisewise_heads JOIN noisewise_schema ON 1 = 1 WHERE noisewise_heads.study = :study"
 )
-LOCK = HEAD.with_for_update(of=HEADS)
-MOVE = update(HEADS).where(HEADS.c.study == bindparam("which"))
-APPEND = insert(EVENTS)
-_COLUMNS = (EVENTS.c.number, EVENTS.c.at, EVENTS.c.kind, EVENTS.c.append, EVENTS.c.body, EVENTS.c.hash)
+#: The same in a database that locks rows: other writers of the study wait; other makers of studies wait.
+LOCK = f"{HEAD} FOR UPDATE OF noisewise_heads"
+LOCK_STORE = "SELECT id FROM noisewise_schema FOR UPDATE"
+MOVE = "UPDATE noisewise_heads SET number = :number, hash = :hash WHERE study = :study"
 READ = (
-    select(*_COLUMNS)
-    .where(EVENTS.c.study == bindparam("study"), EVENTS.c.number >= bindparam("first"))
-    .order_by(EVENTS.c.number)
+    "SELECT number, at, kind, append, body, hash FROM noisewise_events "
+    "WHERE study = :study AND number >= :first ORDER BY number"
 )
-ONE = select(EVENTS.c.append, EVENTS.c.hash).where(
-    EVENTS.c.study == bindparam("study"), EVENTS.c.number == bindparam("number")
-)
-
+ONE = "SELECT append, hash FROM noisewise_events WHERE study = :study AND number = :number"
 
 #: The columns of an event's row, in the order of `chained_rows`.
 ROW = ("study", "number", "at", "kind", "append", "body", "hash")
@@ -66,24 +58,9 @@ def chained_rows(
 
 
 def write_rows(connection: Connection, rows: Iterator[tuple[Any, ...]]) -> None:
-    """Insert rows of events, a few thousand at a time.
-
-    A driver that takes parameters by position gets them as they are: SQLAlchemy would look at each.
-    """
-    statement, pick = _positional(connection.dialect)
+    """Insert rows of events, a few thousand at a time."""
     while some := list(islice(rows, TOGETHER)):
-        if pick is None:
-            connection.execute(APPEND, [dict(zip(ROW, row, strict=True)) for row in some])
-        else:
-            connection.exec_driver_sql(statement, [pick(row) for row in some])
-
-
-@functools.cache
-def _positional(dialect: Dialect) -> tuple[str, Callable[[Any], tuple[Any, ...]] | None]:
-    """The statement as text, and what puts a row in its order; None for a driver that wants names."""
-    compiled = APPEND.compile(dialect=dialect)
-    order = compiled.positiontup
-    return str(compiled), None if order is None else itemgetter(*(ROW.index(name) for name in order))
+        connection.insert(EVENTS, ROW, some)
 
 
 class Waiting:

@@ -13,15 +13,11 @@ import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool
-
 from noisewise.core.support.files import sync, written_whole
-from noisewise.study.stores.database.dialect import OwnEngine
+from noisewise.study.stores.database.connection import Connection, DriverError
+from noisewise.study.stores.database.dialect import OwnPool
 from noisewise.study.stores.database.migrations import (
     CURRENT,
     check_version,
@@ -35,6 +31,7 @@ from noisewise.study.stores.database.sql import SqlStorage
 from noisewise.study.stores.sqlite.disks import network_file_system
 from noisewise.study.stores.sqlite.identity import Watch
 from noisewise.study.stores.sqlite.leftovers import beside, check_log, refuse_orphans
+from noisewise.study.stores.sqlite.pool import SqliteConnection, SqlitePool
 from noisewise.study.stores.turns import FileTurns, leave, turns_at
 
 #: In the header of every file of ours: "NWst".
@@ -49,7 +46,7 @@ DAMAGE = (
 
 
 class SqliteDatabase:
-    """A file, with one engine that may only read and one that writes."""
+    """A file, with connections that may only read and others that write."""
 
     locks_rows = False  # a writer holds the whole file
 
@@ -61,15 +58,15 @@ class SqliteDatabase:
         # The file is looked at past SQLite, too: first of all, and as long as SQLite has it open.
         self.watch = Watch(path)
         self._turns = turns_at(beside(path.absolute(), "-turn"))
-        self._writer = OwnEngine(_engine(lambda: _connect_writer(path, timeout, durable), "BEGIN IMMEDIATE"))
-        self._reader = OwnEngine(_engine(lambda: _connect_reader(path, timeout), "BEGIN"))
+        self._writer = OwnPool(SqlitePool(lambda: _connect_writer(path, timeout, durable), "BEGIN IMMEDIATE"))
+        self._reader = OwnPool(SqlitePool(lambda: _connect_reader(path, timeout), "BEGIN"))
         weakref.finalize(self, _close_in_order, self._reader, self._writer, self.watch, self._turns)
 
-    def reader(self) -> Engine:
+    def reader(self) -> SqlitePool:
         """Connections that cannot write."""
         return self._reader.get()
 
-    def writer(self) -> Engine:
+    def writer(self) -> SqlitePool:
         """Connections whose transactions hold the write lock from their first statement."""
         if self._read_only:
             raise PermissionError(f"{self.label} was opened for reading only. Nothing was written.")
@@ -85,9 +82,8 @@ class SqliteDatabase:
 
     def stamp(self, connection: Connection) -> None:
         """Count the change in the first page, which says whose it is and where it belongs."""
-        cursor = connection.connection.cursor()
-        (count,) = cursor.execute("PRAGMA user_version").fetchone()
-        cursor.execute(f"PRAGMA user_version = {count + 1}")
+        ((count,),) = connection.rows("PRAGMA user_version")
+        connection.rows(f"PRAGMA user_version = {count + 1}")
 
     def turn(
         self, study: int, patience: float, meanwhile: Callable[[], object] | None
@@ -98,14 +94,14 @@ class SqliteDatabase:
     def integrity(self) -> str | None:
         """What SQLite itself finds wrong with the file."""
         with self.reader().connect() as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+            ((found,),) = connection.rows("PRAGMA integrity_check(1)")
         return None if found == "ok" else str(found).splitlines()[-1]
 
-    def surely_undone(self, error: DBAPIError) -> bool:
+    def surely_undone(self, error: DriverError) -> bool:
         """What did not fit, or never began, left nothing; any other failure may have written something."""
         return any(word in str(error.orig) for word in ("full", "locked", "busy", "readonly"))
 
-    def explain(self, error: DBAPIError) -> Exception:
+    def explain(self, error: DriverError) -> Exception:
         """What went wrong, in a sentence."""
         text = " ".join(str(error.orig).split())
         if "locked" in text or "busy" in text:
@@ -133,7 +129,7 @@ class SqliteDatabase:
 
 
 def _close_in_order(
-    reader: OwnEngine, writer: OwnEngine, watch: Watch, turns: FileTurns | None = None
+    reader: OwnPool[SqlitePool], writer: OwnPool[SqlitePool], watch: Watch, turns: FileTurns | None = None
 ) -> None:
     # Only a writer can tidy the write-ahead log away when it is the last to leave; the watch's descriptor
     # must outlive both, because closing it ends their locks.
@@ -163,13 +159,13 @@ def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, du
     database = SqliteDatabase(path, read_only=read_only, timeout=timeout, durable=durable)
     try:
         _check_file(database)
-        with database.reader().connect() as connection:
+        with database.reader().begin() as connection:
             found = version_of(connection, database.label)
             check_version(found, database.label)
             store = id_of(connection, database.label)
         database.check()
         return SqlStorage(database, store)
-    except DBAPIError as error:
+    except DriverError as error:
         database.close()
         raise database.explain(error) from error
     except BaseException:
@@ -202,7 +198,7 @@ def migrate_sqlite(path: Path, timeout: float) -> tuple[int, int]:
     database = SqliteDatabase(path, read_only=False, timeout=timeout, durable=True)
     try:
         _check_file(database)
-        with database.reader().connect() as connection:
+        with database.reader().begin() as connection:
             found = older_version(version_of(connection, database.label), database.label)
             if found < CURRENT:
                 copy_file(connection, path.with_name(f"{path.name}.schema-{found}.backup"))
@@ -212,7 +208,7 @@ def migrate_sqlite(path: Path, timeout: float) -> tuple[int, int]:
                 database.stamp(connection)
                 mark_file(connection)
             return versions
-    except DBAPIError as error:
+    except DriverError as error:
         raise database.explain(error) from error
     finally:
         database.close()
@@ -221,17 +217,14 @@ def migrate_sqlite(path: Path, timeout: float) -> tuple[int, int]:
 def mark_file(connection: Connection) -> None:
     """Give the file a mark of its own, where it can be read without SQLite."""
     # The "schema cookie" only has to change when the tables do: any number will do.
-    connection.connection.cursor().execute(
-        f"PRAGMA schema_version = {secrets.randbelow(2**31 - 10**6) + 10**5}"
-    )
+    connection.rows(f"PRAGMA schema_version = {secrets.randbelow(2**31 - 10**6) + 10**5}")
 
 
-def copy_file(connection: Connection, path: Path) -> None:
+def copy_file(connection: SqliteConnection, path: Path) -> None:
     """A copy of the whole file as this connection sees it."""
-    source = connection.connection.driver_connection
     with written_whole(path) as draft:
         copy = sqlite3.connect(draft)
-        source.backup(copy)  # type: ignore[union-attr]
+        connection.raw.backup(copy)
         copy.close()
 
 
@@ -241,15 +234,15 @@ def _make(path: Path) -> None:
         raise FileNotFoundError(f"`store` must be in a folder that exists; got {str(path)!r}.")
     draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:12]}.draft")
     try:
-        engine = writing_engine(draft)
-        with engine.connect() as connection:
+        pool = writing_pool(draft)
+        with pool.connect() as connection:
             # Both are kept in the file itself.
-            connection.connection.cursor().execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
-        with engine.begin() as connection:
+            connection.rows(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.rows("PRAGMA journal_mode = WAL")
+        with pool.begin() as connection:
             make_tables(connection)
             mark_file(connection)
-        engine.dispose()
+        pool.dispose()
         sync(draft)
         try:
             os.link(draft, path)
@@ -259,28 +252,16 @@ def _make(path: Path) -> None:
             if not path.exists():
                 os.replace(draft, path)
         sync(path.parent)
-    except DBAPIError as error:
+    except DriverError as error:
         raise OSError(f"`store` must be a place for a new file; {str(path)!r}: {error.orig}.") from error
-    except sqlite3.Error as error:
-        raise OSError(f"`store` must be a place for a new file; {str(path)!r}: {error}.") from error
     finally:
         for ending in ("", "-wal", "-shm"):
             draft.with_name(draft.name + ending).unlink(missing_ok=True)
 
 
-def writing_engine(path: Path) -> Engine:
+def writing_pool(path: Path) -> SqlitePool:
     """For a draft that no other process knows of."""
-    return _engine(lambda: _connect(path, "rwc", 5.0), "BEGIN IMMEDIATE")
-
-
-def _engine(connect: Any, begin: str) -> Engine:
-    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool)
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    return engine
+    return SqlitePool(lambda: _connect(path, "rwc", 5.0), "BEGIN IMMEDIATE")
 
 
 def _connect(path: Path, mode: str, timeout: float, more: str = "") -> sqlite3.Connection:

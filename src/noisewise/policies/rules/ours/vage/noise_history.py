@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import compiled_body
 from noisewise.core.model.dense import Floats
 
 #: Rounds over which the running level forgets: trends are slower, an action's turns are faster.
@@ -49,7 +48,6 @@ def new_history(n: int) -> NoiseHistory:
     return NoiseHistory(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n), np.zeros(8))
 
 
-@compiled_body(inline=False)
 def observe(history: NoiseHistory, action: int, sigma: float) -> None:
     """Book one sigma, in place, and judge afresh how much actions differ."""
     tally, counts, residuals = history.tally, history.counts, history.residuals
@@ -90,7 +88,6 @@ def observe_all(history: NoiseHistory, actions: NDArray[np.int64], sigmas: Float
     compare_actions(history)
 
 
-@compiled_body(inline=False)
 def compare_actions(history: NoiseHistory) -> None:
     """Analysis of variance: set ``relative`` to what the actions' own histories are worth."""
     tally = history.tally
@@ -113,7 +110,6 @@ def compare_actions(history: NoiseHistory) -> None:
         tally[DIFFER] = 0.0
 
 
-@compiled_body(inline=False)
 def average_variance(history: NoiseHistory) -> float:
     """The variance whose weight is the mean weight told so far, of an action with ``relative`` 1."""
     told = history.tally[TOLD]

@@ -1,0 +1,252 @@
+/* Replications as one would write them in C by hand, for one rule each: what compiled loops are measured against.
+ *
+ * Everything is known here: the rule, the layout, the instructions of this machine. One pass over the vectors a
+ * round, a block of actions at a time, with widths and means updated while the block is in the cache.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { BLOCK = 512, BATCH = 64, RACES = 4 };
+static const double TIE = 1e-9, ROUNDING = 4e-15, CANCELLED = 1e-12;
+
+typedef struct {
+    int64_t dim, n;
+    const double *columns; /* (dim, n) */
+    double *factor; /* (dim, dim+1): U with D on the diagonal's place elsewhere; last column U(theta - centre) */
+    double *pivots, *reciprocals, *centre, *half, *step, *row; /* (dim,), the last dim+1 */
+    double *squared_widths, *means, *floors, *scratch, *gains; /* (n,) */
+    uint8_t *candidates; /* (n,) */
+    double log_det, doubt; /* the radius is the root of their sum */
+    int64_t age, since_centred;
+} Knowledge;
+
+static double *numbers(int64_t size) { return calloc((size_t)size, sizeof(double)); }
+
+static Knowledge begin(int64_t dim, int64_t n, const double *columns, double ridge, double doubt)
+{
+    Knowledge k = {.dim = dim, .n = n, .columns = columns, .doubt = doubt};
+    k.factor = numbers(dim * (dim + 1));
+    k.pivots = numbers(dim), k.reciprocals = numbers(dim), k.centre = numbers(dim);
+    k.half = numbers(dim), k.step = numbers(dim), k.row = numbers(dim + 1);
+    k.squared_widths = numbers(n), k.means = numbers(n), k.floors = numbers(n);
+    k.scratch = numbers(n), k.gains = numbers(n);
+    k.candidates = malloc((size_t)n);
+    for (int64_t i = 0; i < dim; i++) {
+        k.pivots[i] = ridge, k.reciprocals[i] = 1.0 / ridge;
+        for (int64_t j = 0; j < n; j++) k.squared_widths[j] += columns[i * n + j] * columns[i * n + j] / ridge;
+    }
+    for (int64_t j = 0; j < n; j++) k.floors[j] = 1e-2 * k.squared_widths[j], k.candidates[j] = 1;
+    return k;
+}
+
+static void end(Knowledge *k)
+{
+    double *all[] = {k->factor, k->pivots, k->reciprocals, k->centre, k->half, k->step, k->row,
+                     k->squared_widths, k->means, k->floors, k->scratch, k->gains};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    free(k->candidates);
+}
+
+/* <direction, a> for a block of actions. */
+static inline void project(const Knowledge *k, const double *restrict direction, int64_t first, int64_t count,
+                           double *restrict out)
+{
+    const int64_t n = k->n;
+    int64_t i = 0;
+    for (int64_t b = 0; b < count; b++) out[b] = 0.0;
+    for (; i + 4 <= k->dim; i += 4) {
+        const double *restrict a = k->columns + i * n + first;
+        const double s0 = direction[i], s1 = direction[i + 1], s2 = direction[i + 2], s3 = direction[i + 3];
+        for (int64_t b = 0; b < count; b++)
+            out[b] += s0 * a[b] + s1 * a[n + b] + s2 * a[2 * n + b] + s3 * a[3 * n + b];
+    }
+    for (; i < k->dim; i++) {
+        const double *restrict a = k->columns + i * n + first, s = direction[i];
+        for (int64_t b = 0; b < count; b++) out[b] += s * a[b];
+    }
+}
+
+static inline void project_all(const Knowledge *k, const double *direction, double *out)
+{
+    for (int64_t first = 0; first < k->n; first += BLOCK)
+        project(k, direction, first, k->n - first < BLOCK ? k->n - first : BLOCK, out + first);
+}
+
+/* V^-1 times what is in `half`, into `step`; its squared length in the norm of V^-1. */
+static inline double solve(const Knowledge *k, double *restrict half, double *restrict step)
+{
+    const int64_t dim = k->dim;
+    double squared = 0.0;
+    for (int64_t j = 0; j < dim; j++) {
+        const double entry = half[j], *restrict across = k->factor + j * (dim + 1);
+        step[j] = entry * k->reciprocals[j];
+        squared += entry * step[j];
+        for (int64_t i = j + 1; i < dim; i++) half[i] -= entry * across[i];
+    }
+    for (int64_t i = dim - 1; i >= 0; i--) {
+        const double *restrict across = k->factor + i * (dim + 1);
+        double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t j = i + 1; j < dim; j++) sum += across[j] * step[j];
+        step[i] -= sum;
+    }
+    return squared;
+}
+
+static void refresh(Knowledge *k)
+{
+    const int64_t dim = k->dim, n = k->n;
+    const bool all = k->age >= 20000;
+    double halves[dim][BATCH], exact[BATCH];
+    int64_t batch[BATCH], size = 0;
+    for (int64_t a = 0; a < n; a++) {
+        if (all || k->squared_widths[a] < k->floors[a]) batch[size++] = a;
+        if (size < BATCH && (a < n - 1 || !size)) continue;
+        for (int64_t b = 0; b < size; b++) exact[b] = 0.0;
+        for (int64_t i = 0; i < dim; i++) {
+            for (int64_t b = 0; b < size; b++) halves[i][b] = k->columns[i * n + batch[b]];
+            for (int64_t j = 0; j < i; j++) {
+                const double f = k->factor[j * (dim + 1) + i];
+                for (int64_t b = 0; b < size; b++) halves[i][b] -= f * halves[j][b];
+            }
+            for (int64_t b = 0; b < size; b++) exact[b] += halves[i][b] * halves[i][b] * k->reciprocals[i];
+        }
+        for (int64_t b = 0; b < size; b++) {
+            k->squared_widths[batch[b]] = exact[b];
+            k->floors[batch[b]] = 1e-2 * exact[b];
+        }
+        size = 0;
+    }
+    if (all) k->age = 0;
+}
+
+static void recentre(Knowledge *k)
+{
+    const int64_t dim = k->dim;
+    for (int64_t i = dim - 1; i >= 0; i--) {
+        double *restrict across = k->factor + i * (dim + 1), rest = across[dim];
+        for (int64_t j = i + 1; j < dim; j++) rest -= across[j] * k->half[j];
+        k->half[i] = rest;
+    }
+    for (int64_t i = 0; i < dim; i++) k->centre[i] += k->half[i], k->factor[i * (dim + 1) + dim] = 0.0;
+    project_all(k, k->centre, k->means);
+    k->since_centred = 0;
+}
+
+static void learn(Knowledge *k, int64_t action, double reward, double sigma)
+{
+    const int64_t dim = k->dim, n = k->n;
+    double *restrict row = k->row, predicted = 0.0, far = 0.0, weight = 1.0 / (sigma * sigma);
+    for (int64_t i = 0; i < dim; i++) {
+        k->half[i] = row[i] = k->columns[i * n + action];
+        predicted += row[i] * k->centre[i];
+    }
+    row[dim] = reward - predicted;
+    const double squared = solve(k, k->half, k->step), variance = sigma * sigma + squared;
+    const double scale = 1.0 / sqrt(variance), gain = (reward - k->means[action]) * scale;
+    k->log_det += log1p(squared * weight);
+    k->age++, k->since_centred++;
+    for (int64_t j = 0; j < dim; j++) {
+        double *restrict across = k->factor + j * (dim + 1);
+        const double entry = row[j], pivot = k->pivots[j], grown = pivot + weight * entry * entry;
+        const double share = weight * entry / grown;
+        weight *= pivot / grown;
+        k->pivots[j] = grown, k->reciprocals[j] = 1.0 / grown;
+        for (int64_t i = j + 1; i <= dim; i++) {
+            row[i] -= entry * across[i];
+            across[i] += share * row[i];
+        }
+        far += grown * across[dim] * across[dim];
+    }
+    int64_t worn = 0;
+    for (int64_t i = 0; i < dim; i++) k->step[i] *= scale;
+    for (int64_t first = 0; first < n; first += BLOCK) {
+        const int64_t count = n - first < BLOCK ? n - first : BLOCK;
+        double products[BLOCK], *restrict widths = k->squared_widths + first, *restrict means = k->means + first;
+        const double *restrict floors = k->floors + first;
+        project(k, k->step, first, count, products);
+        for (int64_t b = 0; b < count; b++) {
+            const double lowered = widths[b] - products[b] * products[b];
+            widths[b] = lowered;
+            means[b] += products[b] * gain;
+            worn += lowered < floors[b];
+        }
+    }
+    if (worn || k->age >= 20000) refresh(k);
+    if (far > 1e6 || k->since_centred >= 32) recentre(k);
+}
+
+static inline double radius(const Knowledge *k) { return sqrt(k->log_det + k->doubt); }
+
+/* The first value that ties with the largest, within a tolerance. */
+static inline double largest(const double *restrict values, int64_t n)
+{
+    double top = -INFINITY;
+#pragma omp simd reduction(max : top)
+    for (int64_t a = 0; a < n; a++) top = values[a] > top ? values[a] : top;
+    return top;
+}
+
+static inline int64_t first_above(const double *values, double low)
+{
+    int64_t a = 0;
+    while (values[a] < low) a++;
+    return a;
+}
+
+static inline int64_t widest(const Knowledge *k)
+{
+    const double top = largest(k->squared_widths, k->n);
+    return first_above(k->squared_widths, top - TIE * top);
+}
+
+static void drop(Knowledge *k, double reach)
+{
+    double floor = -INFINITY, *restrict upper = k->scratch;
+#pragma omp simd reduction(max : floor)
+    for (int64_t a = 0; a < k->n; a++) {
+        const double slack = reach * sqrt(k->squared_widths[a]);
+        const double lower = k->candidates[a] ? k->means[a] - slack : -INFINITY;
+        upper[a] = k->means[a] + slack;
+        floor = lower > floor ? lower : floor;
+    }
+    for (int64_t a = 0; a < k->n; a++) k->candidates[a] &= upper[a] >= floor;
+}
+
+/* What the world tells: the values of the actions, and the noise of each round. */
+typedef struct {
+    const double *means, *sigma, *noise;
+    int64_t rounds;
+} World;
+
+void vaee(int64_t dim, int64_t n, const double *columns, double ridge, double doubt, const World *world,
+          int32_t *pulled)
+{
+    Knowledge k = begin(dim, n, columns, ridge, doubt);
+    for (int64_t t = 0; t < world->rounds; t++) {
+        const int64_t action = widest(&k);
+        learn(&k, action, world->means[action] + world->sigma[t] * world->noise[t], world->sigma[t]);
+        drop(&k, radius(&k));
+        pulled[t] = (int32_t)action;
+    }
+    end(&k);
+}
+
+void weighted_oful(int64_t dim, int64_t n, const double *columns, double ridge, double doubt, const World *world,
+                   int32_t *pulled)
+{
+    Knowledge k = begin(dim, n, columns, ridge, doubt);
+    for (int64_t t = 0; t < world->rounds; t++) {
+        const double reach = radius(&k);
+        for (int64_t a = 0; a < n; a++) k.scratch[a] = k.means[a] + reach * sqrt(k.squared_widths[a]);
+        const double top = largest(k.scratch, n);
+        const int64_t winner = first_above(k.scratch, top);
+        const double tolerance = TIE * sqrt(k.squared_widths[winner]) + ROUNDING * fabs(top);
+        const int64_t action = first_above(k.scratch, top - tolerance);
+        learn(&k, action, world->means[action] + world->sigma[t] * world->noise[t], world->sigma[t]);
+        pulled[t] = (int32_t)action;
+    }
+    end(&k);
+}

@@ -1,0 +1,99 @@
+"""What each command loads: a library that it does not use would be most of the time that a person waits."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+import noisewise as nw
+
+#: Libraries, and rooms of our own that are as large as one.
+DATABASES = ("sqlalchemy",)
+TABLES = ("polars", "narwhals", "pandas", "pyarrow")
+SCREENS = ("rich", "altair")
+COMPILERS = ("numba", "llvmlite")
+STATISTICS = ("scipy.stats", "scipy.special", "scipy.optimize", "scipy.spatial")
+RULES = ("noisewise.policies", "noisewise.simulation")
+VIEWS = ("noisewise.study.planning.plan", "noisewise.study.showing", "noisewise.charts", "noisewise.arena")
+HEAVY = (*DATABASES, *TABLES, *SCREENS, *COMPILERS, *STATISTICS, "noisewise.simulation", *VIEWS)
+#: By command, with its arguments after the store, what must not be loaded when it ends.
+NOT_LOADED = {
+    ("ask",): HEAVY,
+    ("ask", "--json"): HEAVY,
+    ("tell", "A", "1.0", "--se", "0.1"): (*HEAVY, *RULES, "scipy"),
+    ("certify",): (*HEAVY, *RULES),
+    ("certify", "--json"): (*HEAVY, *RULES),
+    ("status",): (*HEAVY, *RULES),
+    ("best",): (*HEAVY, *RULES),
+    ("check",): (*HEAVY, *RULES),
+    ("void", "m-1", "a slip"): (*HEAVY, *RULES, "scipy"),
+    ("exclude", "A", "broken"): (*HEAVY, *RULES, "scipy"),
+    ("list",): (*HEAVY, *RULES, "scipy"),
+}
+SCRIPT = """
+import sys
+from noisewise.cli import main
+sys.argv[0] = "noisewise"
+try:
+    main()
+except SystemExit as end:
+    assert end.code in (None, 0, 3), end.code
+print(sorted(sys.modules))
+"""
+COMPARED = """
+import sys
+import noisewise as nw
+instance = nw.instances.soare(2)
+env = instance.environment(nw.schedules.rare_quiet)
+rules = [nw.rules.uniform(instance.actions), nw.vaee(instance.actions)]
+nw.compare([nw.simulate(rule, env, horizon=20, replications=4) for rule in rules])
+print(sorted(sys.modules))
+"""
+#: A simulation and its table of comparisons use polars, and nothing of studies.
+SIMULATED = (*DATABASES, *SCREENS, *STATISTICS, "noisewise.study", "noisewise.charts", "noisewise.arena")
+
+
+def loaded(script, *arguments):
+    """The modules of a fresh Python at its end."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return ast.literal_eval(done.stdout.splitlines()[-1])
+
+
+def amiss(modules, forbidden):
+    return [name for name in forbidden if any(f"{module}.".startswith(f"{name}.") for module in modules)]
+
+
+@pytest.fixture(params=["independent", "linear"])
+def store(request, tmp_path):
+    path = tmp_path / "s.db"
+    table = {"id": ["A", "B", "C"], "f": [0.0, 1.0, 2.0], "g": [1.0, 0.0, 1.0]}
+    study = nw.create_study(
+        path, options=table, id="id", features=["f", "g"], model=request.param, eps=0.5, span=9.0
+    )
+    for option, value in (("A", 1.0), ("B", 2.0), ("C", 3.0), ("A", 1.1)):
+        study.tell(option=option, value=value, se=0.1)
+    study._storage.close()
+    return path
+
+
+@pytest.mark.parametrize("command", NOT_LOADED, ids=" ".join)
+def test_a_command_loads_only_what_it_uses(command, store):
+    modules = loaded(SCRIPT, command[0], store, *command[1:])
+    assert "noisewise.study.stores.sqlite.sqlite" in modules
+    assert amiss(modules, ("numpy", "sqlite3")) == ["numpy", "sqlite3"]  # nothing hides from this look
+    assert amiss(modules, NOT_LOADED[command]) == []
+
+
+def test_comparing_simulations_loads_no_statistics():
+    modules = loaded(COMPARED)
+    assert amiss(modules, ("polars", "noisewise.simulation")) == ["polars", "noisewise.simulation"]
+    assert amiss(modules, SIMULATED) == []
+
+
+def test_the_command_simulate_loads_no_statistics():
+    size = ("--instance", "sphere:n_actions=5:dim=2", "--horizon", "20", "--replications", "4")
+    modules = loaded(SCRIPT, "simulate", "--policies", "uniform,vaee", *size, "--json")
+    assert amiss(modules, set(SIMULATED) - {"rich"}) == []  # its progress is drawn by rich

@@ -1,0 +1,113 @@
+"""The solvers' steps: products in float32 against float64, and starts from a solution for other rows."""
+
+import numpy as np
+import pytest
+from tests.support import design_twins as twins
+
+import noisewise as nw
+from noisewise.design.optimal import gradients
+from noisewise.design.optimal.gradients import LargeModel, minimise_large
+from noisewise.design.optimal.quadratic import block_pivoting
+from noisewise.design.shared import algebra
+from noisewise.design.shared.frame import whitener
+from noisewise.design.shared.rows import ActionRows
+from noisewise.design.transductive.barrier import solve_restricted
+from noisewise.design.transductive.problem import coarse_design
+
+
+def whitened(kind, n, dim):
+    vectors = twins.instance(kind, n, dim)
+    weights = np.full(n, 1 / n)
+    return vectors @ whitener(vectors, weights), weights
+
+
+@pytest.mark.parametrize("held", [0, 10_000])
+def test_the_matrix_of_the_model_is_its_definition(monkeypatch, held):
+    monkeypatch.setattr(gradients, "HELD", held)
+    white, weights = whitened("gaussian", 400, 20)
+    vector = 1e-30 * np.random.default_rng(0).standard_normal(400)  # float32 alone would lose this
+    exact = ((white @ white.T) ** 2 + 20) @ vector
+    model = LargeModel(white, weights)
+    assert model.times(vector) == pytest.approx(exact, rel=0, abs=1e-5 * np.abs(exact).max())
+    assert not model.times(np.zeros(400)).any()
+
+
+def test_the_slope_at_the_present_weights_is_exact():
+    white, weights = whitened("sphere", 300, 12)
+    exact = ((white @ white.T) ** 2 + 12) @ weights - 2 * np.sum(white**2, axis=1)
+    assert LargeModel(white, weights).slope(weights) == pytest.approx(exact, abs=1e-10)
+
+
+def test_gradients_in_float32_reach_the_minimum_of_the_pivots():
+    white, weights = whitened("gaussian", 300, 60)
+    found, led_far = minimise_large(white, weights)
+    assert led_far
+    # They stop at a thousandth of the first slope.
+    assert found == pytest.approx(block_pivoting(white, weights), abs=5e-3 * weights[0])
+
+
+def test_the_triangle_is_the_whole_product(monkeypatch):
+    matrix = np.random.default_rng(0).standard_normal((50, 7))
+    monkeypatch.setattr(algebra, "WORTH_A_TRIANGLE", 0)
+    assert algebra.column_products(matrix) == pytest.approx(matrix.T @ matrix, rel=1e-13)
+    square = matrix.T @ matrix
+    expected = square - np.outer(matrix[0], matrix[0])
+    algebra.subtract_square(square, matrix[0])
+    assert square == pytest.approx(expected, rel=1e-13)
+
+
+def test_rows_with_scales_are_handed_out_scaled():
+    vectors = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
+    scales = np.linspace(0.5, 2.0, 20)
+    rows, some = ActionRows(vectors, scales), np.array([3, 7])
+    expected = vectors.astype(float) * scales[:, None]
+    assert rows.take(some) == pytest.approx(expected[some], rel=1e-12)
+    assert np.vstack([block for _, block in rows.chunks()]) == pytest.approx(expected, rel=1e-6)
+    assert np.vstack([block for _, block in rows.chunks(some)]) == pytest.approx(expected[some], rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", twins.KINDS)
+@pytest.mark.parametrize("gap", [1e-2, 1e-6])
+def test_a_warm_barrier_ends_where_a_cold_one_does(kind, gap):
+    vectors = twins.instance(kind, 80, 6, seed=1)
+    vectors = vectors / np.sqrt((vectors**2).mean(axis=0))
+    directions, even = vectors[:40] - vectors[40], np.full(80, 1 / 80)
+    cold = solve_restricted(vectors, directions, even, None, gap)
+    # Half of the rows first; then the others join, with little weight and no multipliers.
+    half = solve_restricted(vectors[:40], directions[:20], even[:40], None, gap)
+    joined = np.concatenate([half.weights, np.full(40, 0.3 * half.weights.mean())])
+    multipliers = np.concatenate([half.multipliers, np.zeros(20)])
+    warm = solve_restricted(vectors, directions, joined, multipliers, gap)
+    values = [found.weights.sum() * found.q_values.max() for found in (cold, warm)]
+    assert max(cold.gap, warm.gap) <= gap
+    assert values[1] == pytest.approx(values[0], rel=gap)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_the_start_spans_whatever_it_is_made_of(few):
+    vectors = twins.instance("clustered", 60 if few else 3000, 5)
+    start = coarse_design(ActionRows(vectors), np.random.default_rng(0))
+    assert np.linalg.matrix_rank(vectors[start.indices]) == 5
+    assert start.weights.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kind", ["clustered", "sphere"])
+def test_many_rows_reach_their_gap_in_few_readings(kind):
+    # Clustered rows of many dimensions once entered one at a time, and the rounds ran out.
+    vectors = twins.instance(kind, 20_000, 30, seed=1)
+    vectors = vectors / np.sqrt((vectors**2).mean(axis=0))
+    directions = vectors[1:] - vectors[0]
+    found = nw.transductive_design(vectors, directions, gap=1e-2)
+    moment = (vectors * found.dense()[:, None]).T @ vectors
+    exact = np.einsum("ij,ji->i", directions, np.linalg.solve(moment, directions.T)).max()
+    assert found.gap <= 1e-2
+    assert found.value == pytest.approx(exact, rel=1e-8)
+    assert found.reads <= 30
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "sphere", "clustered"])
+def test_the_certificate_of_many_dimensions_is_true(kind):
+    vectors = twins.instance(kind, 2500, 100)
+    design = nw.optimal_design(vectors, gap=1e-6)
+    assert design.gap <= 1e-6
+    assert twins.textbook_gap(vectors, design) == pytest.approx(design.gap, abs=1e-8)
