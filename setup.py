@@ -20,9 +20,7 @@ setup(
     ext_modules=[
         Extension(
             "noisewise.core.native._verbs",
-            sources=[
-                str(SOURCE / name) for name in ("module.c", "bindings_of_rules.c", "baseline.c", "avx2.c")
-            ],
+            sources=[str(source) for source in sorted(SOURCE.glob("*.c"))],
             depends=[str(header) for header in sorted(SOURCE.glob("*.h"))],
             include_dirs=[np.get_include()],
             extra_compile_args=[] if sys.platform == "win32" else FLAGS + EXTRA,

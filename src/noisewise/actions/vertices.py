@@ -11,7 +11,7 @@ import numpy as np
 
 from noisewise.actions.oracle_set import Oracle
 from noisewise.core.choice.selection import TIE, first_largest
-from noisewise.core.compiler.kernels import has_twins, large_kernel
+from noisewise.core.compiler.kernels import calls_verb, large_kernel
 from noisewise.core.model.dense import Floats
 from noisewise.core.native.verbs import verb
 
@@ -114,4 +114,8 @@ def two_tables(low: Floats, high: Floats) -> Vertices:
     return Vertices(corners(low[:cut], high[:cut]), corners(low[cut:], high[cut:]), True)
 
 
-has_twins(__name__, f"{__name__}_calls")
+calls_verb(
+    write_contrasts,
+    "struct:shape floats:theta floats:covariance float:radius floats:origin "
+    "room:shape.right room:shape.right room:theta floats:out",
+)

@@ -9,6 +9,8 @@ from noisewise.actions import vertices
 from noisewise.core.model import dense
 from noisewise.core.native.verbs import extension, is_compiled, numpy_verbs
 from noisewise.policies.robust import ball, huber, median_of_means, one_pass
+from noisewise.policies.rules.identification import lingame
+from noisewise.policies.rules.identification.bayes_gap import best_of_others
 from noisewise.policies.rules.identification.frank_wolfe_sampling import matrix_game
 from noisewise.policies.shared import alternatives
 
@@ -158,6 +160,52 @@ def test_alternatives_are_the_same(layout, n, dim):
         assert_allclose(*shifts, rtol=1e-5, atol=1e-5 * np.abs(shifts[1]).max())
 
 
+@pytest.mark.parametrize("n", [1, 7, 40])
+def test_rivals_are_found_in_the_same_way(n):
+    rng = np.random.default_rng(n)
+    model = empty_model("by action", n, 3)
+    for costs in (
+        rng.random(n),
+        np.full(n, np.inf),
+        np.where(rng.random(n) < 0.5, np.inf, 1.0 + 1e-12 * rng.random(n)),
+        np.where(rng.random(n) < 0.5, np.inf, 0.0),
+    ):
+        assert_array_equal(*in_both_bodies(lambda costs=costs: alternatives.closest_rival(costs)))
+        rows = np.zeros((2, n), np.int64)
+        count = alternatives.rivals_within(costs, 0.3, rows[0])
+        with numpy_verbs():
+            assert alternatives.rivals_within(costs, 0.3, rows[1]) == count
+        assert_array_equal(*rows)
+        given, allowed = np.where(rng.random(n) < 0.3, 0.0, 1.0), rng.random(n) < 0.6
+        assert_array_equal(*in_both_bodies(lambda g=given, a=allowed: alternatives.first_unseen(g, a)))
+    inverse, costs, near = np.eye(3), rng.random(n), np.arange(1, n, 3)
+    payoffs = in_both_bodies(lambda: alternatives.payoffs_of(model, inverse, costs, 0, near))
+    assert payoffs[0].shape == (near.size, n)
+    assert_allclose(*payoffs, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "upper",
+    [[1.0], [1.0, 3.0, 2.0], [3.0, 3.0, 1.0], [-np.inf, -np.inf], [1.0, np.inf, 2.0], [1.0, np.nan, 2.0]],
+)
+def test_the_best_of_others_is_the_same(upper):
+    one, other = in_both_bodies(lambda: best_of_others(np.array(upper)))
+    assert_array_equal(one, other)
+    if len(upper) > 1 and not np.isnan(upper).any():
+        assert_array_equal(one, [max(upper[:k] + upper[k + 1 :]) for k in range(len(upper))])
+
+
+def test_learners_are_the_same():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 30):
+        for doubt in (1e-2, 3.0, 1e4):
+            losses, gains = 10.0 * rng.standard_normal(n), rng.random(n)
+            one, other = in_both_bodies(lambda o=losses, d=doubt: lingame.hedged(o, d))
+            assert_allclose(one, other, rtol=1e-10, atol=1e-300)
+            gap = in_both_bodies(lambda s=one, o=losses, g=gains, d=doubt: lingame.mixability_gap(s, o, g, d))
+            assert_allclose(*gap, atol=1e-10)
+
+
 def test_shares_that_vanish_leave_an_inverse():
     model = empty_model("by feature", 8, 4)
     shares = np.zeros(8)
@@ -277,6 +325,10 @@ def test_numbers_of_other_lengths_are_refused():
         (alternatives.costs_of_rivals, (model, np.eye(4), 0)),
         (alternatives.shifts_towards, (model, np.eye(2), 0, 1)),
         (matrix_game.solve_game, (np.ones((2, 3)), np.zeros(4))),
+        (alternatives.payoffs_of, (model, eye, np.ones(5), 0, np.arange(2))),
+        (alternatives.rivals_within, (np.ones(4), 0.1, np.zeros(3, np.int64))),
+        (alternatives.first_unseen, (np.ones(4), np.ones(3, np.bool_))),
+        (lingame.mixability_gap, (np.ones(3), np.ones(4), np.ones(4), 1.0)),
         (vertices.write_contrasts, (shape, np.zeros(2), eye, 1.0, np.zeros(3), np.zeros(8))),
         (vertices.write_contrasts, (shape, np.zeros(3), np.eye(4), 1.0, np.zeros(3), np.zeros(8))),
         (vertices.write_contrasts, (shape, np.zeros(3), eye, 1.0, np.zeros(3), np.zeros(7))),
@@ -288,6 +340,7 @@ def test_numbers_of_other_lengths_are_refused():
     for function, arguments in (
         (alternatives.costs_of_rivals, (model, eye, 6)),
         (alternatives.shifts_towards, (model, eye, 0, -1)),
+        (alternatives.payoffs_of, (model, eye, np.ones(6), 0, np.array([0, 6]))),
         (median_of_means.deal, (blocks, model, 6, 1.0, 1.0)),
         (median_of_means.certified_contrast, (blocks, model, np.ones(6, np.bool_), 6, 1.0)),
     ):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, kernel
+from noisewise.core.compiler.kernels import calls_verb, kernel
 from noisewise.core.model.dense import DenseModel, Floats, theta
 from noisewise.core.native.verbs import verb
 from noisewise.policies.robust.ball import room_for_a_step, step_within_ball, whitening
@@ -178,4 +178,6 @@ def hessian_at(history: History, root: Floats, ridge: float) -> Floats:
     return np.asarray(ridge * (root @ root.T) + (rows.T * history.curvature[:slots]) @ rows)
 
 
-has_twins(__name__, f"{__package__}.calls")
+MEASUREMENT = "int:action float:reward float:scale float:tau"
+calls_verb(remember, f"struct:history struct:model layout {MEASUREMENT}")
+calls_verb(fit_huber, "struct:history struct:model float:ridge float:bound new:model.centre")

@@ -8,12 +8,14 @@ from θ̂ by ``<a_k, θ̂ - λ>²/2`` per unit of precision, and the shares by `
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins
+from noisewise.core.choice.selection import Mask, first_largest
+from noisewise.core.compiler.kernels import calls_verb
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.model import Model
 from noisewise.core.native.verbs import verb
 
 Columns = NDArray[np.floating]  # (dim, n)
+Rows = NDArray[np.int64]
 
 #: Added to every direction of A, as a share of the mean one: shares may vanish, and A must have an inverse.
 LEAST = 1e-10
@@ -60,4 +62,51 @@ def shifts_towards(model: Model, inverse: Floats, leader: int, rival: int) -> Fl
     return shifts
 
 
-has_twins(__name__, f"{__package__}.alternatives_calls")
+@verb
+def payoffs_of(model: Model, inverse: Floats, costs: Floats, leader: int, rivals: Rows) -> Floats:
+    """For every two of a rival and an action what the action tells beyond the rival's cost, (rivals, n).
+
+    The derivative of each cost by the shares; the cost itself is their mean over the present shares.
+    """
+    payoffs = np.empty((rivals.size, costs.size))
+    for j in range(rivals.size):
+        shifts = shifts_towards(model, inverse, leader, rivals[j])
+        payoffs[j] = 0.5 * shifts * shifts - costs[rivals[j]]
+    return payoffs
+
+
+@verb
+def closest_rival(costs: Floats) -> int:
+    """The first action of the smallest finite cost, up to rounding; -1 if all costs are infinite."""
+    rivals = costs < np.inf
+    return first_largest(-costs, rivals) if rivals.any() else -1
+
+
+@verb
+def rivals_within(costs: Floats, slack: float, rows: Rows) -> int:
+    """Write which costs exceed the smallest by at most ``slack``; return how many, 0 if all are infinite."""
+    closest = costs.min()
+    near = np.flatnonzero(costs <= closest + slack) if closest < np.inf else rows[:0]
+    rows[: near.size] = near
+    return near.size
+
+
+@verb
+def first_unseen(given: Floats, allowed: Mask) -> int:
+    """The first allowed action to which nothing was given yet; -1 if there is none."""
+    unseen = np.flatnonzero(allowed & (given == 0.0))
+    return int(unseen[0]) if unseen.size else -1
+
+
+SQUARE = "model.centre*model.centre"
+calls_verb(inverse_of_moment, f"struct:model layout floats:shares room:{SQUARE} new:{SQUARE}")
+calls_verb(costs_of_rivals, "struct:model layout floats:inverse int:leader new:model.means")
+calls_verb(shifts_towards, "struct:model layout floats:inverse int:leader int:rival new:model.means")
+calls_verb(
+    payoffs_of,
+    "struct:model layout floats:inverse floats:costs int:leader ints:rivals len:rivals "
+    "new:rivals*model.means",
+)
+calls_verb(closest_rival, "floats:costs len:costs", "int")
+calls_verb(rivals_within, "floats:costs len:costs float:slack ints:rows", "int")
+calls_verb(first_unseen, "floats:given mask:allowed len:given", "int")

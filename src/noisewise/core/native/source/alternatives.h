@@ -76,3 +76,59 @@ static void shifts_towards(const DenseModel *model, Layout layout, const double 
     for (int64_t i = 0; i < dim; i++) direction[i] *= scale;
     project(model, layout, direction, out);
 }
+
+static void payoffs_of(const DenseModel *model, Layout layout, const double *inverse, const double *costs,
+                       int64_t leader, const int64_t *rivals, int64_t n_rivals, double *out)
+{
+    const int64_t n = model->means.size;
+    for (int64_t j = 0; j < n_rivals; j++) {
+        double *restrict payoffs = out + j * n;
+        const double cost = costs[rivals[j]];
+        shifts_towards(model, layout, inverse, leader, rivals[j], payoffs);
+        for (int64_t k = 0; k < n; k++) payoffs[k] = 0.5 * payoffs[k] * payoffs[k] - cost;
+    }
+}
+
+static int64_t closest_rival(const double *costs, int64_t n)
+{
+    double least = INFINITY;
+    for (int64_t k = 0; k < n; k++) least = costs[k] < least ? costs[k] : least; /* what is no number is no rival */
+    if (least == INFINITY) return -1;
+    const double high = -floor_below(-least, TIE * fabs(least));
+    int64_t k = 0;
+    while (!(costs[k] <= high)) k++;
+    return k;
+}
+
+static int64_t rivals_within(const double *costs, int64_t n, double slack, int64_t *rows)
+{
+    double least = INFINITY;
+    int64_t count = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (isnan(costs[k])) return 0;
+        least = costs[k] < least ? costs[k] : least;
+    }
+    for (int64_t k = 0; k < n && least < INFINITY; k++)
+        if (costs[k] <= least + slack) rows[count++] = k;
+    return count;
+}
+
+static void best_of_others(const double *upper, int64_t n, double *out)
+{
+    int64_t top = 0;
+    double second = -INFINITY;
+    for (int64_t k = 0; k < n && !isnan(upper[top]); k++)
+        if (isnan(upper[k]) || upper[k] > upper[top]) top = k; /* what is no number comes first, as in NumPy */
+    for (int64_t k = 0; k < n; k++) {
+        out[k] = upper[top];
+        if (k != top && !isnan(second) && !(upper[k] <= second)) second = upper[k];
+    }
+    if (n > 1) out[top] = second;
+}
+
+static int64_t first_unseen(const double *given, const Flag *allowed, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (allowed[k] && given[k] == 0.0) return k;
+    return -1;
+}

@@ -13,6 +13,13 @@
     NAME(inverse_of_moment, "model, shares") \
     NAME(costs_of_rivals, "model, inverse, leader") \
     NAME(shifts_towards, "model, inverse, leader, rival") \
+    NAME(payoffs_of, "model, inverse, costs, leader, rivals") \
+    NAME(closest_rival, "costs") \
+    NAME(rivals_within, "costs, slack, rows") \
+    NAME(best_of_others, "upper") \
+    NAME(first_unseen, "given, allowed") \
+    NAME(hedged, "losses, doubt") \
+    NAME(mixability_gap, "shares, losses, gains, doubt") \
     NAME(write_contrasts, "shape, theta, covariance, radius, origin, out") \
     NAME(solve_game, "payoffs, shares")
 
@@ -52,6 +59,18 @@ static Reading read_square(PyObject *object, int64_t dim, const char *what, doub
     MUST(read_table(object, &table));
     if (table.rows != dim || table.columns != dim) return refuse(what, table.rows * table.columns, dim * dim);
     *at = table.at;
+    return OURS;
+}
+
+/* Rows of the model. */
+static Reading check_rows(const int64_t *rows, int64_t size, int64_t n, const char *what)
+{
+    for (int64_t j = 0; j < size; j++)
+        if (rows[j] < 0 || rows[j] >= n) {
+            PyErr_Format(PyExc_IndexError, "`%s` must be rows from 0 to %lld; got %lld.", what, (long long)(n - 1),
+                         (long long)rows[j]);
+            return WRONG;
+        }
     return OURS;
 }
 
@@ -321,6 +340,99 @@ static PyObject *call_shifts_towards(ARGUMENTS)
     if (!row) return NULL;
     WORK(SIZE(model), verbs->shifts_towards(&model.dense, model.layout, inverse, leader, rival, out))
     return row;
+}
+
+static PyObject *call_payoffs_of(ARGUMENTS)
+{
+    Model model;
+    int64_t leader = 0, n_rivals = 0, *rivals = NULL;
+    double *inverse = NULL, *costs = NULL;
+    OPEN(payoffs_of, 5)
+    READ(payoffs_of, read_vectors(args[0], &model))
+    READ(payoffs_of, read_square(args[1], model.dim, "inverse", &inverse))
+    READ(payoffs_of, read_values(args[2], model.n, "costs", &costs))
+    READ(payoffs_of, read_index(args[3], model.n, "leader", &leader))
+    READ(payoffs_of, read_length(args[4], &n_rivals))
+    READ(payoffs_of, read_row(args[4], NPY_INT64, false, n_rivals, "rivals", &rivals))
+    READ(payoffs_of, check_rows(rivals, n_rivals, model.n, "rivals"))
+    npy_intp lengths[2] = {n_rivals, model.n};
+    PyObject *made = PyArray_SimpleNew(2, lengths, NPY_DOUBLE);
+    if (!made) return NULL;
+    WORK(SIZE(model) * n_rivals, verbs->payoffs_of(&model.dense, model.layout, inverse, costs, leader, rivals,
+                                                   n_rivals, PyArray_DATA((PyArrayObject *)made)))
+    return made;
+}
+
+static PyObject *call_closest_rival(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *costs = NULL;
+    OPEN(closest_rival, 1)
+    READ(closest_rival, read_length(args[0], &n))
+    READ(closest_rival, read_values(args[0], n, "costs", &costs))
+    return PyLong_FromLongLong(verbs->closest_rival(costs, n));
+}
+
+static PyObject *call_rivals_within(ARGUMENTS)
+{
+    int64_t n = 0, *rows = NULL;
+    double *costs = NULL, slack = 0.0;
+    OPEN(rivals_within, 3)
+    READ(rivals_within, read_length(args[0], &n))
+    READ(rivals_within, read_values(args[0], n, "costs", &costs))
+    READ(rivals_within, read_number(args[1], &slack))
+    READ(rivals_within, read_row(args[2], NPY_INT64, true, n, "rows", &rows))
+    return PyLong_FromLongLong(verbs->rivals_within(costs, n, slack, rows));
+}
+
+static PyObject *call_best_of_others(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *upper = NULL, *out = NULL;
+    OPEN(best_of_others, 1)
+    READ(best_of_others, read_length(args[0], &n))
+    READ(best_of_others, read_values(args[0], n, "upper", &upper))
+    PyObject *row = new_row(n, &out);
+    if (row) verbs->best_of_others(upper, n, out);
+    return row;
+}
+
+static PyObject *call_first_unseen(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *given = NULL;
+    Flag *allowed = NULL;
+    OPEN(first_unseen, 2)
+    READ(first_unseen, read_length(args[0], &n))
+    READ(first_unseen, read_values(args[0], n, "given", &given))
+    READ(first_unseen, read_mask(args[1], n, false, "allowed", &allowed))
+    return PyLong_FromLongLong(verbs->first_unseen(given, allowed, n));
+}
+
+static PyObject *call_hedged(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *losses = NULL, *out = NULL, doubt = 0.0;
+    OPEN(hedged, 2)
+    READ(hedged, read_length(args[0], &n))
+    READ(hedged, read_values(args[0], n, "losses", &losses))
+    READ(hedged, read_number(args[1], &doubt))
+    PyObject *row = new_row(n, &out);
+    if (row) verbs->hedged(losses, n, doubt, out);
+    return row;
+}
+
+static PyObject *call_mixability_gap(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *shares = NULL, *losses = NULL, *gains = NULL, doubt = 0.0;
+    OPEN(mixability_gap, 4)
+    READ(mixability_gap, read_length(args[1], &n))
+    READ(mixability_gap, read_values(args[0], n, "shares", &shares))
+    READ(mixability_gap, read_values(args[1], n, "losses", &losses))
+    READ(mixability_gap, read_values(args[2], n, "gains", &gains))
+    READ(mixability_gap, read_number(args[3], &doubt))
+    return PyFloat_FromDouble(verbs->mixability_gap(shares, losses, gains, n, doubt));
 }
 
 static PyObject *call_write_contrasts(ARGUMENTS)

@@ -51,6 +51,16 @@
                                  double *out)) \
     VERB(void, shifts_towards, (const DenseModel *model, Layout layout, const double *inverse, int64_t leader, \
                                 int64_t rival, double *out)) \
+    VERB(void, payoffs_of, (const DenseModel *model, Layout layout, const double *inverse, const double *costs, \
+                            int64_t leader, const int64_t *rivals, int64_t n_rivals, double *out)) \
+    VERB(int64_t, closest_rival, (const double *costs, int64_t n)) \
+    VERB(int64_t, rivals_within, (const double *costs, int64_t n, double slack, int64_t *rows)) \
+    VERB(void, best_of_others, (const double *upper, int64_t n, double *out)) \
+    VERB(int64_t, first_unseen, (const double *given, const Flag *allowed, int64_t n)) \
+    /* hedging.h: LinGame's learners */ \
+    VERB(void, hedged, (const double *losses, int64_t n, double doubt, double *out)) \
+    VERB(double, mixability_gap, (const double *shares, const double *losses, const double *gains, int64_t n, \
+                                  double doubt)) \
     /* vertices.h, games.h: corners of sets, and the matrix game */ \
     VERB(void, write_contrasts, (const Vertices *shape, const double *theta, const double *covariance, \
                                  double radius, const double *origin, double *means, double *squares, \

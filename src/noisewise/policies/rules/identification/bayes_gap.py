@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_best, first_largest, first_near
-from noisewise.core.compiler.kernels import compiled_body, kernel
+from noisewise.core.compiler.kernels import calls_verb, kernel, large_kernel
 from noisewise.core.model.dense import TOLD, TOTAL_PRECISION, Floats, fold, new_model
 from noisewise.core.model.model import Model
+from noisewise.core.native.verbs import verb
 from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.least_squares import (
     Setting,
@@ -58,7 +59,7 @@ def init(params: Params) -> State:
     return State(model, np.full(1, np.inf), np.full(1, NOTHING))
 
 
-@compiled_body(inline=False)
+@large_kernel
 def exploration(params: Params, state: State) -> float:
     """β: what the rest of the budget can afford, ``β² = ((T - n)·w̄ + κ·ridge)/(4·H_eps)``.
 
@@ -68,7 +69,7 @@ def exploration(params: Params, state: State) -> float:
     model = state.model
     n, told = model.means.size, model.tally[TOLD]
     slack = GUESS * np.sqrt(model.squared_widths)
-    _, others = gaps(model.means + slack)
+    others = best_of_others(model.means + slack)
     guessed = others - (model.means - slack)
     hardness = (np.maximum((guessed + params.eps) / 2.0, params.eps) ** -2.0).sum()
     horizon = params.horizon if params.horizon > 0.0 else 2.0 * told
@@ -77,27 +78,24 @@ def exploration(params: Params, state: State) -> float:
     return math.sqrt(budget / (4.0 * hardness))
 
 
-@kernel
-def gaps(upper: Floats) -> tuple[int, Floats]:
-    """The largest upper bound's action, and for each action the largest upper bound of the others."""
+@verb
+def best_of_others(upper: Floats) -> Floats:
+    """For each action the largest upper bound of the others, (n,); its own if there are none."""
     top = int(np.argmax(upper))
     others = np.full(upper.size, upper[top])
-    second = -np.inf
-    for k in range(upper.size):
-        if k != top:
-            second = max(second, upper[k])
-    others[top] = second if upper.size > 1 else upper[top]
-    return top, others
+    if upper.size > 1:
+        others[top] = max(upper[:top].max(initial=-np.inf), upper[top + 1 :].max(initial=-np.inf))
+    return others
 
 
-@compiled_body(inline=False)
+@large_kernel
 def safest_and_rival(params: Params, state: State) -> tuple[int, int, float]:
     """J, whose worst-case gap is the smallest; its most optimistic rival; and that gap."""
     model = state.model
     slack = exploration(params, state) * np.sqrt(model.squared_widths)
     everybody = np.ones(slack.size, np.bool_)
     upper = model.means + slack
-    _, others = gaps(upper)
+    others = best_of_others(upper)
     gap = others - (model.means - slack)
     safest = int(np.argmin(gap))
     rounding = ROUNDING * (abs(others[safest]) + abs(model.means[safest]))
@@ -136,6 +134,8 @@ def recommend(params: Params, state: State) -> int:
         return int(safest)
     return first_best(state.model.means, state.model.squared_widths, candidates)
 
+
+calls_verb(best_of_others, "floats:upper len:upper new:upper")
 
 RULE = rule_in(
     __name__,

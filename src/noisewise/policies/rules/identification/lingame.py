@@ -8,12 +8,15 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest
 from noisewise.core.compiler.copies import add_into
-from noisewise.core.compiler.kernels import kernel, large_kernel
+from noisewise.core.compiler.kernels import calls_verb, kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
 from noisewise.core.model.model import Model
+from noisewise.core.native.verbs import verb
 from noisewise.core.support.checks import check_choice
 from noisewise.policies.shared.alternatives import (
+    closest_rival,
     costs_of_rivals,
+    first_unseen,
     inverse_of_moment,
     shifts_towards,
     with_vectors,
@@ -74,9 +77,9 @@ def init(params: Params) -> State:
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Each action once; then the one furthest behind the precision that the learners want for it."""
-    unseen = allowed & (state.given == 0.0)
-    if unseen.any():
-        return first_largest(np.zeros(unseen.size), unseen)
+    unseen = first_unseen(state.given, allowed)
+    if unseen >= 0:
+        return unseen
     return first_largest(state.wanted - state.given, allowed)
 
 
@@ -103,9 +106,8 @@ def play(params: Params, state: State) -> Floats:
     shares = hedged(losses, state.doubts[learner])
     inverse = inverse_of_moment(model, shares)
     costs = costs_of_rivals(model, inverse, leader)
-    rivals = costs < np.inf
-    if rivals.any():
-        rival = first_largest(-costs, rivals)
+    rival = closest_rival(costs)
+    if rival >= 0:
         shifts = shifts_towards(model, inverse, leader, rival)
         gains = information(params, model, shifts)
         state.doubts[learner] += mixability_gap(shares, losses, gains, state.doubts[learner])
@@ -130,7 +132,7 @@ def information(params: Params, model: Model, shifts: Floats) -> Floats:
     return may_tell
 
 
-@kernel
+@verb
 def hedged(losses: Floats, doubt: float) -> Floats:
     """AdaHedge: shares proportional to ``exp(-rate·loss)``, with the rate ``log n/doubt``."""
     rate = math.log(losses.size) / doubt
@@ -139,7 +141,7 @@ def hedged(losses: Floats, doubt: float) -> Floats:
     return shares
 
 
-@kernel
+@verb
 def mixability_gap(shares: Floats, losses: Floats, gains: Floats, doubt: float) -> float:
     """How much less the shares gain than the best that their rate can hope for; at least 0.
 
@@ -152,12 +154,18 @@ def mixability_gap(shares: Floats, losses: Floats, gains: Floats, doubt: float) 
     return max(0.0, float(hoped - (shares * gains).sum()))
 
 
-@kernel
 def soft_minimum(losses: Floats, rate: float) -> float:
     """``-log(Σ exp(-rate·loss))/rate``."""
     least = losses.min()
     return float(least - math.log(np.exp(-rate * (losses - least)).sum()) / rate)
 
+
+calls_verb(hedged, "floats:losses len:losses float:doubt new:losses")
+calls_verb(
+    mixability_gap,
+    "floats:shares floats:losses floats:gains len:losses float:doubt",
+    "float",
+)
 
 RULE = rule_in(
     __name__,

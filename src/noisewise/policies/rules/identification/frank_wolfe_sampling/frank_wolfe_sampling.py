@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
+from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest, masked_argmax
 from noisewise.core.compiler.copies import copy_into
 from noisewise.core.compiler.kernels import kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
@@ -13,8 +13,10 @@ from noisewise.core.model.model import Model
 from noisewise.policies.rules.identification.frank_wolfe_sampling.matrix_game import best_mixture
 from noisewise.policies.shared.alternatives import (
     costs_of_rivals,
+    first_unseen,
     inverse_of_moment,
-    shifts_towards,
+    payoffs_of,
+    rivals_within,
     with_vectors,
 )
 from noisewise.policies.shared.least_squares import (
@@ -49,9 +51,9 @@ def init(params: Params) -> State:
 @kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Each action once; then the one whose share of the precision is furthest below what is aimed at."""
-    unseen = allowed & (state.given == 0.0)
-    if unseen.any():
-        return first_largest(np.zeros(unseen.size), unseen)
+    unseen = first_unseen(state.given, allowed)
+    if unseen >= 0:
+        return unseen
     return first_largest(state.shares / np.maximum(state.given, 1e-300), allowed)
 
 
@@ -77,17 +79,12 @@ def step(params: Params, state: State) -> Floats:
         return equal
     inverse = inverse_of_moment(model, state.shares)
     costs = costs_of_rivals(model, inverse, leader)
-    closest = costs.min()
-    if closest == np.inf:
-        return equal
+    near = np.empty(n, np.int64)
     # In units of the mean precision, where the original has σ = 1.
-    near = np.flatnonzero(costs <= closest + told**-SMOOTHING / n * told / total_precision(model))
-    payoffs = np.empty((near.size, n))
-    for j in range(near.size):
-        shifts = shifts_towards(model, inverse, leader, near[j])
-        # The derivative of each cost; the cost itself is their mean over the present shares.
-        copy_into(payoffs[j], 0.5 * shifts * shifts - costs[near[j]])
-    return best_mixture(payoffs)
+    count = rivals_within(costs, told**-SMOOTHING / n * told / total_precision(model), near)
+    if count == 0:
+        return equal
+    return best_mixture(payoffs_of(model, inverse, costs, leader, near[:count]))
 
 
 @kernel
@@ -95,7 +92,9 @@ def is_tied(model: Model, leader: int) -> bool:
     """Whether another action is as good as the leader, up to rounding."""
     best = model.means[leader]
     slack = TIE * math.sqrt(model.squared_widths[leader]) + ROUNDING * abs(best)
-    return bool((model.means >= best - slack).sum() > 1)
+    others = np.ones(model.means.size, np.bool_)
+    others[leader] = False
+    return bool(model.means[masked_argmax(model.means, others)] >= best - slack)
 
 
 RULE = rule_in(

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, kernel
+from noisewise.core.compiler.kernels import calls_verb, kernel
 from noisewise.core.model.dense import Floats
 from noisewise.core.native.verbs import verb
 
@@ -87,4 +87,8 @@ def exchange(table: Floats, row: int, column: int) -> None:
     table[row, column] = 1.0 / pivot
 
 
-has_twins(__name__, f"{__name__}_calls")
+calls_verb(
+    solve_game,
+    "floats:payoffs len:payoffs floats:shares len:shares room:payoffs*shares "
+    "room:shares room:payoffs room:shares room:payoffs",
+)
