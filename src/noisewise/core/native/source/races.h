@@ -522,11 +522,11 @@ static int64_t solve_races(const DenseModel *model, Layout layout, const int64_t
     return count;
 }
 
-/* A step, near the golden section, that visits every one of so many blocks. */
-static inline int64_t stride_through(int64_t blocks)
+/* A step, near the golden section, that visits every one of so many runs. */
+static inline int64_t stride_through(int64_t runs)
 {
-    for (int64_t stride = (int64_t)(0.618 * (double)blocks) + 1;; stride++) {
-        int64_t one = stride, other = blocks;
+    for (int64_t stride = (int64_t)(0.618 * (double)runs) + 1;; stride++) {
+        int64_t one = stride, other = runs;
         while (other) {
             const int64_t rest = one % other;
             one = other;
@@ -571,9 +571,13 @@ static int64_t most_settling_by_sketch(const DenseModel *model, Layout layout, c
         LOOK_AT(k, gain)
         if (gain > top) top = gain;
     }
-    /* Blocks in an order that has nothing to do with that of the actions, who may be sorted by what they are worth. */
-    const int64_t blocks = (n + BLOCK - 1) / BLOCK, stride = stride_through(blocks);
-    for (int64_t turn = 0, block = 0; turn < blocks; turn++, block = (block + stride) % blocks) {
+    /* Runs of blocks, some 64 of them, in an order that has nothing to do with that of the actions, who may be sorted
+     * by what they are worth. */
+    const int64_t blocks = (n + BLOCK - 1) / BLOCK, run = blocks / 64 + 1, runs = (blocks + run - 1) / run;
+    const int64_t stride = stride_through(runs);
+    for (int64_t turn = 0; turn < runs * run; turn++) {
+        const int64_t block = turn / run * stride % runs * run + turn % run;
+        if (block >= blocks) continue;
         const int64_t first = block * BLOCK, rest = smaller(BLOCK, n - first);
         /* Nobody is above by more than this: Σ w·(|p| + error)² - low·(σ² + ‖a‖²). */
         double bounds[BLOCK], above = -INFINITY;
