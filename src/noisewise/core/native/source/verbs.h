@@ -99,7 +99,7 @@
     VERB(void, squared_covariances_independent, (const IndependentModel *model, const int64_t *rivals, \
                                                  int64_t n_rivals, int64_t action, const double *weights, \
                                                  double *reach, double *one, double *other, double *out)) \
-    /* races.h: what VAGE books, the races it sees and what settles them */ \
+    /* books.h, races.h, settlement.h: what VAGE books, the races it sees and what settles them */ \
     VERB(void, book, (const double *squared_widths, int64_t n, double *ledgers, const NoiseHistory *noise, \
                       int64_t action, double sigma)) \
     VERB(void, closest_races, (const DenseModel *model, Layout layout, const Sketch *sketch, const Flag *candidates, \
