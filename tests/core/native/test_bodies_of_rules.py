@@ -9,7 +9,7 @@ from noisewise.actions import vertices
 from noisewise.core.model import dense
 from noisewise.core.native.verbs import extension, is_compiled, numpy_verbs
 from noisewise.policies.robust import ball, huber, median_of_means, one_pass
-from noisewise.policies.rules.identification import lingame
+from noisewise.policies.rules.identification import information_directed, lingame
 from noisewise.policies.rules.identification.bayes_gap import best_of_others
 from noisewise.policies.rules.identification.frank_wolfe_sampling import matrix_game
 from noisewise.policies.shared import alternatives
@@ -195,6 +195,19 @@ def test_the_best_of_others_is_the_same(upper):
         assert_array_equal(one, [max(upper[:k] + upper[k + 1 :]) for k in range(len(upper))])
 
 
+def test_mixtures_are_the_same():
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 3, 40):
+        for _ in range(30):
+            gap, gain = rng.random(n) * 10.0 ** rng.uniform(-3, 3), rng.random(n)
+            gain[rng.random(n) < 0.2] = 0.0
+            allowed = rng.random(n) < 0.8
+            arguments = gap, gain, allowed
+            one, other = in_both_bodies(lambda a=arguments: information_directed.best_mixture(*a))
+            assert one[:2] == other[:2]
+            assert one[2] == pytest.approx(other[2], abs=1e-9)
+
+
 def test_learners_are_the_same():
     rng = np.random.default_rng(0)
     for n in (1, 2, 30):
@@ -252,6 +265,7 @@ def test_both_bodies_of_the_rules_know_the_same_constants():
         median_of_means: ("MOST_MOVES", "SETTLED"),
         alternatives: ("LEAST", "COPY"),
         matrix_game: ("NOTHING",),
+        information_directed: ("MOST_EXCHANGES", "OPTIMAL"),
     }
     known = extension.constants()
     for home, names in homes.items():
@@ -328,6 +342,7 @@ def test_numbers_of_other_lengths_are_refused():
         (alternatives.payoffs_of, (model, eye, np.ones(5), 0, np.arange(2))),
         (alternatives.rivals_within, (np.ones(4), 0.1, np.zeros(3, np.int64))),
         (alternatives.first_unseen, (np.ones(4), np.ones(3, np.bool_))),
+        (information_directed.write_mixture, (np.ones(4), np.ones(4), np.ones(4, np.bool_), np.ones(2))),
         (lingame.mixability_gap, (np.ones(3), np.ones(4), np.ones(4), 1.0)),
         (vertices.write_contrasts, (shape, np.zeros(2), eye, 1.0, np.zeros(3), np.zeros(8))),
         (vertices.write_contrasts, (shape, np.zeros(3), np.eye(4), 1.0, np.zeros(3), np.zeros(8))),

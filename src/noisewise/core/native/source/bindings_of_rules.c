@@ -18,6 +18,7 @@
     NAME(rivals_within, "costs, slack, rows") \
     NAME(best_of_others, "upper") \
     NAME(first_unseen, "given, allowed") \
+    NAME(write_mixture, "gap, gain, allowed, out") \
     NAME(hedged, "losses, doubt") \
     NAME(mixability_gap, "shares, losses, gains, doubt") \
     NAME(write_contrasts, "shape, theta, covariance, radius, origin, out") \
@@ -407,6 +408,24 @@ static PyObject *call_first_unseen(ARGUMENTS)
     READ(first_unseen, read_values(args[0], n, "given", &given))
     READ(first_unseen, read_mask(args[1], n, false, "allowed", &allowed))
     return PyLong_FromLongLong(verbs->first_unseen(given, allowed, n));
+}
+
+static PyObject *call_write_mixture(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *gap = NULL, *gain = NULL, *out = NULL;
+    Flag *allowed = NULL;
+    OPEN(write_mixture, 4)
+    READ(write_mixture, read_length(args[0], &n))
+    READ(write_mixture, read_values(args[0], n, "gap", &gap))
+    READ(write_mixture, read_values(args[1], n, "gain", &gain))
+    READ(write_mixture, read_mask(args[2], n, false, "allowed", &allowed))
+    READ(write_mixture, read_row(args[3], NPY_DOUBLE, true, 3, "out", &out))
+    double *scratch = PyMem_Malloc(sizeof(double) * (size_t)n);
+    if (!scratch) return PyErr_NoMemory();
+    WORK(n, verbs->write_mixture(gap, gain, allowed, n, scratch, out))
+    PyMem_Free(scratch);
+    Py_RETURN_NONE;
 }
 
 static PyObject *call_hedged(ARGUMENTS)

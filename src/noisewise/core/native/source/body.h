@@ -10,6 +10,7 @@
 #include "robust.h"
 #include "medians.h"
 #include "alternatives.h"
+#include "mixtures.h"
 #include "hedging.h"
 #include "vertices.h"
 #include "games.h"
