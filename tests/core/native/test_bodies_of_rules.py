@@ -9,8 +9,7 @@ from noisewise.actions import vertices
 from noisewise.core.model import dense
 from noisewise.core.native.verbs import extension, is_compiled, numpy_verbs
 from noisewise.policies.robust import ball, huber, median_of_means, one_pass
-from noisewise.policies.rules.identification import information_directed, lingame
-from noisewise.policies.rules.identification.bayes_gap import best_of_others
+from noisewise.policies.rules.identification import bayes_gap, information_directed, lingame
 from noisewise.policies.rules.identification.frank_wolfe_sampling import matrix_game
 from noisewise.policies.shared import alternatives
 
@@ -189,10 +188,19 @@ def test_rivals_are_found_in_the_same_way(n):
     [[1.0], [1.0, 3.0, 2.0], [3.0, 3.0, 1.0], [-np.inf, -np.inf], [1.0, np.inf, 2.0], [1.0, np.nan, 2.0]],
 )
 def test_the_best_of_others_is_the_same(upper):
-    one, other = in_both_bodies(lambda: best_of_others(np.array(upper)))
+    one, other = in_both_bodies(lambda: bayes_gap.best_of_others(np.array(upper)))
     assert_array_equal(one, other)
     if len(upper) > 1 and not np.isnan(upper).any():
         assert_array_equal(one, [max(upper[:k] + upper[k + 1 :]) for k in range(len(upper))])
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_the_hardness_is_the_same(n):
+    model = empty_model("by action", n, 3)
+    for action, reward, scale in measurements(n, n, 30):
+        dense.fold(model, action, reward, scale)
+        one, other = in_both_bodies(lambda: bayes_gap.hardness(model, 0.01))
+        assert one == pytest.approx(other, rel=1e-9)
 
 
 def test_mixtures_are_the_same():
@@ -265,6 +273,7 @@ def test_both_bodies_of_the_rules_know_the_same_constants():
         median_of_means: ("MOST_MOVES", "SETTLED"),
         alternatives: ("LEAST", "COPY"),
         matrix_game: ("NOTHING",),
+        bayes_gap: ("GUESS",),
         information_directed: ("MOST_EXCHANGES", "OPTIMAL"),
     }
     known = extension.constants()

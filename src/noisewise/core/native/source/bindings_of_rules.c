@@ -16,6 +16,7 @@
     NAME(payoffs_of, "model, inverse, costs, leader, rivals") \
     NAME(closest_rival, "costs") \
     NAME(rivals_within, "costs, slack, rows") \
+    NAME(hardness, "model, eps") \
     NAME(best_of_others, "upper") \
     NAME(first_unseen, "given, allowed") \
     NAME(write_mixture, "gap, gain, allowed, out") \
@@ -384,6 +385,17 @@ static PyObject *call_rivals_within(ARGUMENTS)
     READ(rivals_within, read_number(args[1], &slack))
     READ(rivals_within, read_row(args[2], NPY_INT64, true, n, "rows", &rows))
     return PyLong_FromLongLong(verbs->rivals_within(costs, n, slack, rows));
+}
+
+static PyObject *call_hardness(ARGUMENTS)
+{
+    Model model;
+    double eps = 0.0, found = 0.0;
+    OPEN(hardness, 2)
+    READ(hardness, read_model(args[0], &model))
+    READ(hardness, read_number(args[1], &eps))
+    WORK(model.n, found = verbs->hardness(model.means, model.squared_widths, model.scratch, model.n, eps))
+    return PyFloat_FromDouble(found);
 }
 
 static PyObject *call_best_of_others(ARGUMENTS)

@@ -32,6 +32,8 @@
     /* policies/rules/identification/information_directed.py */ \
     CONSTANT(MOST_EXCHANGES, 200.0) \
     CONSTANT(OPTIMAL, 1e-9) \
+    /* policies/rules/identification/bayes_gap.py */ \
+    CONSTANT(GUESS, 3.0) \
     /* core/support/blocks.py */ \
     CONSTANT(MANY, 250000.0) \
     /* policies/rules/ours/vage */ \

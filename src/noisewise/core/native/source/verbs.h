@@ -55,6 +55,8 @@
                             int64_t leader, const int64_t *rivals, int64_t n_rivals, double *out)) \
     VERB(int64_t, closest_rival, (const double *costs, int64_t n)) \
     VERB(int64_t, rivals_within, (const double *costs, int64_t n, double slack, int64_t *rows)) \
+    VERB(double, hardness, (const double *means, const double *squared_widths, double *scratch, int64_t n, \
+                            double eps)) \
     VERB(void, best_of_others, (const double *upper, int64_t n, double *out)) \
     VERB(int64_t, first_unseen, (const double *given, const Flag *allowed, int64_t n)) \
     /* mixtures.h: information-directed sampling */ \
