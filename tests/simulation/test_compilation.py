@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import noisewise as nw
+from noisewise.core.compiler.kernels import kernel
+from noisewise.core.model.dense import TOLD
 from noisewise.policies.registry import rule_named
+from noisewise.policies.shell.policy import Policy
 from noisewise.simulation import compilation
 from noisewise.simulation.compilation import cache_directory, compiled_loop
 
@@ -39,7 +43,7 @@ def test_the_folder_of_the_shared_loop_does_not_depend_on_what_else_is_loaded():
 def test_machine_code_that_was_kept_is_used_in_another_process(tmp_path, monkeypatch):
     monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
     code = (
-        "import numpy as np, noisewise as nw, noisewise.simulation.machine as machine\n"
+        "import numpy as np, noisewise as nw\n"
         "world = nw.instances.sphere(20, 3)\n"
         "sim = nw.simulate(nw.greedy(world.actions), world.environment(nw.schedules.log_uniform), horizon=40,"
         " replications=2, threads=1, compile=True)\n"
@@ -69,6 +73,21 @@ def test_without_the_compiled_verbs_a_sentence_says_so(monkeypatch):
     monkeypatch.setattr(compilation, "extension", None)
     with pytest.raises(ImportError, match="compiled simulations call the compiled verbs"):
         compiled_loop(rule_named("vaee"))
+
+
+@kernel
+def choose_twice(params, state, allowed, sigma, draws):
+    if state.model.tally[TOLD] >= 2.0:
+        raise ValueError("a third choice is not for me")
+    return 1
+
+
+def test_what_a_rule_raises_in_machine_code_is_raised():
+    rule = replace(rule_named("greedy"), choose=choose_twice)
+    policy = Policy(rule, SPHERE.actions, dict(nw.greedy(SPHERE.actions).options))
+    assert nw.simulate(policy, ENV, horizon=2, replications=1, compile=True).pulled.shape == (1, 2)
+    with pytest.raises(ValueError, match="a third choice"):
+        nw.simulate(policy, ENV, horizon=9, replications=1, compile=True)
 
 
 def test_arrays_that_machine_code_cannot_read_are_refused():

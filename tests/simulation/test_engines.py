@@ -9,9 +9,10 @@ import pytest
 
 import noisewise as nw
 from noisewise.simulation import engine, files
+from noisewise.simulation.compilation import cache_directory
 from noisewise.simulation.list_run import ListRun
-from noisewise.simulation.replications import PARTS
 from noisewise.simulation.run import TIMED_ROUNDS, Pace, Run
+from noisewise.simulation.sharing.replications import PARTS
 
 SPHERE = nw.instances.sphere(12, 3)
 ENV = SPHERE.environment(nw.schedules.log_uniform)
@@ -77,7 +78,7 @@ def test_a_hiccup_of_the_machine_decides_nothing(paced):
 
 def test_machine_code_that_is_at_hand_costs_nothing_more(paced, monkeypatch):
     paced(*[0.01] * 8)
-    monkeypatch.setattr(engine, "_is_on_disk", lambda run: False)
+    monkeypatch.setattr(engine, "is_cached", lambda *code: False)
     assert simulated().engine == "plain"  # 0.6 s in all
     assert simulated(compile=True).engine == "compiled"
     assert simulated().engine == "compiled"
@@ -88,7 +89,7 @@ def test_what_is_on_the_disk_is_read_sooner_than_made(tmp_path, paced, monkeypat
     rounds = 20 * 3
     paced(*[(engine.IMPORT + engine.LOOK + engine.READ + 0.1) / rounds] * 8)
     assert simulated(threads=1).engine == "plain"
-    folder = engine.cache_directory(nw.widest(ENV.actions).rule)
+    folder = cache_directory(nw.widest(ENV.actions).rule)
     (folder / "loop.nbi").touch()
     assert simulated(threads=1).engine == "compiled"
 

@@ -18,10 +18,10 @@ from noisewise.cli.worlds.racers import choose_racers
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.native.verbs import numpy_verbs
 from noisewise.policies.shell.policy import Policy
-from noisewise.simulation import helpers, parcel, sharing
-from noisewise.simulation.replications import PARTS, Replications, parts_of
+from noisewise.simulation.sharing import helpers, parcel, team
+from noisewise.simulation.sharing.replications import PARTS, Replications, parts_of
+from noisewise.simulation.sharing.worker import MARK
 from noisewise.simulation.simulate import _make_run
-from noisewise.simulation.worker import MARK
 from noisewise.world import instances
 
 SOARE = nw.instances.soare(4)
@@ -31,8 +31,8 @@ ENV = SOARE.environment("rare-quiet", noise="student-t")
 @pytest.fixture
 def started(monkeypatch):
     """Helpers are worth their start from the first moment on; those that were started."""
-    monkeypatch.setattr(sharing, "LOOK", 0.0)
-    monkeypatch.setattr(sharing, "WORTH_HELPERS", 1e-9)
+    monkeypatch.setattr(team, "LOOK", 0.0)
+    monkeypatch.setattr(team, "WORTH_HELPERS", 1e-9)
     found = []
 
     class Listed(helpers.Helpers):
@@ -49,7 +49,7 @@ def started(monkeypatch):
                     return
                 time.sleep(0.01)
 
-    monkeypatch.setattr(sharing, "Helpers", Listed)
+    monkeypatch.setattr(team, "Helpers", Listed)
     return found
 
 
@@ -217,10 +217,10 @@ def test_ctrl_c_ends_helpers_and_keeps_what_they_did(started):
 SCRIPT = """
 print("the script runs")
 import noisewise as nw
-from noisewise.simulation import sharing
-from noisewise.simulation.helpers import Helpers
+from noisewise.simulation.sharing import team
+from noisewise.simulation.sharing.helpers import Helpers
 
-sharing.LOOK, sharing.WORTH_HELPERS = 0.0, 1e-9
+team.LOOK, team.WORTH_HELPERS = 0.0, 1e-9
 real = Helpers.start
 Helpers.start = lambda self, *more: (print("with helpers"), real(self, *more))
 actions = nw.instances.soare(4).actions

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from noisewise.simulation.processes import spread
+from noisewise.simulation.sharing.processes import spread
 
 
 def note(piece):

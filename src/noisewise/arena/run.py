@@ -15,7 +15,7 @@ from noisewise.core.support.files import written_whole
 from noisewise.core.support.randomness import check_seed
 from noisewise.policies.registry import rule_named
 from noisewise.simulation.engine import is_available
-from noisewise.simulation.processes import spread
+from noisewise.simulation.sharing.processes import spread
 
 #: Rounds of one rule in all matches together, from which on machine code is worth making for any rule.
 MANY_ROUNDS = 2_000_000

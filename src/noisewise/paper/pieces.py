@@ -11,7 +11,7 @@ from pathlib import Path
 from noisewise.core.support.files import written_whole
 from noisewise.paper.measurements import runs
 from noisewise.paper.section import Outcome, Piece
-from noisewise.simulation.processes import spread
+from noisewise.simulation.sharing.processes import spread
 
 #: The rooms that a result depends on; the words and charts around it may change without computing it again.
 ROOMS = ("core", "actions", "design", "world", "policies", "simulation", "theory")

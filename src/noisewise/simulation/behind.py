@@ -4,16 +4,34 @@ The loop sees a rule whose functions call this address, with a number that says 
 function there, `make_glue`, holds the rule's own few lines. Loaded only where something is compiled.
 """
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from noisewise.actions.oracle_set import Oracle
 from noisewise.core.choice.selection import Mask
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.compiler.pointers import call_for_action, call_for_number, floats_at, mask_at
+from noisewise.core.compiler.machine_code import MachineCode, MachineLoop
+from noisewise.core.compiler.pointers import (
+    call_for_action,
+    call_for_number,
+    floats_at,
+    mask_at,
+    signature_of,
+)
+from noisewise.core.compiler.structs import packed
 from noisewise.core.model.dense import DenseModel, Floats
 from noisewise.policies.shared.least_squares import Setting
+from noisewise.policies.shell.on_sets import SetState
+from noisewise.policies.shell.recommendation import Advice
 from noisewise.policies.shell.rule import Rule
-from noisewise.simulation.loop import never
+from noisewise.simulation.loop import Script, Truth, make_rounds, never
+from noisewise.simulation.record import Record
+from noisewise.simulation.set_loop import SetTruth, make_set_rounds
+from noisewise.simulation.stopping import Stop
 
 CHOOSE, ABSORB, RECOMMEND, RADIUS, CANDIDATES, BOUND, WANTS_PLAN = range(7)
 
@@ -141,3 +159,65 @@ def make_glue(rule: Rule) -> Callable[..., float]:
         return 0.0
 
     return glue
+
+
+class CompiledLoop:
+    """The one loop for all rules, and one rule behind an address; compiled when first called."""
+
+    def __init__(self, rule: Rule, own: Path | None, shared: MachineLoop) -> None:
+        self.rule, self.shared = rule, shared
+        self.glue = MachineCode(make_glue(rule), own)
+
+    def __call__(
+        self, params: Any, state: Any, truth: Truth, record: Record, advice: Advice, stop: Stop, start: int
+    ) -> tuple[int, bool]:
+        """From a round until the end, a stop, or until the rule wants to plan."""
+        params_kind, params_block = packed(params)
+        state_kind, state_block = packed(state)
+        seen = Params(
+            setting=params.setting,
+            code=self.glue.compiled((params_kind, state_kind), signature_of).address,
+            params=params_block.ctypes.data,
+            state=state_block.ctypes.data,
+            plans=self.rule.wants_plan is not None,
+            no_draws=np.empty(0),
+            mask=np.empty(truth.means.size, np.bool_),
+        )
+        script = Script(
+            truth=truth,
+            means=truth.means,
+            action_sigma=truth.action_sigma,
+            sigma=truth.sigma,
+            noise=truth.noise,
+            draws=truth.draws,
+            best=float(truth.means.max()),
+            allowed=np.ones(truth.means.size, np.bool_),
+        )
+        done = self.shared(seen, State(state.model), script, record, advice, stop, start)
+        return done, bool(record.progress.stopped[0])
+
+
+class CompiledSetLoop:
+    """The loop of one rule on sets of one kind; compiled when first called."""
+
+    def __init__(self, rule: Rule, oracle: Oracle, directory: Path | None) -> None:
+        self.code = MachineLoop(make_set_rounds(rule, oracle), directory)
+
+    def __call__(
+        self,
+        params: Any,
+        shape: Any,
+        last: bool,
+        state: SetState,
+        truth: SetTruth,
+        record: Record,
+        stop: Stop,
+    ) -> tuple[int, bool]:
+        """From the first round to the end or a stop."""
+        done = self.code(params, shape, last, state, truth, record, stop)
+        return done, bool(record.progress.stopped[0])
+
+
+def shared_loop(directory: Path | None) -> MachineLoop:
+    """The replication loop, with any rule."""
+    return MachineLoop(make_rounds(sys.modules[__name__]), directory)

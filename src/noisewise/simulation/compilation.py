@@ -20,14 +20,15 @@ from noisewise.simulation.loop import Loop
 from noisewise.simulation.set_loop import SetLoop
 
 if TYPE_CHECKING:
-    from noisewise.simulation.machine import MachineLoop
+    from noisewise.core.compiler.machine_code import MachineLoop
+
 
 
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
     """The rule's loop as machine code; compiling takes a second or two the first time, then it is cached."""
     check_compiler()
-    from noisewise.simulation.machine import CompiledLoop
+    from noisewise.simulation.behind import CompiledLoop
 
     return CompiledLoop(rule, cache_directory(rule), _shared_loop(cache_directory()))
 
@@ -36,14 +37,14 @@ def compiled_loop(rule: Rule) -> Loop:
 def compiled_set_loop(rule: Rule, oracle: Oracle) -> SetLoop:
     """The rule's loop on sets of one kind as machine code."""
     check_compiler()
-    from noisewise.simulation.machine import CompiledSetLoop
+    from noisewise.simulation.behind import CompiledSetLoop
 
     return CompiledSetLoop(rule, oracle, cache_directory(rule, oracle))
 
 
 @functools.cache
 def _shared_loop(directory: Path | None) -> "MachineLoop":
-    from noisewise.simulation.machine import shared_loop
+    from noisewise.simulation.behind import shared_loop
 
     return shared_loop(directory)
 
@@ -74,11 +75,24 @@ def cache_directory(rule: Rule | None = None, oracle: Oracle | None = None) -> P
 
     Without a rule: for the loop that all rules share.
     """
+    return private_folder(_cache_root(), "noisewise", _sources_hash(rule, oracle))
+
+
+def is_cached(rule: Rule, oracle: Oracle | None = None) -> bool:
+    """Whether there is machine code made from exactly these sources."""
+    # Where there is none of any rule, Numba need not be loaded to see that.
+    if not any((_cache_root() / "noisewise").glob("*/**/*.nbi")):
+        return False
+    folder = cache_directory(rule, oracle)
+    return folder is not None and any(folder.rglob("*.nbi"))
+
+
+def _cache_root() -> Path:
     root = os.environ.get("NOISEWISE_CACHE_DIR")
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-        root = str(Path(home) if home else Path.home() / ".cache")
-    return private_folder(Path(root), "noisewise", _sources_hash(rule, oracle))
+        return Path(home) if home else Path.home() / ".cache"
+    return Path(root)
 
 
 def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
@@ -89,10 +103,10 @@ def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
     """
     import numba
 
-    from noisewise.simulation.machine import MachineCode  # so that all of it is loaded, and counts
+    from noisewise.simulation.behind import make_glue  # so that all of it is loaded, and counts
 
     digest = hashlib.sha256(f"{sys.version} {numba.__version__} {_extension_hash()}".encode())
-    homes = {MachineCode.__module__}
+    homes = {make_glue.__module__}
     functions = [] if rule is None else [getattr(rule, field.name) for field in fields(rule)]
     if rule is not None and rule.on_sets is not None and oracle is not None:
         functions += [rule.on_sets.aim, rule.on_sets.parameter, *oracle]

@@ -9,9 +9,9 @@ import math
 import sys
 from typing import Any
 
-from noisewise.simulation.compilation import cache_directory, check_compiler
+from noisewise.simulation.compilation import check_compiler, is_cached
 from noisewise.simulation.run import Pace, Run
-from noisewise.simulation.sharing import Team
+from noisewise.simulation.sharing.team import Team
 
 PLAIN, COMPILED = "plain", "compiled"
 
@@ -21,7 +21,7 @@ IMPORT = 0.5
 #: To read machine code that was made before.
 READ = 0.4
 #: To find out whether there is some, with Numba loaded.
-LOOK = 0.2
+LOOK = 0.5
 #: To make it; rules differ, from 1 to 8.
 MAKE = 4.0
 #: Of a compiled round, for every number that it has to read at least.
@@ -90,15 +90,9 @@ def _is_plain_sooner(team: Team, pace: Pace) -> bool:
     if plain <= load + LOOK + READ + compiled:
         return True
     plain = min(plain, START_HELPER + plain / team.workers())
-    return plain <= load + (READ if _is_on_disk(run) else MAKE) + compiled
+    return plain <= load + (READ if is_cached(*run.code) else MAKE) + compiled
 
 
 def is_ready(run: Run) -> None:
     """Its machine code is in memory from now on."""
     _ready.add(run.code)
-
-
-def _is_on_disk(run: Run) -> bool:
-    """Whether machine code of these sources was made before."""
-    folder = cache_directory(*run.code)
-    return folder is not None and any(folder.rglob("*.nbi"))

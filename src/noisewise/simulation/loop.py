@@ -34,7 +34,7 @@ class Truth(NamedTuple):
 
 
 class Script(NamedTuple):
-    """The same as the rounds read it: arrays in machine code, lists in the interpreter, where they are faster."""
+    """The same as the rounds read it: arrays in machine code, lists in the interpreter, being faster."""
 
     truth: Truth
     means: Sequence[float] | Floats

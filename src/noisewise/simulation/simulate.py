@@ -12,11 +12,11 @@ from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.set_policy import SetPolicy
 from noisewise.simulation.engine import choose_loop, is_ready
 from noisewise.simulation.list_run import ListRun
-from noisewise.simulation.replications import Replications
 from noisewise.simulation.results import Simulation, SimulationInterrupted
 from noisewise.simulation.run import Run
 from noisewise.simulation.set_run import SetRun
-from noisewise.simulation.sharing import Team
+from noisewise.simulation.sharing.replications import Replications
+from noisewise.simulation.sharing.team import Team
 from noisewise.world import Environment
 
 #: Checkpoints by default: about this many, evenly spread over the logarithm of the rounds.

@@ -8,9 +8,9 @@ from numpy.testing import assert_array_equal
 
 from noisewise.core.choice import selection
 from noisewise.core.compiler import kernels
+from noisewise.core.compiler.machine_code import MachineLoop
 from noisewise.core.model import covariances, dense, vectors
 from noisewise.core.model.dense import fold, new_dense
-from noisewise.simulation.machine import MachineLoop
 
 N, DIM = 70, 6
 

@@ -10,9 +10,9 @@ from numpy.testing import assert_array_equal
 
 import noisewise.core.native
 from noisewise.core.compiler.kernels import calls_verb
+from noisewise.core.compiler.machine_code import MachineLoop
 from noisewise.core.compiler.structs import Struct, packed, type_of
 from noisewise.core.model.dense import DenseModel, copy_model, fold, new_dense
-from noisewise.simulation.machine import MachineLoop
 
 HEADER = Path(noisewise.core.native.__file__).parent / "source" / "arrays.h"
 WORDS = {"Matrix": 3, "Floats": 2, "Ints": 2, "Mask": 2}

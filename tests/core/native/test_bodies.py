@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
 
 from noisewise.core.choice import selection
 from noisewise.core.model import covariances, dense, factor, independent, vectors
@@ -235,6 +236,18 @@ def test_threads_fold_into_models_of_their_own_at_the_same_time():
     for seed in range(4):
         work(seed, alone)
         assert_array_equal(together[seed].means, alone[seed].means)
+
+
+@pytest.mark.parametrize("layout", ["by action", "by feature, single"])
+def test_long_lists_learn_the_same_over_threads(layout):
+    """They are learnt in runs of rows: by the compiled verb, or by NumPy."""
+    n = blocks.MANY + 77
+    with threadpool_limits(2):
+        compiled = some_model(layout, n, 3, seed=0, rounds=40)
+    with numpy_verbs(), threadpool_limits(1):
+        plain = some_model(layout, n, 3, seed=0, rounds=40)
+    assert_allclose(compiled.squared_widths, plain.squared_widths, rtol=1e-10)
+    assert_allclose(compiled.means, plain.means, atol=1e-10)
 
 
 def test_calls_leak_nothing():

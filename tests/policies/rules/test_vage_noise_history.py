@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import noisewise as nw
+from noisewise.core.model.dense import fold, new_model
+from noisewise.core.native.verbs import numpy_verbs
+from noisewise.policies.rules.ours.vage.ledgers import book
 from noisewise.policies.rules.ours.vage.noise_history import compare_actions, new_history, observe
 
 
@@ -60,3 +63,24 @@ def test_the_analysis_of_variance_is_the_textbooks():
     for k, g in enumerate(groups):
         shrunk = len(g) / (len(g) + within / between) * (g.mean() - residuals.mean())
         assert math.log(history.relative[k]) == pytest.approx(shrunk, abs=1e-8)
+
+
+@pytest.mark.parametrize("spread", [0.0, 2.0])
+def test_compiled_books_are_those_of_numpy(spread):
+    """Of noise that belongs to rounds, and of noise that belongs to actions and is recognised."""
+
+    def books():
+        rng = np.random.default_rng(1)
+        own = np.exp(spread * rng.standard_normal(6))
+        model, ledgers, noise = new_model(rng.standard_normal((3, 6)), 1.0), np.zeros(5), new_history(6)
+        for _ in range(120):
+            action, sigma = int(rng.integers(6)), float(rng.uniform(0.9, 1.1))
+            book(model, ledgers, noise, action, sigma * float(own[action]))
+            fold(model, action, 0.1, sigma)
+        return ledgers, *noise
+
+    compiled = books()
+    with numpy_verbs():
+        for one, other in zip(books(), compiled, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    assert (compiled[-1][7] == 1.0) == (spread > 0.0)

@@ -190,8 +190,24 @@ def test_hardly_anybody_is_looked_at(seed):
             assert found == wanted
 
 
+@compiled_only
+def test_what_belongs_to_another_model_is_refused(sketching):
+    """A sketch of fewer vectors, rivals that are no rows, a history of fewer actions: never read."""
+    model, sketch = new_model(np.eye(70), 1.0), make_sketch(np.eye(70))
+    everybody, noise, race = np.ones(70, bool), new_history(70), np.eye(4)[0]
+    rivals, weights = np.array([1, 0, 0, 0]), np.empty(4)
+    with pytest.raises(ValueError, match="sketch"):
+        closest_races(model, make_sketch(np.eye(70)[:, :60]), everybody, 0, 1.0, rivals, weights)
+    with pytest.raises(ValueError, match="weights"):
+        closest_races(model, sketch, everybody, 0, 1.0, rivals, np.empty(3))
+    with pytest.raises(IndexError, match="rivals"):
+        most_settling(model, sketch, np.array([70, 0, 0, 0]), 0, race, noise, 1.0, everybody)
+    with pytest.raises(ValueError, match="noise"):
+        most_settling(model, sketch, np.array([1, 0, 0, 0]), 0, race, new_history(69), 1.0, everybody)
+
+
 @pytest.mark.parametrize("verbs", ["compiled", "numpy"])
-def test_nobody_settles_what_nobody_touches(verbs, request):
+def test_nobody_settles_what_nobody_touches(verbs):
     """Orthogonal options: measuring the third says nothing about the race of the first two."""
     model, allowed = new_model(np.eye(5), 1.0), np.array([False, False, True, False, False])
     race = make_sketch(model.columns), np.array([1, 0, 0, 0]), 0, np.eye(4)[0], new_history(5), 0.3

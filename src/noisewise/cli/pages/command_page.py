@@ -106,10 +106,10 @@ is [JSON lines](storage.md) |
   `bound_before`, `bound_after` (null also while the certificate is `withheld`), `rival`, `recommended`.
 - A run has `policy`, `options`, `replications`, `engine` (what ran it: "plain" or "compiled"),
   `simple_regret`, `standard_error`, `best_found`, `cumulative_regret`, `total_precision`, `regret_bound`,
-  `covered`, `rounds`, `stopped_early`: means over the replications at the end; `best_found`, `covered` and `stopped_early` are
-  shares. A run of `simulate`
-  also has `rank` (by simple regret; equal means share one), `sees_sigma` and `reconstruction`; `left_out`
-  lists, of `all`, each `policy` that does not fit, and the `reason`.
+  `covered`, `rounds`, `stopped_early`: means over the replications at the end; `best_found`, `covered` and
+  `stopped_early` are shares. A run of `simulate` also has `rank` (by simple regret; equal means share one),
+  `sees_sigma` and `reconstruction`; `left_out` lists, of `all`, each `policy` that does not fit, and the
+  `reason`.
 - A standing has `policy`, `geometric_mean`, `low`, `high`, `worst`, `rank`, `compared`, `found`, `rounds`,
   `covered`, `microseconds`; a match `cell`, `policy`, `regret`, `low`, `high`, `found`, `certified`,
   `rounds`, `precision`, `covered`, `misses`, `microseconds`, `engine`; a ratio `cell`, `policy`, `against`,

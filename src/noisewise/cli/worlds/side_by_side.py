@@ -14,7 +14,7 @@ def run_all(
 ) -> tuple[list[Any], bool]:
     """The simulations that were completed, in the order of the racers, and whether they were interrupted."""
     from noisewise.core.support.checks import check_count
-    from noisewise.simulation.sharing import processors
+    from noisewise.simulation.sharing.team import processors
 
     jobs = processors() if jobs is None else check_count("jobs", jobs)
     rounds = len(racers) * how["horizon"] * how["replications"]
@@ -47,7 +47,7 @@ def _advance(bars: Any, bar: Any) -> Callable[[int, int], None]:
 
 
 def _in_processes(bars: Any, pieces: list[Any], jobs: int) -> tuple[list[Any], bool]:
-    from noisewise.simulation.processes import spread
+    from noisewise.simulation.sharing.processes import spread
 
     done: dict[str, Any] = {}
     interrupted = False
@@ -63,7 +63,7 @@ def _in_processes(bars: Any, pieces: list[Any], jobs: int) -> tuple[list[Any], b
 
 def _pieces(racers: dict[str, Any], env: Any, how: dict[str, Any]) -> list[Any]:
     """What other processes are sent; nothing if something has to stay in this one."""
-    from noisewise.simulation.parcel import packed
+    from noisewise.simulation.sharing.parcel import packed
 
     parcels = {label: packed((policy, env)) for label, policy in racers.items()}
     if None in parcels.values():

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-call,import-untyped"
 """How compiled code calls the verbs: as functions of the extension module, by their names.
 
 Machine code that is kept on disk knows a verb by its symbol, and finds it again in any process that has told
@@ -64,7 +65,7 @@ def _result(call: Call) -> Any:
     return NUMBERS.get(call.returns, types.none)
 
 
-class _Typed(AbstractTemplate):  # type: ignore[misc]
+class _Typed(AbstractTemplate):
     call: Call
 
     def generic(self, given: Any, by_name: Any) -> Any:

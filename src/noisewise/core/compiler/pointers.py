@@ -1,4 +1,5 @@
-"""Calling a function whose address is known at run time only, and arrays that are handed over as addresses."""
+# mypy: disable-error-code="no-untyped-call,import-untyped"
+"""Calling a function whose address is known at run time only, and arrays handed over as addresses."""
 
 from typing import Any
 
@@ -9,8 +10,8 @@ from numba.extending import intrinsic
 from noisewise.core.compiler.structs import borrowed_array
 
 FLOATS, MASK = types.Array(types.float64, 1, "C"), types.Array(types.boolean, 1, "C")
-#: What the function behind an address is given: what to do, two blocks, a mask and numbers with their lengths,
-#: a whole number and two others. It returns a number.
+#: What the function behind an address is given: what to do, two blocks, a mask and numbers with their
+#: lengths, a whole number and two others. It returns a number.
 NUMBER, WHOLE, ADDRESS = types.float64, types.int64, types.voidptr
 
 
@@ -20,7 +21,7 @@ def signature_of(params: Any, state: Any) -> Any:
 
 
 def _call_for(result: Any) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def call(
         typing: Any,
         code: Any,
@@ -57,7 +58,7 @@ call_for_number, call_for_action = _call_for(NUMBER), _call_for(WHOLE)
 
 
 def _array_at(kind: Any) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def array_at(typing: Any, address: Any, length: Any) -> Any:
         """The array of so many entries at an address."""
 

@@ -1,9 +1,10 @@
+# mypy: disable-error-code="no-untyped-call,import-untyped"
 """NamedTuples of numbers and arrays, as compiled code sees them: one address of a block of 8-byte words.
 
-A number takes one word; an array its address and its lengths, always in C order; a tuple within a tuple stands
-in its place. So `DenseModel` has the layout of the struct of that name in `core/native/source/arrays.h`, and
-what a rule is handed costs one word, whatever is in it. Arrays that are taken out are borrowed: nobody counts
-references to them, and whoever made the block keeps them alive.
+A number takes one word; an array its address and its lengths, always in C order; a tuple within a tuple
+stands in its place. So `DenseModel` has the layout of the struct of that name in
+`core/native/source/arrays.h`, and what a rule is handed costs one word, whatever is in it. Arrays that are
+taken out are borrowed: nobody counts references to them, and whoever made the block keeps them alive.
 """
 
 import hashlib
@@ -27,7 +28,7 @@ WORD = 8
 _word, _number = struct.Struct("=q"), struct.Struct("=d")
 
 
-class Struct(types.Type):  # type: ignore[misc]
+class Struct(types.Type):
     """The type of a NamedTuple: its name, and the names and types of its fields."""
 
     def __init__(self, title: str, fields: tuple[tuple[str, Any], ...]) -> None:
@@ -37,7 +38,7 @@ class Struct(types.Type):  # type: ignore[misc]
         for name, kind in fields:
             self.places[name] = self.size, kind
             self.size += words_of(kind)
-        # The name makes it what it is. Short, because it is part of the name of every function that takes one.
+        # The name makes it what it is; short, because it is part of the names of functions that take one.
         digest = hashlib.sha256(repr([(name, str(kind)) for name, kind in fields]).encode()).hexdigest()
         super().__init__(name=f"{title}{digest[:12]}")
 
@@ -62,7 +63,8 @@ def type_of(value: Any) -> Any:
                 "compiled loops must be given arrays in C order; got one with "
                 f"shape {value.shape} and strides {value.strides}: copy it by np.ascontiguousarray."
             )
-        return types.Array(typeof(value.flat[:0]).dtype, value.ndim, "C")
+        entry: Any = typeof(value).dtype
+        return types.Array(entry, value.ndim, "C")
     for classes, kind in (
         ((bool, np.bool_), types.boolean),
         ((int, np.integer), types.int64),
@@ -118,10 +120,10 @@ register_model(Struct)(models.OpaqueModel)
 
 
 @infer_getattr
-class _Fields(AttributeTemplate):  # type: ignore[misc]
+class _Fields(AttributeTemplate):
     key = Struct
 
-    def generic_resolve(self, kind: Struct, name: str) -> Any:
+    def generic_resolve(self, kind: Struct, name: str) -> Any:  # type: ignore[override]
         return kind.places[name][1] if name in kind.places else None
 
 
@@ -161,7 +163,8 @@ def borrowed_array(context: Any, builder: Any, kind: Any, data: Any, shape: list
     length = context.get_value_type(types.intp)
     step = ir.Constant(length, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     array = context.make_array(kind)(context, builder)
-    itemsize, strides = step, []
+    itemsize = step
+    strides: list[Any] = []
     for extent in reversed(shape):
         strides.insert(0, step)
         step = builder.mul(step, extent)

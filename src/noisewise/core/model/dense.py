@@ -191,7 +191,9 @@ def _learn(model: DenseModel, action: int, reward: float, sigma: float) -> None:
         """Update a block of actions; return those whose width must be recomputed."""
         if not learn_rows(model, gain * scale, rows.start, rows.stop):
             return NOBODY
-        return rows.start + np.flatnonzero(model.squared_widths[rows] < model.floors[rows])
+        worn: NDArray[np.intp] = np.flatnonzero(model.squared_widths[rows] < model.floors[rows])
+        worn += rows.start
+        return worn
 
     worn = np.concatenate(map_rows(learn, n))
     far = float(model.pivots @ model.factor[:, dim] ** 2)

@@ -54,13 +54,34 @@ static inline void copy_difference(const DenseModel *model, Layout layout, int64
         } \
     }
 
+/* Four actions at a time: an entry of the direction is read once for all of them. */
 #define PROJECT_BY_ACTION(Entry) \
-    for (int64_t b = 0; b < count; b++) { \
-        const Entry *restrict a = AS(Entry) + (first + b) * dim; \
-        double sum = 0.0; \
-        _Pragma("omp simd reduction(+ : sum)") \
-        for (int64_t i = 0; i < dim; i++) sum += direction[i] * a[i]; \
-        out[b] = sum; \
+    { \
+        int64_t b = 0; \
+        for (; b + 4 <= count; b += 4) { \
+            const Entry *restrict a0 = AS(Entry) + (first + b) * dim, *restrict a1 = a0 + dim; \
+            const Entry *restrict a2 = a1 + dim, *restrict a3 = a2 + dim; \
+            double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0; \
+            _Pragma("omp simd reduction(+ : s0, s1, s2, s3)") \
+            for (int64_t i = 0; i < dim; i++) { \
+                const double entry = direction[i]; \
+                s0 += entry * a0[i]; \
+                s1 += entry * a1[i]; \
+                s2 += entry * a2[i]; \
+                s3 += entry * a3[i]; \
+            } \
+            out[b] = s0; \
+            out[b + 1] = s1; \
+            out[b + 2] = s2; \
+            out[b + 3] = s3; \
+        } \
+        for (; b < count; b++) { \
+            const Entry *restrict a = AS(Entry) + (first + b) * dim; \
+            double sum = 0.0; \
+            _Pragma("omp simd reduction(+ : sum)") \
+            for (int64_t i = 0; i < dim; i++) sum += direction[i] * a[i]; \
+            out[b] = sum; \
+        } \
     }
 
 static inline void project_block(const Matrix *columns, Layout layout, const double *restrict direction,

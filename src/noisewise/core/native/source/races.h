@@ -246,9 +246,11 @@ static void take_races(const int64_t *restrict rows, double *restrict widths, co
         if (j == 0) {
             /* Of what the strongest rival is given, and for rounding in the two means. Rounding may also differ
              * from loop to loop: a product and a sum are one operation or two. */
+            _Pragma("omp simd reduction(max : slack)")
             for (int64_t k = 0; k < n; k++) {
-                const double own = reach * widths[k];
-                if (own + means[k] >= top - ROUNDING * (own + fabs(means[k]))) slack = larger_of(slack, own);
+                const double own = reach * widths[k], low = top - ROUNDING * (own + fabs(means[k]));
+                const double given = own + means[k] >= low ? own : 0.0;
+                slack = given > slack ? given : slack;
             }
             tolerance = TIE * slack + ROUNDING * (fabs(top - slack) + fabs(best));
         }

@@ -17,10 +17,12 @@ ROUGH_SHARE = 0.2
 @kernel
 def are_due(ledgers: Floats, share: float, rank: int) -> bool:
     """Whether the widest actions hold at most their share of the precision, or of the credit."""
-    tie = 1.0 + TIE
+    # Numbers of Python's own: those of NumPy take three times as long to multiply.
+    precision, credit = float(ledgers[PRECISION]), float(ledgers[CREDIT])
+    rough = share_of_precision(ledgers, share, rank)
     return bool(
-        ledgers[PRECISION_TO_WIDEST] <= share_of_precision(ledgers, share, rank) * ledgers[PRECISION] * tie
-        or ledgers[CREDIT_TO_WIDEST] <= share * ledgers[CREDIT] * tie
+        ledgers[PRECISION_TO_WIDEST] <= rough * precision * (1.0 + TIE)
+        or ledgers[CREDIT_TO_WIDEST] <= share * credit * (1.0 + TIE)
     )
 
 

@@ -1,5 +1,6 @@
 """A sketch of many vectors, an eighth as large: whoever reads it knows what it may have missed."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,8 @@ from noisewise.core.model.independent import Separate
 from noisewise.core.native.verbs import extension
 from noisewise.core.support.blocks import row_blocks
 
-#: Fewer actions are all looked at: it takes no longer.
-WORTH_SKETCHING = 4096
+#: Vectors of fewer numbers in all are looked at themselves: it takes no longer.
+WORTH_SKETCHING = 20_000
 #: Rows that lie together, all values of one axis after the other; as in the compiled verbs.
 TILE = 64
 #: The largest code: what a signed byte holds.
@@ -34,7 +35,7 @@ class Sketch(NamedTuple):
 
 def make_sketch(columns: NDArray[np.floating] | Separate) -> Sketch:
     """The sketch of the vectors in the columns; an empty one if they are few, or nothing would read it."""
-    if isinstance(columns, Separate) or columns.shape[1] < WORTH_SKETCHING or extension is None:
+    if isinstance(columns, Separate) or math.prod(columns.shape) < WORTH_SKETCHING or extension is None:
         return Sketch(np.empty((0, 0, TILE), np.int8), np.empty((0, 0)), np.empty(0))
     dim, n = columns.shape
     low, high, moments = np.full(dim, np.inf), np.full(dim, -np.inf), np.zeros((dim, dim))

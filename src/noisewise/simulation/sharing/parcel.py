@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any
 
-OURS = Path(__file__).parents[1]
+OURS = Path(__file__).parents[2]
 
 
 class StaysError(Exception):

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from noisewise.core.native import verbs
-from noisewise.simulation.replications import parts_of
 from noisewise.simulation.run import Run
+from noisewise.simulation.sharing.replications import parts_of
 
 #: Tells a process that it is a helper, which has none of its own.
 MARK = "NOISEWISE_HELPER"

@@ -16,15 +16,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from noisewise.simulation.parcel import packed
-from noisewise.simulation.replications import Replications
 from noisewise.simulation.run import Run
-from noisewise.simulation.worker import MARK, order_for
+from noisewise.simulation.sharing.parcel import packed
+from noisewise.simulation.sharing.replications import Replications
+from noisewise.simulation.sharing.worker import MARK, order_for
 
 #: How a helper begins: with the paths of this process, before it imports anything of ours.
 BEGIN = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from noisewise.simulation.worker import main; main()"
+    "from noisewise.simulation.sharing.worker import main; main()"
 )
 #: Of its own: Ctrl-C at the terminal is for this process, which then ends its helpers.
 APART: dict[str, Any] = (

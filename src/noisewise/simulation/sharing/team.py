@@ -7,8 +7,8 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from noisewise.core.native import verbs
-from noisewise.simulation.helpers import Helpers, order_to_send
-from noisewise.simulation.replications import Replications
+from noisewise.simulation.sharing.helpers import Helpers, order_to_send
+from noisewise.simulation.sharing.replications import Replications
 
 #: Replications handed to a thread or a process at a time, at most, and how long they may take.
 CHUNK, CHUNK_SECONDS = 8, 0.2

@@ -1,0 +1,99 @@
+# mypy: disable-error-code="no-untyped-call,import-untyped"
+"""Machine code of a function, kept on disk and called by its address."""
+
+import contextlib
+import ctypes
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import types
+
+from noisewise.core.compiler.kernels import compiler_option, register_kernels
+from noisewise.core.compiler.structs import Struct, packed
+
+#: One thread compiles at a time: Numba asks for it.
+_lock = threading.Lock()
+
+
+class MachineCode:
+    """A function that is compiled for each combination of types that it is called with."""
+
+    def __init__(self, function: Callable[..., Any], directory: Path | None) -> None:
+        self.function, self.directory = function, directory
+        self._known: dict[Any, Any] = {}
+
+    def compiled(self, kinds: tuple[Any, ...], make_signature: Callable[..., Any]) -> Any:
+        """The machine code for arguments of these types."""
+        found = self._known.get(kinds)
+        if found is None:
+            with _lock:
+                found = self._known.get(kinds)
+                if found is None:
+                    found = self._known[kinds] = self._compile(make_signature(*kinds))
+        return found
+
+    def _compile(self, signature: Any) -> Any:
+        register_kernels()
+        config: Any = numba.core.config
+        # Numba takes the folder from its configuration when the function is made: lend it ours.
+        previous = config.CACHE_DIR
+        config.CACHE_DIR = str(self.directory or previous)
+        options: Any = compiler_option("WholeCompiler") | {"cache": self.directory is not None}
+        try:
+            return numba.cfunc(signature, error_model="numpy", **options)(self.function)
+        finally:
+            config.CACHE_DIR = previous
+
+
+class MachineLoop(MachineCode):
+    """A function of NamedTuples and whole numbers that returns a whole number."""
+
+    def __call__(self, *given: Any) -> int:
+        """Call it; other threads may run meanwhile."""
+        pairs = [packed(value) for value in given]
+        kinds = tuple(kind for kind, _ in pairs)
+        passed = [block.ctypes.data if isinstance(kind, Struct) else block[0] for kind, block in pairs]
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *map(_passed_as, kinds))
+        function = prototype(self.compiled(kinds, types.int64).address)
+        with _noticing() as raised:
+            returned = int(function(*passed))
+        if raised:
+            raise raised[0]
+        return returned
+
+
+#: What machine code has raised, by the thread that runs it.
+_raised: dict[int, list[BaseException]] = {}
+_before = sys.unraisablehook
+
+
+def _notice(unraisable: Any) -> None:
+    """Keep what is raised in machine code: behind an address Numba can only print it, and goes on with 0."""
+    if threading.get_ident() in _raised:
+        _raised[threading.get_ident()].append(unraisable.exc_value)
+    else:
+        _before(unraisable)
+
+
+@contextlib.contextmanager
+def _noticing() -> Iterator[list[BaseException]]:
+    """The list of what machine code raises in this thread meanwhile."""
+    global _before
+    if sys.unraisablehook is not _notice:
+        _before, sys.unraisablehook = sys.unraisablehook, _notice
+    found = _raised[threading.get_ident()] = []
+    try:
+        yield found
+    finally:
+        del _raised[threading.get_ident()]
+
+
+def _passed_as(kind: Any) -> Any:
+    """What C calls it."""
+    if isinstance(kind, Struct):
+        return ctypes.c_void_p
+    return ctypes.c_bool if kind == types.boolean else ctypes.c_int64
