@@ -9,8 +9,7 @@ from noisewise.actions import vertices
 from noisewise.core.model import dense
 from noisewise.core.native.verbs import extension, is_compiled, numpy_verbs
 from noisewise.policies.robust import ball, huber, median_of_means, one_pass
-from noisewise.policies.rules.identification import lingame
-from noisewise.policies.rules.identification.bayes_gap import best_of_others
+from noisewise.policies.rules.identification import bayes_gap, information_directed, lingame
 from noisewise.policies.rules.identification.frank_wolfe_sampling import matrix_game
 from noisewise.policies.shared import alternatives
 
@@ -189,10 +188,32 @@ def test_rivals_are_found_in_the_same_way(n):
     [[1.0], [1.0, 3.0, 2.0], [3.0, 3.0, 1.0], [-np.inf, -np.inf], [1.0, np.inf, 2.0], [1.0, np.nan, 2.0]],
 )
 def test_the_best_of_others_is_the_same(upper):
-    one, other = in_both_bodies(lambda: best_of_others(np.array(upper)))
+    one, other = in_both_bodies(lambda: bayes_gap.best_of_others(np.array(upper)))
     assert_array_equal(one, other)
     if len(upper) > 1 and not np.isnan(upper).any():
         assert_array_equal(one, [max(upper[:k] + upper[k + 1 :]) for k in range(len(upper))])
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_the_hardness_is_the_same(n):
+    model = empty_model("by action", n, 3)
+    for action, reward, scale in measurements(n, n, 30):
+        dense.fold(model, action, reward, scale)
+        one, other = in_both_bodies(lambda: bayes_gap.hardness(model, 0.01))
+        assert one == pytest.approx(other, rel=1e-9)
+
+
+def test_mixtures_are_the_same():
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 3, 40):
+        for _ in range(30):
+            gap, gain = rng.random(n) * 10.0 ** rng.uniform(-3, 3), rng.random(n)
+            gain[rng.random(n) < 0.2] = 0.0
+            allowed = rng.random(n) < 0.8
+            arguments = gap, gain, allowed
+            one, other = in_both_bodies(lambda a=arguments: information_directed.best_mixture(*a))
+            assert one[:2] == other[:2]
+            assert one[2] == pytest.approx(other[2], abs=1e-9)
 
 
 def test_learners_are_the_same():
@@ -252,6 +273,8 @@ def test_both_bodies_of_the_rules_know_the_same_constants():
         median_of_means: ("MOST_MOVES", "SETTLED"),
         alternatives: ("LEAST", "COPY"),
         matrix_game: ("NOTHING",),
+        bayes_gap: ("GUESS",),
+        information_directed: ("MOST_EXCHANGES", "OPTIMAL"),
     }
     known = extension.constants()
     for home, names in homes.items():
@@ -328,6 +351,7 @@ def test_numbers_of_other_lengths_are_refused():
         (alternatives.payoffs_of, (model, eye, np.ones(5), 0, np.arange(2))),
         (alternatives.rivals_within, (np.ones(4), 0.1, np.zeros(3, np.int64))),
         (alternatives.first_unseen, (np.ones(4), np.ones(3, np.bool_))),
+        (information_directed.write_mixture, (np.ones(4), np.ones(4), np.ones(4, np.bool_), np.ones(2))),
         (lingame.mixability_gap, (np.ones(3), np.ones(4), np.ones(4), 1.0)),
         (vertices.write_contrasts, (shape, np.zeros(2), eye, 1.0, np.zeros(3), np.zeros(8))),
         (vertices.write_contrasts, (shape, np.zeros(3), np.eye(4), 1.0, np.zeros(3), np.zeros(8))),

@@ -113,17 +113,38 @@ static int64_t rivals_within(const double *costs, int64_t n, double slack, int64
     return count;
 }
 
-static void best_of_others(const double *upper, int64_t n, double *out)
+/* Where the largest of the upper bounds is, and the second largest. */
+static inline int64_t two_largest(const double *upper, int64_t n, double *second)
 {
     int64_t top = 0;
-    double second = -INFINITY;
+    *second = -INFINITY;
     for (int64_t k = 0; k < n && !isnan(upper[top]); k++)
         if (isnan(upper[k]) || upper[k] > upper[top]) top = k; /* what is no number comes first, as in NumPy */
-    for (int64_t k = 0; k < n; k++) {
-        out[k] = upper[top];
-        if (k != top && !isnan(second) && !(upper[k] <= second)) second = upper[k];
-    }
+    for (int64_t k = 0; k < n; k++)
+        if (k != top && !isnan(*second) && !(upper[k] <= *second)) *second = upper[k];
+    return top;
+}
+
+static void best_of_others(const double *upper, int64_t n, double *out)
+{
+    double second;
+    const int64_t top = two_largest(upper, n, &second);
+    for (int64_t k = 0; k < n; k++) out[k] = upper[top];
     if (n > 1) out[top] = second;
+}
+
+static double hardness(const double *means, const double *squared_widths, double *scratch, int64_t n, double eps)
+{
+    double second, total = 0.0;
+    for (int64_t k = 0; k < n; k++) scratch[k] = means[k] + GUESS * sqrt(squared_widths[k]);
+    const int64_t top = two_largest(scratch, n, &second);
+    for (int64_t k = 0; k < n; k++) {
+        const double others = k == top && n > 1 ? second : scratch[top];
+        const double gap = (others - (means[k] - GUESS * sqrt(squared_widths[k])) + eps) / 2.0;
+        const double counted = gap < eps ? eps : gap;
+        total += 1.0 / (counted * counted);
+    }
+    return total;
 }
 
 static int64_t first_unseen(const double *given, const Flag *allowed, int64_t n)

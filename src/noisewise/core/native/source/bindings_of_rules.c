@@ -16,8 +16,10 @@
     NAME(payoffs_of, "model, inverse, costs, leader, rivals") \
     NAME(closest_rival, "costs") \
     NAME(rivals_within, "costs, slack, rows") \
+    NAME(hardness, "model, eps") \
     NAME(best_of_others, "upper") \
     NAME(first_unseen, "given, allowed") \
+    NAME(write_mixture, "gap, gain, allowed, out") \
     NAME(hedged, "losses, doubt") \
     NAME(mixability_gap, "shares, losses, gains, doubt") \
     NAME(write_contrasts, "shape, theta, covariance, radius, origin, out") \
@@ -385,6 +387,17 @@ static PyObject *call_rivals_within(ARGUMENTS)
     return PyLong_FromLongLong(verbs->rivals_within(costs, n, slack, rows));
 }
 
+static PyObject *call_hardness(ARGUMENTS)
+{
+    Model model;
+    double eps = 0.0, found = 0.0;
+    OPEN(hardness, 2)
+    READ(hardness, read_model(args[0], &model))
+    READ(hardness, read_number(args[1], &eps))
+    WORK(model.n, found = verbs->hardness(model.means, model.squared_widths, model.scratch, model.n, eps))
+    return PyFloat_FromDouble(found);
+}
+
 static PyObject *call_best_of_others(ARGUMENTS)
 {
     int64_t n = 0;
@@ -407,6 +420,24 @@ static PyObject *call_first_unseen(ARGUMENTS)
     READ(first_unseen, read_values(args[0], n, "given", &given))
     READ(first_unseen, read_mask(args[1], n, false, "allowed", &allowed))
     return PyLong_FromLongLong(verbs->first_unseen(given, allowed, n));
+}
+
+static PyObject *call_write_mixture(ARGUMENTS)
+{
+    int64_t n = 0;
+    double *gap = NULL, *gain = NULL, *out = NULL;
+    Flag *allowed = NULL;
+    OPEN(write_mixture, 4)
+    READ(write_mixture, read_length(args[0], &n))
+    READ(write_mixture, read_values(args[0], n, "gap", &gap))
+    READ(write_mixture, read_values(args[1], n, "gain", &gain))
+    READ(write_mixture, read_mask(args[2], n, false, "allowed", &allowed))
+    READ(write_mixture, read_row(args[3], NPY_DOUBLE, true, 3, "out", &out))
+    double *scratch = PyMem_Malloc(sizeof(double) * (size_t)n);
+    if (!scratch) return PyErr_NoMemory();
+    WORK(n, verbs->write_mixture(gap, gain, allowed, n, scratch, out))
+    PyMem_Free(scratch);
+    Py_RETURN_NONE;
 }
 
 static PyObject *call_hedged(ARGUMENTS)

@@ -13,6 +13,7 @@
 #include "robust.h"
 #include "medians.h"
 #include "alternatives.h"
+#include "mixtures.h"
 #include "hedging.h"
 #include "vertices.h"
 #include "games.h"

@@ -29,6 +29,11 @@
     CONSTANT(COPY, 1e-10) \
     /* policies/rules/identification/frank_wolfe_sampling/matrix_game.py */ \
     CONSTANT(NOTHING, 1e-11) \
+    /* policies/rules/identification/information_directed.py */ \
+    CONSTANT(MOST_EXCHANGES, 200.0) \
+    CONSTANT(OPTIMAL, 1e-9) \
+    /* policies/rules/identification/bayes_gap.py */ \
+    CONSTANT(GUESS, 3.0) \
     /* core/support/blocks.py */ \
     CONSTANT(MANY, 250000.0) \
     /* policies/rules/ours/vage */ \

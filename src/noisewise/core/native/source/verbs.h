@@ -55,8 +55,13 @@
                             int64_t leader, const int64_t *rivals, int64_t n_rivals, double *out)) \
     VERB(int64_t, closest_rival, (const double *costs, int64_t n)) \
     VERB(int64_t, rivals_within, (const double *costs, int64_t n, double slack, int64_t *rows)) \
+    VERB(double, hardness, (const double *means, const double *squared_widths, double *scratch, int64_t n, \
+                            double eps)) \
     VERB(void, best_of_others, (const double *upper, int64_t n, double *out)) \
     VERB(int64_t, first_unseen, (const double *given, const Flag *allowed, int64_t n)) \
+    /* mixtures.h: information-directed sampling */ \
+    VERB(void, write_mixture, (const double *gap, const double *gain, const Flag *allowed, int64_t n, \
+                               double *scratch, double *out)) \
     /* hedging.h: LinGame's learners */ \
     VERB(void, hedged, (const double *losses, int64_t n, double doubt, double *out)) \
     VERB(double, mixability_gap, (const double *shares, const double *losses, const double *gains, int64_t n, \

@@ -68,14 +68,18 @@ def exploration(params: Params, state: State) -> float:
     """
     model = state.model
     n, told = model.means.size, model.tally[TOLD]
-    slack = GUESS * np.sqrt(model.squared_widths)
-    others = best_of_others(model.means + slack)
-    guessed = others - (model.means - slack)
-    hardness = (np.maximum((guessed + params.eps) / 2.0, params.eps) ** -2.0).sum()
     horizon = params.horizon if params.horizon > 0.0 else 2.0 * told
     precision = model.tally[TOTAL_PRECISION] / told if told > 0.0 else 0.0
     budget = max(0.0, horizon - n) * precision + params.kappa * params.setting.ridge
-    return math.sqrt(budget / (4.0 * hardness))
+    return math.sqrt(budget / (4.0 * hardness(model, params.eps)))
+
+
+@verb
+def hardness(model: Model, eps: float) -> float:
+    """``H_eps = Σ max((gap + eps)/2, eps)⁻²``, with gaps guessed from bounds."""
+    slack = GUESS * np.sqrt(model.squared_widths)
+    guessed = best_of_others(model.means + slack) - (model.means - slack)
+    return float((np.maximum((guessed + eps) / 2.0, eps) ** -2.0).sum())
 
 
 @verb
@@ -135,6 +139,11 @@ def recommend(params: Params, state: State) -> int:
     return first_best(state.model.means, state.model.squared_widths, candidates)
 
 
+calls_verb(
+    hardness,
+    "field:model.means field:model.squared_widths field:model.scratch len:model.means float:eps",
+    "float",
+)
 calls_verb(best_of_others, "floats:upper len:upper new:upper")
 
 RULE = rule_in(

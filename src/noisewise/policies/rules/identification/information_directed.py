@@ -15,9 +15,10 @@ from noisewise.core.choice.selection import (
     masked_argmax,
     most_optimistic,
 )
-from noisewise.core.compiler.kernels import kernel
+from noisewise.core.compiler.kernels import calls_verb, kernel
 from noisewise.core.model.covariances import covariance_with
 from noisewise.core.model.dense import Floats
+from noisewise.core.native.verbs import verb
 from noisewise.core.support.checks import check_choice, check_positive
 from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Setting, State, make_setting, scaled_radius, within
@@ -94,7 +95,6 @@ def information(params: Params, state: State, allowed: Mask, sigma: float) -> Fl
     return -0.5 * shrunk
 
 
-@kernel
 def share_of_second(gap: float, gain: float, other_gap: float, other_gain: float) -> float:
     """The share of a second action at which a mixture of two has the least ``(E gap)²/E gain``."""
     more_gap, more_gain = other_gap - gap, other_gain - gain
@@ -116,6 +116,14 @@ def best_mixture(gap: Floats, gain: Floats, allowed: Mask) -> tuple[int, int, fl
     proportional to ``2·gap - (E gap/E gain)·gain``: exchange one of the two for the action where this is
     least, until no action lies below the mixture itself, where it is E gap.
     """
+    mixture = np.empty(3)
+    write_mixture(gap, gain, allowed, mixture)
+    return int(mixture[0]), int(mixture[1]), mixture[2]
+
+
+@verb
+def write_mixture(gap: Floats, gain: Floats, allowed: Mask, out: Floats) -> None:
+    """Write `best_mixture`: the two actions and the share."""
     one = first_largest(gain / np.maximum(gap, 1e-300) ** 2, allowed)  # the best without mixing
     other, share = one, 0.0
     for _ in range(MOST_EXCHANGES):
@@ -140,7 +148,10 @@ def best_mixture(gap: Floats, gain: Floats, allowed: Mask) -> tuple[int, int, fl
         if kept < 0:
             break
         one, other, share = kept, entering, part
-    return one, other, share
+    out[:] = one, other, share
+
+
+calls_verb(write_mixture, "floats:gap floats:gain mask:allowed len:gap room:gap floats:out")
 
 
 @kernel
