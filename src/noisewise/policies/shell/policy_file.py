@@ -21,6 +21,8 @@ DEEPEST = 20
 ROOMY, SMALL = ("cubes", "directions", "blocks"), 100_000
 #: Arrays that never change and need no copy.
 SHARED = "columns"
+#: What is no part of a state: shared arrays, and room to work in, which holds anything.
+NOT_KEPT = (SHARED, "scratch")
 
 
 class Saved(NamedTuple):
@@ -42,12 +44,12 @@ def copy_state(state: Any) -> Any:
 
 
 def flatten_state(state: Any, prefix: str = "state") -> dict[str, NDArray[Any]]:
-    """The arrays of a state by their dotted names."""
+    """The arrays of a state by their dotted names, but for those that say nothing about it."""
     if isinstance(state, np.ndarray):
         return {prefix: state}
     flat: dict[str, NDArray[Any]] = {}
     for name, part in state._asdict().items():
-        if name != SHARED:
+        if name not in NOT_KEPT:
             flat |= flatten_state(part, f"{prefix}.{name}")
     return flat
 

@@ -35,13 +35,17 @@ class Sketch(NamedTuple):
 
 def make_sketch(columns: NDArray[np.floating] | Separate) -> Sketch:
     """The sketch of the vectors in the columns; an empty one if they are few, or nothing would read it."""
+    none = Sketch(np.empty((0, 0, TILE), np.int8), np.empty((0, 0)), np.empty(0))
     if isinstance(columns, Separate) or math.prod(columns.shape) < WORTH_SKETCHING or extension is None:
-        return Sketch(np.empty((0, 0, TILE), np.int8), np.empty((0, 0)), np.empty(0))
+        return none
     dim, n = columns.shape
     low, high, moments = np.full(dim, np.inf), np.full(dim, -np.inf), np.zeros((dim, dim))
     centre = columns[:, :: -(-n // TILE)].mean(axis=1, dtype=np.float64)  # about the middle will do
-    for block in _row_blocks(columns, centre):
-        moments += block.T @ block
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in _row_blocks(columns, centre):
+            moments += block.T @ block
+    if not np.isfinite(moments).all():
+        return none  # their squares are no numbers
     _, turned = np.linalg.eigh(moments)
     for block in _row_blocks(columns, centre):
         along = block @ turned
