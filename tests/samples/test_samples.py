@@ -5,7 +5,8 @@ choices and counts are compared exactly; floats to a relative 1e-9, because line
 from machine to machine. Two kinds of floats depend more on rounding: what follows from sizes that are
 estimated, which a search finds at a flat maximum (1e-7), and the weights of designs, which a solver leaves as
 soon as they are proved to be good enough (1e-3, the default gap). These, and what `rage`, `h_rage` and
-`precision_tracking` measure, which follows from them, were written anew with the present solver.
+`precision_tracking` measure, which follows from them, were written anew with the present solver; `bayes_gap` was
+when it began to break ties on purpose.
 """
 
 import json
@@ -22,6 +23,8 @@ import noisewise as nw
 DATA = answers.DATA
 EXPECTED = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))
 NOW, OLD = "studies", "studies-0.1.0"
+#: What VAGE remembered and finds afresh now; a file may have it.
+GONE = {"state.known.squared", "state.known.about"}
 EVERY_STUDY = [(folder, name) for folder in (NOW, OLD) for name in EXPECTED[folder]]
 
 
@@ -108,8 +111,8 @@ def test_a_saved_policy_goes_on_as_it_did(name, tmp_path):
     policy = nw.load_policy(shutil.copy(kept, tmp_path))
     policy.save(tmp_path / "again.npz")
     with np.load(kept) as before, np.load(tmp_path / "again.npz") as after:
-        assert set(before) == set(after)
-        for array in before:
+        assert set(before) - GONE == set(after)
+        for array in after:
             np.testing.assert_array_equal(after[array], before[array], err_msg=array)
     assert_as_kept(answers.of_policy(policy), EXPECTED["policies"][name])
 

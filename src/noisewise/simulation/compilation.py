@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from noisewise.core.compiler.machine_code import MachineLoop
 
 
-
 @functools.cache
 def compiled_loop(rule: Rule) -> Loop:
     """The rule's loop as machine code; compiling takes a second or two the first time, then it is cached."""

@@ -38,7 +38,7 @@ def save_simulations(simulations: Sequence[Simulation], path: str | PathLike[str
             "horizon": simulation.horizon,
             "seed": simulation.seed,
             "replications": simulation.replications,
-            "engine": simulation.engine,
+            **({"engine": simulation.engine} if simulation.engine else {}),
         }
         for simulation in simulations
     ]

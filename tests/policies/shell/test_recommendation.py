@@ -11,6 +11,7 @@ from tests.support.needed import NEEDED
 
 import noisewise as nw
 from noisewise.core.choice.selection import regret_bound, smallest_bound
+from noisewise.core.native.verbs import numpy_body
 from noisewise.policies.registry import rule_named
 from noisewise.policies.shell.recommendation import RECOMMENDATIONS
 from noisewise.testing.contract import random_history, replay
@@ -76,11 +77,11 @@ def test_the_smallest_bound_looks_at_few_candidates(monkeypatch):
         policy.tell(action, float(vectors[action].sum()), 0.5)
     model, everybody = policy._state.model, np.ones(4000, dtype=bool)
     bounds = [regret_bound(model, everybody, k, 2.0) for k in range(4000)]
-    looked, real = [], smallest_bound.__globals__["contrast_widths"]
-    monkeypatch.setitem(
-        smallest_bound.__globals__, "contrast_widths", lambda *a: looked.append(1) or real(*a)
-    )
     assert smallest_bound(model, everybody, policy.recommend(), 2.0) == int(np.argmin(bounds))
+    readable = numpy_body(smallest_bound)
+    looked, real = [], readable.__globals__["contrast_widths"]
+    monkeypatch.setitem(readable.__globals__, "contrast_widths", lambda *a: looked.append(1) or real(*a))
+    assert readable(model, everybody, policy.recommend(), 2.0) == int(np.argmin(bounds))
     assert len(looked) < 100
 
 

@@ -171,7 +171,7 @@ def _as_design(
     problem: Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
 ) -> TransductiveDesign:
     # A barrier leaves a little weight on every row: dropped where the design is good enough without it.
-    for crumb in (0.1, 0.01, 0.03 * gap):
+    for crumb in (0.3, 0.1, 0.01, 0.03 * gap):
         kept = shares > crumb / len(shares)
         thinned = shares[kept] / shares[kept].sum()
         root = inverse_root(weighted_moment(problem.take(indices[kept]), thinned))

@@ -46,7 +46,7 @@ class History(NamedTuple):
     curvature: Floats  # (m,): Σ ψ'/s² of each slot, at the last pass
     influence: Floats  # (m,): Σ ψ/s of each slot: scratch, like all that follow
     rows: Floats  # (m, dim): the vectors, whitened
-    scratch: Floats  # for the compiled body alone
+    room: Floats  # for the compiled body alone
 
 
 def new_history(n_actions: int, dim: int, capacity: int) -> History:
@@ -67,7 +67,7 @@ def new_history(n_actions: int, dim: int, capacity: int) -> History:
         curvature=np.zeros(slots),
         influence=np.zeros(slots),
         rows=np.zeros((slots, dim)),
-        scratch=np.zeros(room_for_a_step(dim) + slots),
+        room=np.zeros(room_for_a_step(dim) + slots),
     )
 
 

@@ -38,7 +38,7 @@ class Blocks(NamedTuple):
     reciprocals: Floats  # (k, dim)
     tally: Floats  # (k, 6)
     thetas: Floats  # (k, dim)
-    scratch: Floats  # for the compiled body alone: a batch of actions, and a place for each block
+    room: Floats  # for the compiled body alone: a batch of actions, and a place for each block
 
 
 def new_blocks(n_blocks: int, dim: int, ridge: float) -> Blocks:
@@ -50,7 +50,7 @@ def new_blocks(n_blocks: int, dim: int, ridge: float) -> Blocks:
         reciprocals=np.full((n_blocks, dim), 1.0 / share),
         tally=np.zeros((n_blocks, 6)),
         thetas=np.zeros((n_blocks, dim)),
-        scratch=np.zeros(n_blocks * (2 * BATCH + dim + 1) + dim * (BATCH + 2)),
+        room=np.zeros(n_blocks * (2 * BATCH + dim + 1) + dim * (BATCH + 2)),
     )
 
 
@@ -154,7 +154,7 @@ def _block(blocks: Blocks, b: int) -> Curvature:
         blocks.reciprocals[b],
         blocks.tally[b],
         blocks.thetas[b],
-        blocks.scratch,
+        blocks.room,
     )
 
 

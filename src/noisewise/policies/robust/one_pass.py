@@ -35,7 +35,7 @@ class Curvature(NamedTuple):
     reciprocals: Floats  # (dim,)
     tally: Floats  # (6,)
     theta: Floats  # (dim,)
-    scratch: Floats  # for the compiled body alone
+    room: Floats  # for the compiled body alone
 
 
 def new_curvature(dim: int, ridge: float) -> Curvature:
@@ -46,7 +46,7 @@ def new_curvature(dim: int, ridge: float) -> Curvature:
         reciprocals=np.full(dim, 1.0 / ridge),
         tally=np.zeros(6),
         theta=np.zeros(dim),
-        scratch=np.zeros(room_for_a_step(dim)),
+        room=np.zeros(room_for_a_step(dim)),
     )
 
 
@@ -101,7 +101,7 @@ def remaining(surprise: float, leverage: float, tau: float) -> float:
 
 @verb
 def stay_in_ball(curvature: Curvature, model: DenseModel, bound: float) -> None:
-    """Move the model's estimate into the ball if it has left it; the curvature lends its scratch."""
+    """Move the model's estimate into the ball if it has left it; the curvature lends its room."""
     point = theta(model)
     if (point * point).sum() > bound * bound:
         set_theta(model, nearest_in_ball(model, point, bound))

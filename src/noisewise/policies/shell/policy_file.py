@@ -22,7 +22,7 @@ ROOMY, SMALL = ("cubes", "directions", "blocks"), 100_000
 #: Arrays that never change and need no copy.
 SHARED = "columns"
 #: What is no part of a state: shared arrays, and room to work in, which holds anything.
-NOT_KEPT = (SHARED, "scratch")
+NOT_KEPT = (SHARED, "room")
 
 
 class Saved(NamedTuple):

@@ -80,7 +80,7 @@ typedef struct {
     Floats multiplier; /* (1,) */
     Floats curvature, influence; /* (m,) */
     Matrix rows; /* (m, dim) */
-    Floats scratch; /* (BALL_ROOM(dim) + m,) */
+    Floats room; /* (BALL_ROOM(dim) + m,) */
 } History;
 
 /* `Curvature` of `policies/robust/one_pass.py`. */
@@ -89,7 +89,7 @@ typedef struct {
     Floats pivots, reciprocals; /* (dim,) */
     Floats tally; /* (6,) */
     Floats theta; /* (dim,) */
-    Floats scratch; /* (BALL_ROOM(dim),) */
+    Floats room; /* (BALL_ROOM(dim),) */
 } Curvature;
 
 /* `Blocks` of `policies/robust/median_of_means.py`: k of them. */
@@ -99,7 +99,7 @@ typedef struct {
     Matrix pivots, reciprocals; /* (k, dim) */
     Matrix tally; /* (k, 6) */
     Matrix thetas; /* (k, dim) */
-    Floats scratch; /* (MEDIAN_ROOM(k, dim),) */
+    Floats room; /* (MEDIAN_ROOM(k, dim),) */
 } Blocks;
 
 /* `Vertices` of `actions/vertices.py`. */

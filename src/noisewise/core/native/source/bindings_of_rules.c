@@ -101,7 +101,7 @@ static Reading read_history(PyObject *tuple, const Model *model, History *histor
     MUST(read_floats(FIELD(8), slots, "curvature", &history->curvature));
     MUST(read_floats(FIELD(9), slots, "influence", &history->influence));
     MUST(read_matrix(FIELD(10), slots, model->dim, "rows", &history->rows));
-    MUST(read_floats(FIELD(11), BALL_ROOM(model->dim) + slots, "scratch", &history->scratch));
+    MUST(read_floats(FIELD(11), BALL_ROOM(model->dim) + slots, "room", &history->room));
     const int64_t told = history->filled.at[0], used = history->filled.at[1];
     if (told < 0 || told > room) return refuse("filled", told, room);
     if (used < 0 || used > slots) return refuse("filled", used, slots);
@@ -116,7 +116,7 @@ static Reading read_curvature(PyObject *tuple, const Model *model, Curvature *cu
     MUST(read_floats(FIELD(2), model->dim, "reciprocals", &curvature->reciprocals));
     MUST(read_floats(FIELD(3), FEW_TALLIES, "tally", &curvature->tally));
     MUST(read_floats(FIELD(4), model->dim, "theta", &curvature->theta));
-    return read_floats(FIELD(5), BALL_ROOM(model->dim), "scratch", &curvature->scratch);
+    return read_floats(FIELD(5), BALL_ROOM(model->dim), "room", &curvature->room);
 }
 
 static Reading read_blocks(PyObject *tuple, const Model *model, Blocks *blocks)
@@ -131,7 +131,7 @@ static Reading read_blocks(PyObject *tuple, const Model *model, Blocks *blocks)
     MUST(read_matrix(FIELD(2), k, dim, "reciprocals", &blocks->reciprocals));
     MUST(read_matrix(FIELD(3), k, FEW_TALLIES, "tally", &blocks->tally));
     MUST(read_matrix(FIELD(4), k, dim, "thetas", &blocks->thetas));
-    MUST(read_floats(FIELD(5), MEDIAN_ROOM(k, dim), "scratch", &blocks->scratch));
+    MUST(read_floats(FIELD(5), MEDIAN_ROOM(k, dim), "room", &blocks->room));
     return k > 0 ? OURS : ANOTHER;
 }
 

@@ -4,7 +4,7 @@ static void deal(const Blocks *blocks, const DenseModel *model, Layout layout, i
                  double sigma)
 {
     const int64_t k = blocks->thetas.rows, dim = blocks->thetas.columns, size = dim * (dim + 1);
-    double *half = model->half.at, *row = model->row.at, *squared_widths = blocks->scratch.at, widest = 0.0;
+    double *half = model->half.at, *row = model->row.at, *squared_widths = blocks->room.at, widest = 0.0;
     int64_t chosen = 0;
     copy_vector(&model->columns, layout, action, row);
     for (int64_t b = 0; b < k; b++) {
@@ -36,7 +36,7 @@ static inline void place_of(const DenseModel *model, const double *restrict esti
 static void centre_of(const Blocks *blocks, const DenseModel *model, double *out)
 {
     const int64_t k = blocks->thetas.rows, dim = blocks->thetas.columns;
-    double *places = blocks->scratch.at, *apart = places + k * dim, *point = apart + k, *moved = point + dim;
+    double *places = blocks->room.at, *apart = places + k * dim, *point = apart + k, *moved = point + dim;
     theta(model, out);
     place_of(model, out, point);
     for (int64_t b = 0; b < k; b++) place_of(model, blocks->thetas.at + b * dim, places + b * dim);
@@ -93,7 +93,7 @@ static inline double middle_of(double *values, int64_t k)
 }
 
 /* Where the directions of a batch stand in a block's scratch, (dim, BATCH). */
-static inline double *directions_of(const Blocks *blocks) { return blocks->scratch.at + 2 * BATCH * blocks->thetas.rows; }
+static inline double *directions_of(const Blocks *blocks) { return blocks->room.at + 2 * BATCH * blocks->thetas.rows; }
 
 /* For the directions of a batch, as many as `count`: the medians over blocks of <θ_b, y> + reach·‖y‖, and of
  * -<θ_b, y> + reach·‖y‖ if they are wanted. */
@@ -102,7 +102,7 @@ static void upper_medians(const Blocks *blocks, const DenseModel *model, int64_t
 {
     const int64_t k = blocks->thetas.rows, dim = blocks->thetas.columns, across = dim + 1;
     const double *directions = directions_of(blocks);
-    double *uppers = blocks->scratch.at, *others = uppers + k * BATCH, *halves = model->halves.at;
+    double *uppers = blocks->room.at, *others = uppers + k * BATCH, *halves = model->halves.at;
     for (int64_t b = 0; b < k; b++) {
         const double *factor = blocks->factor.at + b * dim * across;
         double values[BATCH] = {0.0}, squares[BATCH] = {0.0};

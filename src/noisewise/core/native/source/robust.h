@@ -200,8 +200,8 @@ static inline void hessian_at(const History *history, Ball *ball, double ridge)
 static void fit_huber(const History *history, const DenseModel *model, double ridge, double bound, double *out)
 {
     const int64_t dim = model->step.size;
-    Ball ball = ball_in(history->scratch.at, dim);
-    double *values = history->scratch.at + BALL_ROOM(dim), *restrict trial = ball.trial;
+    Ball ball = ball_in(history->room.at, dim);
+    double *values = history->room.at + BALL_ROOM(dim), *restrict trial = ball.trial;
     whitening(model->factor.at, model->reciprocals.at, dim, ball.root);
     metric_of(ball.root, dim, ball.metric);
     whiten(history, ball.root, dim);
@@ -296,7 +296,7 @@ static void move(const Curvature *curvature, const DenseModel *model, Layout lay
     rotate(curvature->factor.at, curvature->pivots.at, curvature->reciprocals.at, row, dim, weight * bend * bend * bend,
            curvature->tally.at + RESIDUAL);
     if (norm > bound * bound)
-        nearest_in_ball(curvature->factor.at, curvature->reciprocals.at, dim, curvature->scratch.at, point, bound);
+        nearest_in_ball(curvature->factor.at, curvature->reciprocals.at, dim, curvature->room.at, point, bound);
 }
 
 static void stay_in_ball(const Curvature *curvature, const DenseModel *model, Layout layout, double bound)
@@ -306,7 +306,7 @@ static void stay_in_ball(const Curvature *curvature, const DenseModel *model, La
     theta(model, point);
     for (int64_t i = 0; i < dim; i++) norm += point[i] * point[i];
     if (norm > bound * bound) {
-        nearest_in_ball(model->factor.at, model->reciprocals.at, dim, curvature->scratch.at, point, bound);
+        nearest_in_ball(model->factor.at, model->reciprocals.at, dim, curvature->room.at, point, bound);
         set_theta(model, layout, point);
     }
 }

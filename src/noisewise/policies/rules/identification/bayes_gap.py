@@ -114,7 +114,7 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     """The wider of the safest action and its rival."""
     safest, rival, _ = safest_and_rival(params, state)
     widths = state.model.squared_widths
-    wider, other = (safest, rival) if widths[safest] >= widths[rival] else (rival, safest)
+    wider, other = (safest, rival) if widths[safest] >= widths[rival] * (1.0 - TIE) else (rival, safest)
     if allowed[wider]:
         return wider
     return other if allowed[other] else first_largest(widths, allowed)

@@ -89,7 +89,7 @@ def make_tests(vectors: Floats, directions: Floats, horizon: int) -> Tests:
             # Everything is clipped here: a lower level divides both sides by the same number.
             if level <= reached.min():
                 break
-    return Tests(vectors, np.array(clipped).T, np.array(levels))
+    return Tests(vectors, np.ascontiguousarray(np.array(clipped).T), np.array(levels))
 
 
 def doubt(delta: float, horizon: int, n_directions: int) -> float:
