@@ -5,8 +5,8 @@ choices and counts are compared exactly; floats to a relative 1e-9, because line
 from machine to machine. Two kinds of floats depend more on rounding: what follows from sizes that are
 estimated, which a search finds at a flat maximum (1e-7), and the weights of designs, which a solver leaves as
 soon as they are proved to be good enough (1e-3, the default gap). These, and what `rage`, `h_rage` and
-`precision_tracking` measure, which follows from them, were written anew with the present solver; `bayes_gap` was
-when it began to break ties on purpose.
+`precision_tracking` measure, which follows from them, were written anew with the present solver; so was what
+`bayes_gap` measures, when it began to break ties on purpose.
 """
 
 import json
