@@ -66,5 +66,5 @@ def engine_words() -> str:
         return "NumPy verbs, as NOISEWISE_VERBS asks for"
     return (
         "NumPy verbs: the compiled ones were not built, so rounds take about 20 times longer. "
-        "With a C compiler, install noisewise again."
+        "With a C compiler, install noisewise again (in a clone: `make clean`, then `make demo`)."
     )
