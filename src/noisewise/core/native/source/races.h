@@ -37,7 +37,8 @@ static void take_races(const int64_t *restrict rows, double *restrict widths, co
             tolerance = TIE * slack + ROUNDING * (fabs(top - slack) + fabs(best));
         }
         int64_t k = 0;
-        while (!(reach * widths[k] + means[k] >= top - tolerance)) k++;
+        while (k < n && !(reach * widths[k] + means[k] >= top - tolerance)) k++;
+        if (k == n) return; /* the tolerance is no number */
         if (rows) /* in any order */
             for (int64_t other = k + 1; other < n; other++)
                 if (rows[other] < rows[k] && reach * widths[other] + means[other] >= top - tolerance) k = other;
@@ -239,6 +240,7 @@ static bool races_by_sketch(const DenseModel *model, Layout layout, const Sketch
     copy_vector(&model->columns, layout, leader, model->half.at);
     solve(model);
     const Sight sight = see(sketch, model->step.at, (float *)model->halves.at);
+    if (isinf(sight.error)) return false;
     Field field = {.model = model, .layout = layout, .step = model->step.at, .leader = leader,
                    .most = model->means.size / ONE_IN,
                    .chunk = BLOCK * (model->means.size / (BLOCK * CHUNKS) + 1)};

@@ -57,6 +57,7 @@ static int64_t most_settling_by_sketch(const DenseModel *model, Layout layout, c
     /* Four are looked along in any case. */
     for (int64_t j = 0; j < RACES; j++) {
         sights[j] = j < count ? see(sketch, steps + j * dim, codes + j * dim) : sights[0];
+        if (isinf(sights[j].error)) return -2;
         along[j] = sights[j].codes;
         shares[j] = j < count ? weights[j] * (1.0 + TIE) : 0.0;
     }
@@ -135,7 +136,7 @@ static int64_t most_settling(const DenseModel *model, Layout layout, const Sketc
     const int64_t n = model->means.size, dim = model->step.size;
     double *steps = model->halves.at, *squares = model->scratch.at;
     const int64_t count = solve_races(model, layout, rivals, leader, weights, steps);
-    if (sketch->codes.blocks > 0) {
+    if (sketch->codes.blocks > 0 && count > 0) {
         const int64_t found = most_settling_by_sketch(model, layout, sketch, steps, count, rivals, leader, weights,
                                                       noise, sigma, allowed);
         if (found > -2) return found;

@@ -3,7 +3,8 @@
  * Made by `policies/rules/ours/vage/sketch.py`. */
 #include <string.h>
 
-/* A direction as the sketch's codes see it: <direction, a_k> is within `error` of base + <codes, q_k>. */
+/* A direction as the sketch's codes see it: <direction, a_k> is within `error` of base + <codes, q_k>. Infinite: look
+ * at all rows. */
 typedef struct { const float *codes; double base, error; } Sight;
 
 /* How many rows may be looked at exactly, of n: one in this number. And how many may tie at a time. */
@@ -32,6 +33,8 @@ static Sight see(const Sketch *sketch, const double *restrict direction, float *
      * what double precision leaves of the vectors, wherever they are. */
     const double rounded = 0.5 + 1e-6 + 127.0 * (double)(dim + 2) * 0x1p-23;
     const double precise = 1e-12 * (double)dim * (sqrt(middle) + 127.0 * sqrt(scale)) * sqrt(length);
+    /* Numbers that single precision does not hold, with all their digits, show nothing. */
+    if (!(sum == 0.0 || (sum > 1e-30 && sum < 1e30))) return (Sight){codes, base, INFINITY};
     return (Sight){codes, base, rounded * sum + precise};
 }
 
