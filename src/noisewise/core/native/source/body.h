@@ -1,6 +1,7 @@
 /* All verbs, once for each kind of processor: this file is included with its instructions switched on. */
 #include "verbs.h"
 
+#include "lanes.h"
 #include "dense.h"
 #include "covariances.h"
 #include "choice.h"
