@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* GLANCE: values looked at together. */
 enum { BLOCK = 512, BATCH = 64, GLANCE = 32 };
@@ -22,6 +23,28 @@ typedef struct {
     double log_det, doubt; /* the radius is the root of their sum */
     int64_t age, since_centred;
 } Knowledge;
+
+/* Four numbers at a time, where the compiler does not find them by itself. */
+typedef double Four __attribute__((vector_size(32)));
+typedef int64_t FourWhole __attribute__((vector_size(32)));
+typedef uint8_t FourFlags __attribute__((vector_size(4)));
+
+static inline Four four_at(const double *at)
+{
+    Four all;
+    memcpy(&all, at, sizeof all);
+    return all;
+}
+
+static inline double sum_of(Four all) { return all[0] + all[2] + (all[1] + all[3]); }
+
+/* Who may still be the best, of four: all bits, or none. */
+static inline FourWhole four_flags(const uint8_t *at)
+{
+    FourFlags all;
+    memcpy(&all, at, sizeof all);
+    return __builtin_convertvector(all, FourWhole) != 0;
+}
 
 static double *numbers(int64_t size) { return calloc((size_t)size, sizeof(double)); }
 
@@ -88,10 +111,12 @@ static inline double solve(const Knowledge *k, double *restrict half, double *re
     }
     for (int64_t i = dim - 1; i >= 0; i--) {
         const double *restrict across = k->factor + i * (dim + 1);
+        Four sums = {0.0};
         double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t j = i + 1; j < dim; j++) sum += across[j] * step[j];
-        step[i] -= sum;
+        int64_t j = i + 1;
+        for (; j + 4 <= dim; j += 4) sums += four_at(across + j) * four_at(step + j);
+        for (; j < dim; j++) sum += across[j] * step[j];
+        step[i] -= sum_of(sums) + sum;
     }
     return squared;
 }
@@ -205,6 +230,19 @@ static inline int64_t widest(const Knowledge *k)
     return first_above(k->squared_widths, k->n, top - TIE * top);
 }
 
+/* Make the values -inf of who can no longer be the best. */
+static inline void cross_out(double *restrict values, const uint8_t *restrict candidates, int64_t n)
+{
+    int64_t a = 0;
+    for (; a + 4 <= n; a += 4) {
+        const Four none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+        const FourWhole kept = four_flags(candidates + a);
+        const FourWhole all = (kept & (FourWhole)four_at(values + a)) | (~kept & (FourWhole)none);
+        memcpy(values + a, &all, sizeof all);
+    }
+    for (; a < n; a++) values[a] = candidates[a] ? values[a] : -INFINITY;
+}
+
 /* Flags are bytes and values are not: flags are read only in blocks whose values make a difference. */
 static void drop(Knowledge *k, double reach)
 {
@@ -221,16 +259,17 @@ static void drop(Knowledge *k, double reach)
             top = lower[b] > top ? lower[b] : top;
         }
         if (top <= floor) continue;
-        for (int64_t b = 0; b < count; b++)
-            if (k->candidates[first + b] && lower[b] > floor) floor = lower[b];
+        cross_out(lower, k->candidates + first, count);
+        top = largest(lower, count);
+        floor = top > floor ? top : floor;
     }
     for (int64_t first = 0; first < k->n; first += GLANCE) {
         const int64_t last = k->n - first < GLANCE ? k->n : first + GLANCE;
-        double least = INFINITY;
-#pragma omp simd reduction(min : least)
-        for (int64_t a = first; a < last; a++) least = upper[a] < least ? upper[a] : least;
-        if (least >= floor) continue;
-        for (int64_t a = first; a < last; a++) k->candidates[a] &= upper[a] >= floor;
+        FourWhole any = {0};
+        int64_t a = first;
+        for (; a + 4 <= last; a += 4) any |= four_flags(k->candidates + a) & (four_at(upper + a) < floor);
+        if (!(any[0] | any[1] | any[2] | any[3]) && a == last) continue;
+        for (a = first; a < last; a++) k->candidates[a] &= upper[a] >= floor;
     }
 }
 

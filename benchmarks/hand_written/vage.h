@@ -1,12 +1,9 @@
 /* VAGE by hand: the closest races, what settles them best, and the books. All races are solved and projected together,
  * a lane or a register for each; the best of every few values are kept, so that taking one away costs little. */
-#include <string.h>
 
 enum { RACES = 4, WIDE = 8 };
 static const double CANCELLED = 1e-12, BEHIND = 0.25, NEGLIGIBLE = 0.01;
 static const double MEMORY = 20.0, CAUTION = 8.0, FEWEST_REPEATS = 10.0, ROUGH_SHARE = 0.2;
-
-typedef double Four __attribute__((vector_size(32)));
 
 typedef struct {
     int64_t count, rivals[RACES];
@@ -104,8 +101,7 @@ static void rival_widths(Knowledge *k, Races *r, int64_t leader)
             const double terms = squared_widths[b] + own, squared = terms - 2.0 * widths[b];
             widths[b] = squared > 2.0 * CANCELLED * terms ? sqrt(squared) : -INFINITY;
         }
-        for (int64_t b = 0; b < count; b++)
-            if (!k->candidates[first + b]) widths[b] = -INFINITY;
+        cross_out(widths, k->candidates + first, count);
     }
     r->covariances[leader] = -INFINITY;
 }
@@ -173,13 +169,6 @@ static void solve_races(const Knowledge *k, Races *r, int64_t leader)
     Four roots = {0.0};
     for (int64_t j = 0; j < r->count; j++) roots[j] = sqrt(r->weights[j]);
     for (int64_t i = 0; i < dim; i++) steps[i] *= roots;
-}
-
-static inline Four four_at(const double *at)
-{
-    Four all;
-    memcpy(&all, at, sizeof all);
-    return all;
 }
 
 /* Σ_j <step_j, a>² for all actions, eight at a time: their sums stay in registers. */
