@@ -51,8 +51,7 @@ class Limits(ctypes.Structure):
     """The same of what a rule's options say."""
 
     _fields_ = tuple(
-        (name, ctypes.c_double)
-        for name in ("ridge", "doubt", "delta", "rank", "most", "share", "challenge")
+        (name, ctypes.c_double) for name in ("ridge", "doubt", "delta", "rank", "most", "share", "challenge")
     )
 
 

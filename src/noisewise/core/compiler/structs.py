@@ -8,7 +8,7 @@ taken out are borrowed: nobody counts references to them, and whoever made the b
 """
 
 import hashlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -23,9 +23,15 @@ from numpy.typing import NDArray
 
 from noisewise.core.native.verbs import extension
 
-Block = NDArray[np.int64]
-
 WORD = 8
+
+
+class Block(NamedTuple):
+    """A value as compiled code is handed it; the arrays in it must outlive the block."""
+
+    kind: Any  # its type
+    words: NDArray[np.int64]
+    address: int  # of the words
 
 
 class Struct(types.Type):
@@ -83,17 +89,17 @@ def type_of(value: Any) -> Any:
 _met: dict[tuple[Any, ...], Any] = {}
 
 
-def packed(value: Any) -> tuple[Any, Block]:
-    """The type of a NamedTuple or of a number, and its block; the arrays in it must outlive the block."""
+def packed(value: Any) -> Block:
+    """The block of a NamedTuple or of a number."""
     try:
-        marks, block = extension.packed_words(value)
+        marks, words, address = extension.packed_words(value)
     except (TypeError, ValueError):
         type_of(value)  # which says what is wrong, and where
         raise
     kind = _met.get(marks)
     if kind is None:
         kind = _met[marks] = type_of(value)
-    return kind, block
+    return Block(kind, words, address)
 
 
 register_model(Struct)(models.OpaqueModel)

@@ -68,6 +68,7 @@ static bool put_value(Block *block, PyObject *value)
     return !PyErr_Occurred() && put_word(block, word);
 }
 
+/* What the type of a value depends on, its words, and where those are. */
 PyObject *packed_words(PyObject *Py_UNUSED(module), PyObject *value)
 {
     Block block = {.marks = PyList_New(0)};
@@ -77,8 +78,9 @@ PyObject *packed_words(PyObject *Py_UNUSED(module), PyObject *value)
         npy_intp length = block.size > 0 ? block.size : 1;
         PyObject *words = PyArray_ZEROS(1, &length, NPY_INT64, 0), *marks = PyList_AsTuple(block.marks);
         if (words && marks) {
-            if (block.size) memcpy(PyArray_DATA((PyArrayObject *)words), block.words, (size_t)block.size * 8);
-            answer = PyTuple_Pack(2, marks, words);
+            void *at = PyArray_DATA((PyArrayObject *)words);
+            if (block.size) memcpy(at, block.words, (size_t)block.size * sizeof *block.words);
+            answer = Py_BuildValue("OOn", marks, words, (Py_ssize_t)(intptr_t)at);
         }
         Py_XDECREF(words);
         Py_XDECREF(marks);
