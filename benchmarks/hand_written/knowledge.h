@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* GLANCE: values looked at together. */
-enum { BLOCK = 512, BATCH = 64, GLANCE = 32 };
+enum { BLOCK = 512, BATCH = 64, GLANCE = 32, NEAR = 1 << 15 };
 static const double TIE = 1e-9, ROUNDING = 4e-15;
 
 typedef struct {
@@ -73,12 +73,42 @@ static void end(Knowledge *k)
     free(k->candidates);
 }
 
-/* <direction, a> for a block of actions. */
+#define TILE_OF(width) \
+    for (; b + 4 * width <= count; b += 4 * width) { \
+        const double *restrict a = k->columns + first + b; \
+        Four sums[width]; \
+        for (int t = 0; t < width; t++) sums[t] = (Four){0.0}; \
+        for (int64_t i = 0; i < k->dim; i++, a += k->n) \
+            for (int t = 0; t < width; t++) sums[t] += direction[i] * four_at(a + 4 * t); \
+        for (int t = 0; t < width; t++) memcpy(out + b + 4 * t, &sums[t], sizeof sums[t]); \
+    }
+
+/* <direction, a> for a block of actions: vectors that are near, in the second cache, many at a time, with their sums in
+ * registers. */
+static inline void project_near(const Knowledge *k, const double *restrict direction, int64_t first, int64_t count,
+                                double *restrict out)
+{
+    int64_t b = 0;
+    TILE_OF(8)
+    TILE_OF(4)
+    TILE_OF(1)
+    for (; b < count; b++) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < k->dim; i++) sum += direction[i] * k->columns[i * k->n + first + b];
+        out[b] = sum;
+    }
+}
+
+/* The same; vectors that are far are read in long rows. */
 static inline void project(const Knowledge *k, const double *restrict direction, int64_t first, int64_t count,
                            double *restrict out)
 {
     const int64_t n = k->n;
     int64_t i = 0;
+    if (n * k->dim <= NEAR) {
+        project_near(k, direction, first, count, out);
+        return;
+    }
     for (int64_t b = 0; b < count; b++) out[b] = 0.0;
     for (; i + 4 <= k->dim; i += 4) {
         const double *restrict a = k->columns + i * n + first;

@@ -34,8 +34,36 @@ static inline void copy_difference(const DenseModel *model, Layout layout, int64
     for (int64_t i = 0; i < model->half.size; i++) half[i] -= row[i];
 }
 
-/* <direction, a_k> for up to BLOCK actions from `first` on, four features at a time: fewer passes over `out`. */
-#define PROJECT_BY_FEATURE(Entry) \
+/* <direction, a_k> for up to BLOCK actions from `first` on. Vectors of so few numbers are near, in the second cache: as
+ * many actions at a time as there are registers for their sums. */
+enum { NEAR = 1 << 15 };
+#define PROJECT_TILE(Entry, at_four, width) \
+    for (; b + 4 * width <= count; b += 4 * width) { \
+        const Entry *restrict a = AS(Entry) + first + b; \
+        Four sums[width]; \
+        for (int t = 0; t < width; t++) sums[t] = four_of(0.0); \
+        for (int64_t i = 0; i < dim; i++, a += n) { \
+            const Four entry = four_of(direction[i]); \
+            for (int t = 0; t < width; t++) sums[t] = add_four(sums[t], entry, at_four(a + 4 * t)); \
+        } \
+        for (int t = 0; t < width; t++) put_four(sums[t], out + b + 4 * t); \
+    }
+#define PROJECT_NEAR(Entry, at_four) \
+    { \
+        int64_t b = 0; \
+        PROJECT_TILE(Entry, at_four, 8) \
+        PROJECT_TILE(Entry, at_four, 4) \
+        PROJECT_TILE(Entry, at_four, 1) \
+        for (; b < count; b++) { \
+            const Entry *restrict a = AS(Entry) + first + b; \
+            double sum = 0.0; \
+            for (int64_t i = 0; i < dim; i++, a += n) sum += direction[i] * *a; \
+            out[b] = sum; \
+        } \
+    }
+
+/* Others are read in long rows, as memory likes it, four features at a time: fewer passes over `out`. */
+#define PROJECT_FAR(Entry) \
     { \
         int64_t i = 0; \
         for (int64_t b = 0; b < count; b++) out[b] = 0.0; \
@@ -53,6 +81,8 @@ static inline void copy_difference(const DenseModel *model, Layout layout, int64
             for (int64_t b = 0; b < count; b++) out[b] += s0 * a0[b]; \
         } \
     }
+#define PROJECT_BY_FEATURE(Entry, at_four) \
+    if (dim * n <= NEAR) PROJECT_NEAR(Entry, at_four) else PROJECT_FAR(Entry)
 
 /* Four actions at a time: an entry of the direction is read once for all of them. */
 #define PROJECT_BY_ACTION(Entry) \
@@ -89,9 +119,9 @@ static inline void project_block(const Matrix *columns, Layout layout, const dou
 {
     const int64_t dim = columns->rows, n = columns->columns;
     switch (layout) {
-    case BY_FEATURE: PROJECT_BY_FEATURE(double) break;
+    case BY_FEATURE: PROJECT_BY_FEATURE(double, four_at) break;
     case BY_ACTION: PROJECT_BY_ACTION(double) break;
-    case BY_FEATURE | SINGLE: PROJECT_BY_FEATURE(float) break;
+    case BY_FEATURE | SINGLE: PROJECT_BY_FEATURE(float, four_floats_at) break;
     default: PROJECT_BY_ACTION(float)
     }
 }
