@@ -247,7 +247,8 @@ static void compare_actions(Races *r, int64_t n)
     if (between > 1e-6) {
         const double prior = within / between + 1e-9, mean = r->sum / r->told;
         for (int64_t a = 0; a < n; a++)
-            if (r->counts[a] > 0.0) r->relative[a] = exp((r->residuals[a] - r->counts[a] * mean) / (r->counts[a] + prior));
+            if (r->counts[a] > 0.0)
+                r->relative[a] = exp((r->residuals[a] - r->counts[a] * mean) / (r->counts[a] + prior));
         r->differ = true;
     } else if (r->differ) {
         for (int64_t a = 0; a < n; a++) r->relative[a] = 1.0;

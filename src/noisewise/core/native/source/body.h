@@ -2,6 +2,7 @@
 #include "verbs.h"
 
 #include "lanes.h"
+#include "projection.h"
 #include "dense.h"
 #include "covariances.h"
 #include "choice.h"

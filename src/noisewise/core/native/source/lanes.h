@@ -14,7 +14,6 @@ static inline void put_four(Four values, double *out) { _mm256_storeu_pd(out, va
 static inline Four four_product(Four one, Four other) { return _mm256_mul_pd(one, other); }
 static inline Four add_four(Four sums, Four one, Four other) { return _mm256_fmadd_pd(one, other, sums); }
 static inline Four take_four(Four sums, Four one, Four other) { return _mm256_fnmadd_pd(one, other, sums); }
-static inline Four four_roots(Four values) { return _mm256_sqrt_pd(values); }
 /* The larger of each two, and the second where the first is no number. */
 static inline Four larger_four(Four one, Four other) { return _mm256_max_pd(one, other); }
 static inline Four smaller_four(Four one, Four other) { return _mm256_min_pd(one, other); }
@@ -52,7 +51,6 @@ static inline void put_four(Four values, double *out) { memcpy(out, values.of, s
 static inline Four four_product(Four one, Four other) EACH(one.of[t] * other.of[t])
 static inline Four add_four(Four sums, Four one, Four other) EACH(sums.of[t] + one.of[t] * other.of[t])
 static inline Four take_four(Four sums, Four one, Four other) EACH(sums.of[t] - one.of[t] * other.of[t])
-static inline Four four_roots(Four values) EACH(sqrt(values.of[t]))
 static inline Four larger_four(Four one, Four other) EACH(one.of[t] > other.of[t] ? one.of[t] : other.of[t])
 static inline Four smaller_four(Four one, Four other) EACH(one.of[t] < other.of[t] ? one.of[t] : other.of[t])
 static inline Four four_where(const Flag *flags, Four values, Four others) EACH(flags[t] ? values.of[t] : others.of[t])
