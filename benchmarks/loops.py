@@ -1,4 +1,4 @@
-"""Rounds of compiled loops against loops written in C by hand, one for each rule (`hand_written.c`)."""
+"""Rounds of compiled loops against loops written in C by hand, one for each rule (`hand_written/`)."""
 
 import ctypes
 import statistics
@@ -20,7 +20,7 @@ from noisewise.simulation.loop import Truth, run_replication
 from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.stopping import make_stop
 
-SOURCE = Path(__file__).parent / "hand_written.c"
+SOURCE = Path(__file__).parent / "hand_written" / "loops.c"
 FLAGS = (
     "-O3",
     "-march=native",
@@ -30,20 +30,38 @@ FLAGS = (
     "-fopenmp-simd",
 )
 #: Rules and their options: those whose radius and noise the hand-written ones have.
-RULES: dict[str, dict[str, Any]] = {"vaee": {}, "weighted_oful": {"noise": "sub-gaussian"}}
+RULES: dict[str, dict[str, Any]] = {"vaee": {}, "weighted_oful": {"noise": "sub-gaussian"}, "vage": {}}
 #: Actions, features, rounds.
 SIZES = ((100, 10, 20_000), (1000, 20, 3000), (10_000, 50, 200))
 BLOCKS, TIMES_C = 15, 1.25
 
 
 class World(ctypes.Structure):
-    """As `hand_written.c` has it."""
+    """As `hand_written/knowledge.h` has it."""
 
     _fields_ = (
         ("means", ctypes.c_void_p),
         ("sigma", ctypes.c_void_p),
         ("noise", ctypes.c_void_p),
         ("rounds", ctypes.c_int64),
+    )
+
+
+class Limits(ctypes.Structure):
+    """The same of what a rule's options say."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_double) for name in ("ridge", "doubt", "delta", "rank", "most", "share", "challenge")
+    )
+
+
+def limits_of(params: Any) -> Limits:
+    """The numbers that a hand-written loop needs."""
+    radius = params.setting.radius
+    most = radius.norm_bound * radius.max_norm
+    share, challenge = getattr(params, "share", 0.0), getattr(params, "challenge", 0.0)
+    return Limits(
+        radius.ridge, radius.doubt + radius.bias**2, radius.delta, radius.rank, most, share, challenge
     )
 
 
@@ -56,7 +74,7 @@ def built(folder: str) -> ctypes.CDLL:
 
 def by_hand(library: ctypes.CDLL, policy: Any, world: Any) -> Callable[[], Any]:
     """A replication in C; it returns what was measured."""
-    limits, columns = policy._params.setting.radius, np.ascontiguousarray(world.actions.vectors.T)
+    limits, columns = limits_of(policy._params), np.ascontiguousarray(world.actions.vectors.T)
     dim, n = columns.shape
     function, pulled = getattr(library, policy.name), np.empty(world.sigma.size, np.int32)
     function.restype = None
@@ -66,8 +84,7 @@ def by_hand(library: ctypes.CDLL, policy: Any, world: Any) -> Callable[[], Any]:
         function(
             *(ctypes.c_int64(size) for size in (dim, n)),
             ctypes.c_void_p(columns.ctypes.data),
-            ctypes.c_double(limits.ridge),
-            ctypes.c_double(limits.doubt + limits.bias**2),
+            ctypes.byref(limits),
             ctypes.byref(told),
             ctypes.c_void_p(pulled.ctypes.data),
         )

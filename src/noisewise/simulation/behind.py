@@ -172,13 +172,12 @@ class CompiledLoop:
         self, params: Any, state: Any, truth: Truth, record: Record, advice: Advice, stop: Stop, start: int
     ) -> tuple[int, bool]:
         """From a round until the end, a stop, or until the rule wants to plan."""
-        params_kind, params_block = packed(params)
-        state_kind, state_block = packed(state)
+        params_block, state_block = packed(params), packed(state)
         seen = Params(
             setting=params.setting,
-            code=self.glue.compiled((params_kind, state_kind), signature_of).address,
-            params=params_block.ctypes.data,
-            state=state_block.ctypes.data,
+            code=self.glue.compiled((params_block.kind, state_block.kind), signature_of).address,
+            params=params_block.address,
+            state=state_block.address,
             plans=self.rule.wants_plan is not None,
             no_draws=np.empty(0),
             mask=np.empty(truth.means.size, np.bool_),

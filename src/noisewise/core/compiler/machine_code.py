@@ -52,13 +52,19 @@ class MachineCode:
 class MachineLoop(MachineCode):
     """A function of NamedTuples and whole numbers that returns a whole number."""
 
+    def __init__(self, function: Callable[..., Any], directory: Path | None) -> None:
+        super().__init__(function, directory)
+        self._callable: dict[Any, Any] = {}
+
     def __call__(self, *given: Any) -> int:
         """Call it; other threads may run meanwhile."""
-        pairs = [packed(value) for value in given]
-        kinds = tuple(kind for kind, _ in pairs)
-        passed = [block.ctypes.data if isinstance(kind, Struct) else block[0] for kind, block in pairs]
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *map(_passed_as, kinds))
-        function = prototype(self.compiled(kinds, types.int64).address)
+        blocks = [packed(value) for value in given]
+        kinds = tuple(block.kind for block in blocks)
+        passed = [block.address if isinstance(block.kind, Struct) else block.words[0] for block in blocks]
+        function = self._callable.get(kinds)
+        if function is None:
+            prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *map(_passed_as, kinds))
+            function = self._callable[kinds] = prototype(self.compiled(kinds, types.int64).address)
         with _noticing() as raised:
             returned = int(function(*passed))
         if raised:

@@ -8,8 +8,7 @@ taken out are borrowed: nobody counts references to them, and whoever made the b
 """
 
 import hashlib
-import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -22,10 +21,17 @@ from numba.extending import models, register_model
 from numba.np import arrayobj
 from numpy.typing import NDArray
 
-Block = NDArray[np.int64]
+from noisewise.core.native.verbs import extension
 
 WORD = 8
-_word, _number = struct.Struct("=q"), struct.Struct("=d")
+
+
+class Block(NamedTuple):
+    """A value as compiled code is handed it; the arrays in it must outlive the block."""
+
+    kind: Any  # its type
+    words: NDArray[np.int64]
+    address: int  # of the words
 
 
 class Struct(types.Type):
@@ -83,37 +89,17 @@ def type_of(value: Any) -> Any:
 _met: dict[tuple[Any, ...], Any] = {}
 
 
-def packed(value: Any) -> tuple[Any, Block]:
-    """The type of a NamedTuple or of a number, and its block; the arrays in it must outlive the block."""
-    words: list[int] = []
-    marks: list[Any] = []
-    _append(words, marks, value)
-    kind = _met.get(tuple(marks))
+def packed(value: Any) -> Block:
+    """The block of a NamedTuple or of a number."""
+    try:
+        marks, words, address = extension.packed_words(value)
+    except (TypeError, ValueError):
+        type_of(value)  # which says what is wrong, and where
+        raise
+    kind = _met.get(marks)
     if kind is None:
-        kind = _met[tuple(marks)] = type_of(value)
-    # At least one word: the address of nothing is no address.
-    return kind, np.array(words or [0], dtype=np.int64)
-
-
-def _append(words: list[int], marks: list[Any], value: Any) -> None:
-    """Add the words of a value, and what its type depends on."""
-    if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            type_of(value)  # which says what is wrong, as below
-        marks += (value.dtype, value.ndim)
-        words.append(value.__array_interface__["data"][0])
-        words.extend(value.shape)
-        return
-    marks.append(type(value))
-    if isinstance(value, tuple):
-        for field in value:
-            _append(words, marks, field)
-    elif isinstance(value, (float, np.floating)):
-        words.append(_word.unpack(_number.pack(value))[0])
-    elif isinstance(value, (int, np.integer, np.bool_)):
-        words.append(int(value))
-    elif value is not None:
-        type_of(value)
+        kind = _met[marks] = type_of(value)
+    return Block(kind, words, address)
 
 
 register_model(Struct)(models.OpaqueModel)

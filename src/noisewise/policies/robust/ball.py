@@ -56,4 +56,4 @@ def step_within_ball(
         matrix, target = hessian + shift * metric, -(gradient + shift * outward)
     if norm > bound:
         moved = moved * (bound / norm)
-    return moved, step, math.sqrt(step @ hessian @ step), shift
+    return moved, step, math.sqrt(max(0.0, float(step @ hessian @ step))), shift

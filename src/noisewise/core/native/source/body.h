@@ -1,6 +1,8 @@
 /* All verbs, once for each kind of processor: this file is included with its instructions switched on. */
 #include "verbs.h"
 
+#include "lanes.h"
+#include "projection.h"
 #include "dense.h"
 #include "covariances.h"
 #include "choice.h"

@@ -1,36 +1,73 @@
 /* Choosing the largest with ties broken on purpose, and dropping what cannot be the best.
  * Twin: `core/choice/selection.py`, which says why ties are what they are. */
 
-/* Values looked at together. Flags are bytes and values are not: to mix the two costs more than all else, so
- * flags are read only in blocks whose values make a difference. */
+/* Values looked at together: flags are read only in blocks whose values make a difference. */
 enum { GLANCE = 32 };
 
-/* The largest of a few values, passing over what is no number; NaN itself if there is such a value. */
-static inline double peak(const double *restrict values, int64_t n)
+/* The largest of the values whose flags are set, or of all where there are no flags; -∞ if there is none, no number if
+ * one of them is none. */
+static inline double peak(const double *restrict values, const Flag *restrict flags, int64_t n)
 {
-    double top = -INFINITY, strange = 0.0;
-    _Pragma("omp simd reduction(max : top) reduction(+ : strange)")
-    for (int64_t k = 0; k < n; k++) {
-        strange += values[k] != values[k] ? 1.0 : 0.0;
+    const Four none = four_of(-INFINITY);
+    Four one = none, other = none, marks = four_of(0.0);
+    int64_t k = 0;
+    for (; k + 8 <= n; k += 8) {
+        const Four low = flags ? four_where(flags + k, four_at(values + k), none) : four_at(values + k);
+        const Four high = flags ? four_where(flags + k + 4, four_at(values + k + 4), none) : four_at(values + k + 4);
+        one = larger_four(low, one), other = larger_four(high, other);
+        marks = mark(mark(marks, low), high);
+    }
+    double top = largest_of_four(larger_four(one, other));
+    bool strange = any_mark(marks);
+    for (; k < n; k++) {
+        if (flags && !flags[k]) continue;
+        strange |= isnan(values[k]);
         top = values[k] > top ? values[k] : top;
     }
-    return strange > 0.0 ? NAN : top;
+    return strange ? NAN : top;
 }
 
-/* The largest allowed value; -∞ if none is allowed, no number if one of them is none. */
-static inline double largest(const double *restrict values, const Flag *restrict allowed, int64_t n)
+/* The least of the values whose flags are set, passing over what is no number. */
+static inline double least_where(const double *restrict values, const Flag *restrict flags, int64_t n)
+{
+    const Four none = four_of(INFINITY);
+    Four one = none;
+    int64_t k = 0;
+    for (; k + 4 <= n; k += 4) one = smaller_four(four_where(flags + k, four_at(values + k), none), one);
+    double each[4], least = INFINITY;
+    put_four(one, each);
+    for (int t = 0; t < 4; t++) least = each[t] < least ? each[t] : least;
+    for (; k < n; k++) least = flags[k] && values[k] < least ? values[k] : least;
+    return least;
+}
+
+/* Make the values -∞ whose flags are not set. */
+static inline void clear_unset(double *restrict values, const Flag *restrict flags, int64_t n)
+{
+    int64_t k = 0;
+    for (; k + 4 <= n; k += 4) put_four(four_where(flags + k, four_at(values + k), four_of(-INFINITY)), values + k);
+    for (; k < n; k++) values[k] = flags[k] ? values[k] : -INFINITY;
+}
+
+/* The same of many, and where the first block that has it begins. */
+static inline double largest_from(const double *values, const Flag *allowed, int64_t n, int64_t *block)
 {
     double top = -INFINITY;
+    *block = 0;
     for (int64_t first = 0; first < n; first += GLANCE) {
-        const int64_t last = smaller(first + GLANCE, n);
-        if (peak(values + first, last - first) <= top) continue;
-        for (int64_t k = first; k < last; k++) {
-            if (!allowed[k]) continue;
-            if (isnan(values[k])) return NAN;
-            if (values[k] > top) top = values[k];
-        }
+        const int64_t count = smaller(GLANCE, n - first);
+        if (peak(values + first, NULL, count) <= top) continue;
+        const double own = peak(values + first, allowed + first, count);
+        if (isnan(own)) return own;
+        if (own > top) top = own, *block = first;
     }
     return top;
+}
+
+static inline double largest(const double *values, const Flag *allowed, int64_t n)
+{
+    int64_t block;
+    return largest_from(values, allowed, n, &block);
 }
 
 /* What still ties with the largest; infinities tie with their equals alone. */
@@ -41,7 +78,7 @@ static inline int64_t first_at_least(const double *values, const Flag *allowed, 
 {
     for (int64_t first = 0; first < n; first += GLANCE) {
         const int64_t last = smaller(first + GLANCE, n);
-        if (peak(values + first, last - first) < low) continue;
+        if (peak(values + first, NULL, last - first) < low) continue;
         for (int64_t k = first; k < last; k++)
             if (allowed[k] && !(values[k] < low)) return k;
     }
@@ -77,7 +114,10 @@ static int64_t first_largest_candidate(const double *restrict values, const Flag
 
 static int64_t masked_argmax(const double *values, const Flag *allowed, int64_t n)
 {
-    return first_at_least(values, allowed, n, largest(values, allowed, n));
+    int64_t block;
+    const double top = largest_from(values, allowed, n, &block);
+    if (isnan(top)) return first_at_least(values, allowed, n, top);
+    return block + first_at_least(values + block, allowed + block, n - block, top);
 }
 
 static int64_t first_near(const double *values, const Flag *allowed, int64_t n, int64_t winner, double tolerance)
@@ -112,17 +152,17 @@ static void drop_ruled_out(const double *restrict means, const double *restrict 
             lower[b] = means[first + b] - slack;
             scratch[first + b] = means[first + b] + slack;
         }
-        if (peak(lower, count) <= floor) continue;
+        if (peak(lower, NULL, count) <= floor) continue;
+        const double top = peak(lower, candidates + first, count);
+        if (top > floor) floor = top;
         /* What is no number rules out nobody, and is not ruled out. */
-        for (int64_t b = 0; b < count; b++)
-            if (candidates[first + b] && lower[b] > floor) floor = lower[b];
+        if (isnan(top))
+            for (int64_t b = 0; b < count; b++)
+                if (candidates[first + b] && lower[b] > floor) floor = lower[b];
     }
     for (int64_t first = 0; first < n; first += GLANCE) {
         const int64_t last = smaller(first + GLANCE, n);
-        double least = INFINITY;
-        _Pragma("omp simd reduction(min : least)")
-        for (int64_t k = first; k < last; k++) least = scratch[k] < least ? scratch[k] : least;
-        if (!(least < floor)) continue;
+        if (!(least_where(scratch + first, candidates + first, last - first) < floor)) continue;
         for (int64_t k = first; k < last; k++) candidates[k] &= !(scratch[k] < floor);
     }
 }

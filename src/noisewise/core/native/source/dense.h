@@ -1,113 +1,8 @@
 /* The linear model: solving with its factors, learning a measurement, keeping widths and means exact.
  *
- * The readable twin, with the equations, is `core/model/dense.py`. Here features are outside and actions inside,
- * a block of actions at a time, so that the vectors are read once and in storage order and a block stays in the
- * first-level cache.
+ * The readable twin, with the equations, is `core/model/dense.py`. Actions are gone through by blocks, so
+ * that the vectors are read once and a block stays in the first-level cache.
  */
-#include <math.h>
-
-#include "arrays.h"
-#include "constants.h"
-
-static inline int64_t smaller(int64_t one, int64_t other) { return one < other ? one : other; }
-
-/* What an entry of the vectors is, for each storage: AS(double) or AS(float). */
-#define AS(Entry) ((const Entry *)columns->at)
-
-/* The vector of one action. */
-static inline void copy_vector(const Matrix *columns, Layout layout, int64_t action, double *restrict out)
-{
-    const int64_t dim = columns->rows, n = columns->columns;
-    switch (layout) {
-    case BY_FEATURE: for (int64_t i = 0; i < dim; i++) out[i] = AS(double)[i * n + action]; break;
-    case BY_ACTION: for (int64_t i = 0; i < dim; i++) out[i] = AS(double)[action * dim + i]; break;
-    case BY_FEATURE | SINGLE: for (int64_t i = 0; i < dim; i++) out[i] = AS(float)[i * n + action]; break;
-    default: for (int64_t i = 0; i < dim; i++) out[i] = AS(float)[action * dim + i];
-    }
-}
-
-static inline void copy_difference(const DenseModel *model, Layout layout, int64_t one, int64_t other)
-{
-    double *half = model->half.at, *row = model->row.at;
-    copy_vector(&model->columns, layout, one, half);
-    copy_vector(&model->columns, layout, other, row);
-    for (int64_t i = 0; i < model->half.size; i++) half[i] -= row[i];
-}
-
-/* <direction, a_k> for up to BLOCK actions from `first` on, four features at a time: fewer passes over `out`. */
-#define PROJECT_BY_FEATURE(Entry) \
-    { \
-        int64_t i = 0; \
-        for (int64_t b = 0; b < count; b++) out[b] = 0.0; \
-        for (; i + 4 <= dim; i += 4) { \
-            const Entry *restrict a0 = AS(Entry) + i * n + first, *restrict a1 = a0 + n; \
-            const Entry *restrict a2 = a1 + n, *restrict a3 = a2 + n; \
-            const double s0 = direction[i], s1 = direction[i + 1], s2 = direction[i + 2], s3 = direction[i + 3]; \
-            _Pragma("omp simd") \
-            for (int64_t b = 0; b < count; b++) out[b] += s0 * a0[b] + s1 * a1[b] + s2 * a2[b] + s3 * a3[b]; \
-        } \
-        for (; i < dim; i++) { \
-            const Entry *restrict a0 = AS(Entry) + i * n + first; \
-            const double s0 = direction[i]; \
-            _Pragma("omp simd") \
-            for (int64_t b = 0; b < count; b++) out[b] += s0 * a0[b]; \
-        } \
-    }
-
-/* Four actions at a time: an entry of the direction is read once for all of them. */
-#define PROJECT_BY_ACTION(Entry) \
-    { \
-        int64_t b = 0; \
-        for (; b + 4 <= count; b += 4) { \
-            const Entry *restrict a0 = AS(Entry) + (first + b) * dim, *restrict a1 = a0 + dim; \
-            const Entry *restrict a2 = a1 + dim, *restrict a3 = a2 + dim; \
-            double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0; \
-            _Pragma("omp simd reduction(+ : s0, s1, s2, s3)") \
-            for (int64_t i = 0; i < dim; i++) { \
-                const double entry = direction[i]; \
-                s0 += entry * a0[i]; \
-                s1 += entry * a1[i]; \
-                s2 += entry * a2[i]; \
-                s3 += entry * a3[i]; \
-            } \
-            out[b] = s0; \
-            out[b + 1] = s1; \
-            out[b + 2] = s2; \
-            out[b + 3] = s3; \
-        } \
-        for (; b < count; b++) { \
-            const Entry *restrict a = AS(Entry) + (first + b) * dim; \
-            double sum = 0.0; \
-            _Pragma("omp simd reduction(+ : sum)") \
-            for (int64_t i = 0; i < dim; i++) sum += direction[i] * a[i]; \
-            out[b] = sum; \
-        } \
-    }
-
-static inline void project_block(const Matrix *columns, Layout layout, const double *restrict direction,
-                                 int64_t first, int64_t count, double *restrict out)
-{
-    const int64_t dim = columns->rows, n = columns->columns;
-    switch (layout) {
-    case BY_FEATURE: PROJECT_BY_FEATURE(double) break;
-    case BY_ACTION: PROJECT_BY_ACTION(double) break;
-    case BY_FEATURE | SINGLE: PROJECT_BY_FEATURE(float) break;
-    default: PROJECT_BY_ACTION(float)
-    }
-}
-
-static void project_rows(const DenseModel *model, Layout layout, const double *direction, int64_t first,
-                         int64_t last, double *out)
-{
-    for (int64_t k = first; k < last; k += BLOCK)
-        project_block(&model->columns, layout, direction, k, smaller(BLOCK, last - k), out + (k - first));
-}
-
-static inline void project(const DenseModel *model, Layout layout, const double *direction, double *out)
-{
-    project_rows(model, layout, direction, 0, model->columns.columns, out);
-}
-
 /* Take a in `half`; leave U⁻ᵀa there and D⁻¹U⁻ᵀa in `step`; return ‖a‖² in the norm of V⁻¹. */
 static inline double forward(const double *restrict factor, const double *restrict reciprocals, int64_t dim,
                              double *restrict half, double *restrict step)
@@ -126,10 +21,14 @@ static inline double forward(const double *restrict factor, const double *restri
 static inline void backward(const double *restrict factor, int64_t dim, double *restrict out)
 {
     for (int64_t i = dim - 1; i >= 0; i--) {
+        /* By hand: compilers spend longer on adding up four sums than on so short a row. */
+        const double *restrict across = factor + i * (dim + 1);
+        Four sums = four_of(0.0);
         double sum = 0.0;
-        _Pragma("omp simd reduction(+ : sum)")
-        for (int64_t j = i + 1; j < dim; j++) sum += factor[i * (dim + 1) + j] * out[j];
-        out[i] -= sum;
+        int64_t j = i + 1;
+        for (; j + 4 <= dim; j += 4) sums = add_four(sums, four_at(across + j), four_at(out + j));
+        for (; j < dim; j++) sum += across[j] * out[j];
+        out[i] -= sum_of_four(sums) + sum;
     }
 }
 

@@ -656,6 +656,7 @@ static PyMethodDef functions[] = {
     {"set_body", set_body, METH_VARARGS, "Say what runs in place of a verb where C does not know the layout."},
     {"set_models", set_models, METH_VARARGS, "Say what the two classes of models are."},
     {"use_numpy", use_numpy, METH_O, "Whether all verbs are to run as NumPy from now on; returns what was before."},
+    {"packed_words", packed_words, METH_O, "What the type of a NamedTuple depends on, its words, their address."},
     {"addresses", addresses, METH_NOARGS, "Where the verbs of verbs.h are, by name, for compiled loops."},
     {"constants", constants, METH_NOARGS, "The numbers that the NumPy bodies must agree on, by name."},
     {NULL, NULL, 0, NULL},

@@ -1,12 +1,27 @@
 /* The closest races between VAGE's leader and its rivals. Twin: `policies/rules/ours/vage/races.py`. */
 
-/* Whether all flags of a block are set: then it need not be asked one by one. */
-static inline bool all_set(const Flag *restrict flags, int64_t count)
+static inline double largest_upper(const double *restrict widths, const double *restrict means, int64_t count,
+                                   double reach)
 {
-    Flag unset = 0;
-    _Pragma("omp simd reduction(| : unset)")
-    for (int64_t b = 0; b < count; b++) unset |= flags[b] == 0;
-    return !unset;
+    double top = -INFINITY;
+    _Pragma("omp simd reduction(max : top)")
+    for (int64_t b = 0; b < count; b++) {
+        const double upper = reach * widths[b] + means[b];
+        top = upper > top ? upper : top;
+    }
+    return top;
+}
+
+/* The first whose reach·width + mean is at least `low`; n if there is none. */
+static inline int64_t first_upper(const double *widths, const double *means, int64_t n, double reach, double low)
+{
+    for (int64_t first = 0; first < n; first += GLANCE) {
+        const int64_t count = smaller(GLANCE, n - first);
+        if (largest_upper(widths + first, means + first, count, reach) < low) continue;
+        for (int64_t k = first; k < first + count; k++)
+            if (reach * widths[k] + means[k] >= low) return k;
+    }
+    return n;
 }
 
 /* Of n rivals with these widths and means, the largest reach·width + mean in turn, of those that tie the first: at
@@ -18,12 +33,7 @@ static void take_races(const int64_t *restrict rows, double *restrict widths, co
     double tolerance = 0.0, first = 0.0, slack = 0.0;
     for (int64_t j = 0; j < RACES; j++) rivals[j] = leader, weights[j] = 0.0;
     for (int64_t j = 0; j < RACES; j++) {
-        double top = -INFINITY;
-        _Pragma("omp simd reduction(max : top)")
-        for (int64_t k = 0; k < n; k++) {
-            const double upper = reach * widths[k] + means[k];
-            top = upper > top ? upper : top;
-        }
+        const double top = largest_upper(widths, means, n, reach);
         if (!(top > -INFINITY)) return;
         if (j == 0) {
             /* Of what the strongest rival is given, and for rounding in the two means. Rounding may also differ
@@ -36,8 +46,7 @@ static void take_races(const int64_t *restrict rows, double *restrict widths, co
             }
             tolerance = TIE * slack + ROUNDING * (fabs(top - slack) + fabs(best));
         }
-        int64_t k = 0;
-        while (k < n && !(reach * widths[k] + means[k] >= top - tolerance)) k++;
+        int64_t k = first_upper(widths, means, n, reach, top - tolerance);
         if (k == n) return; /* the tolerance is no number */
         if (rows) /* in any order */
             for (int64_t other = k + 1; other < n; other++)
@@ -58,18 +67,23 @@ static void races_by_widths(const double *restrict means, const double *restrict
                             double reach, int64_t *rivals, double *weights)
 {
     const double own = squared_widths[leader], best = means[leader];
-    double least = INFINITY;
     widths[leader] = 0.0;
-    _Pragma("omp simd reduction(min : least)")
+    _Pragma("omp simd")
     for (int64_t k = 0; k < n; k++) {
         const double terms = squared_widths[k] + own, width = widths[k];
-        const bool rival = (candidates[k] != 0) & (width * width > 2.0 * CANCELLED * terms);
-        const double needed = rival ? (best - means[k]) / width : INFINITY;
-        widths[k] = rival ? width : -INFINITY;
-        least = needed < least ? needed : least;
+        widths[k] = width * width > 2.0 * CANCELLED * terms ? width : -INFINITY;
     }
-    /* If all are beaten, as far as the closest needs. */
-    if (least < INFINITY && least > reach) reach = least;
+    clear_unset(widths, candidates, n);
+    if (largest_upper(widths, means, n, reach) < best) {
+        /* All are beaten: as far as the closest needs. */
+        double least = INFINITY;
+        _Pragma("omp simd reduction(min : least)")
+        for (int64_t k = 0; k < n; k++) {
+            const double needed = widths[k] > 0.0 ? (best - means[k]) / widths[k] : INFINITY;
+            least = needed < least ? needed : least;
+        }
+        if (least < INFINITY && least > reach) reach = least;
+    }
     take_races(NULL, widths, means, n, leader, best, reach, rivals, weights);
 }
 
@@ -124,18 +138,6 @@ static inline bool enter(Field *field, int64_t k, double width, double mean, dou
             upper = lower;
         }
     return true;
-}
-
-static inline double largest_upper(const double *restrict bounds, const double *restrict means, int64_t count,
-                                   double reach)
-{
-    double top = -INFINITY;
-    _Pragma("omp simd reduction(max : top)")
-    for (int64_t b = 0; b < count; b++) {
-        const double upper = reach * bounds[b] + means[b];
-        top = upper > top ? upper : top;
-    }
-    return top;
 }
 
 /* Look at the rows of one chunk that may be within the tolerance of the closest; false if they are too many. */
@@ -213,9 +215,7 @@ static double bound_widths(Field *field, const Sketch *sketch, const Sight *sigh
             longest = bound > longest ? bound : longest;
             extreme = size > extreme ? size : extreme;
         }
-        if (!all_set(among, count))
-            for (int64_t b = 0; b < count; b++)
-                if (!among[b]) own_bounds[b] = -INFINITY;
+        clear_unset(own_bounds, among, count);
         if (leader >= k && leader < k + count) bounds[leader] = -INFINITY;
         *maximum = larger_of(*maximum, largest_upper(own_bounds, means, count, reach * (1.0 + TIE)));
     }

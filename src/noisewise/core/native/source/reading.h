@@ -45,6 +45,8 @@ typedef struct {
 /* bindings_of_rules.c */
 extern const Table table_of_rules;
 extern PyMethodDef functions_of_rules[];
+/* packing.c */
+PyObject *packed_words(PyObject *module, PyObject *value);
 
 /* ---- Reading arguments. Each answers OURS, ANOTHER (for NumPy) or WRONG (an exception is set). ---- */
 

@@ -1,26 +1,50 @@
-/* Replications as one would write them in C by hand, for one rule each: what compiled loops are measured against.
+/* What is known after some measurements, and how one more changes it, for vectors in one layout and one precision.
  *
- * Everything is known here: the rule, the layout, the instructions of this machine. One pass over the vectors a
- * round, a block of actions at a time, with widths and means updated while the block is in the cache.
+ * One pass over the vectors a round, a block of actions at a time, with widths and means updated while the block is
+ * in the cache.
  */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { BLOCK = 512, BATCH = 64, RACES = 4 };
-static const double TIE = 1e-9, ROUNDING = 4e-15, CANCELLED = 1e-12;
+/* GLANCE: values looked at together. */
+enum { BLOCK = 512, BATCH = 64, GLANCE = 32, NEAR = 1 << 15 };
+static const double TIE = 1e-9, ROUNDING = 4e-15;
 
 typedef struct {
     int64_t dim, n;
     const double *columns; /* (dim, n) */
     double *factor; /* (dim, dim+1): U with D on the diagonal's place elsewhere; last column U(theta - centre) */
     double *pivots, *reciprocals, *centre, *half, *step, *row; /* (dim,), the last dim+1 */
-    double *squared_widths, *means, *floors, *scratch, *gains; /* (n,) */
+    double *squared_widths, *means, *floors, *scratch; /* (n,) */
     uint8_t *candidates; /* (n,) */
     double log_det, doubt; /* the radius is the root of their sum */
     int64_t age, since_centred;
 } Knowledge;
+
+/* Four numbers at a time, where the compiler does not find them by itself. */
+typedef double Four __attribute__((vector_size(32)));
+typedef int64_t FourWhole __attribute__((vector_size(32)));
+typedef uint8_t FourFlags __attribute__((vector_size(4)));
+
+static inline Four four_at(const double *at)
+{
+    Four all;
+    memcpy(&all, at, sizeof all);
+    return all;
+}
+
+static inline double sum_of(Four all) { return all[0] + all[2] + (all[1] + all[3]); }
+
+/* Who may still be the best, of four: all bits, or none. */
+static inline FourWhole four_flags(const uint8_t *at)
+{
+    FourFlags all;
+    memcpy(&all, at, sizeof all);
+    return __builtin_convertvector(all, FourWhole) != 0;
+}
 
 static double *numbers(int64_t size) { return calloc((size_t)size, sizeof(double)); }
 
@@ -31,7 +55,7 @@ static Knowledge begin(int64_t dim, int64_t n, const double *columns, double rid
     k.pivots = numbers(dim), k.reciprocals = numbers(dim), k.centre = numbers(dim);
     k.half = numbers(dim), k.step = numbers(dim), k.row = numbers(dim + 1);
     k.squared_widths = numbers(n), k.means = numbers(n), k.floors = numbers(n);
-    k.scratch = numbers(n), k.gains = numbers(n);
+    k.scratch = numbers(n);
     k.candidates = malloc((size_t)n);
     for (int64_t i = 0; i < dim; i++) {
         k.pivots[i] = ridge, k.reciprocals[i] = 1.0 / ridge;
@@ -44,17 +68,47 @@ static Knowledge begin(int64_t dim, int64_t n, const double *columns, double rid
 static void end(Knowledge *k)
 {
     double *all[] = {k->factor, k->pivots, k->reciprocals, k->centre, k->half, k->step, k->row,
-                     k->squared_widths, k->means, k->floors, k->scratch, k->gains};
+                     k->squared_widths, k->means, k->floors, k->scratch};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     free(k->candidates);
 }
 
-/* <direction, a> for a block of actions. */
+#define TILE_OF(width) \
+    for (; b + 4 * width <= count; b += 4 * width) { \
+        const double *restrict a = k->columns + first + b; \
+        Four sums[width]; \
+        for (int t = 0; t < width; t++) sums[t] = (Four){0.0}; \
+        for (int64_t i = 0; i < k->dim; i++, a += k->n) \
+            for (int t = 0; t < width; t++) sums[t] += direction[i] * four_at(a + 4 * t); \
+        for (int t = 0; t < width; t++) memcpy(out + b + 4 * t, &sums[t], sizeof sums[t]); \
+    }
+
+/* <direction, a> for a block of actions: vectors that are near, in the second cache, many at a time, with their sums in
+ * registers. */
+static inline void project_near(const Knowledge *k, const double *restrict direction, int64_t first, int64_t count,
+                                double *restrict out)
+{
+    int64_t b = 0;
+    TILE_OF(8)
+    TILE_OF(4)
+    TILE_OF(1)
+    for (; b < count; b++) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < k->dim; i++) sum += direction[i] * k->columns[i * k->n + first + b];
+        out[b] = sum;
+    }
+}
+
+/* The same; vectors that are far are read in long rows. */
 static inline void project(const Knowledge *k, const double *restrict direction, int64_t first, int64_t count,
                            double *restrict out)
 {
     const int64_t n = k->n;
     int64_t i = 0;
+    if (n * k->dim <= NEAR) {
+        project_near(k, direction, first, count, out);
+        return;
+    }
     for (int64_t b = 0; b < count; b++) out[b] = 0.0;
     for (; i + 4 <= k->dim; i += 4) {
         const double *restrict a = k->columns + i * n + first;
@@ -87,10 +141,12 @@ static inline double solve(const Knowledge *k, double *restrict half, double *re
     }
     for (int64_t i = dim - 1; i >= 0; i--) {
         const double *restrict across = k->factor + i * (dim + 1);
+        Four sums = {0.0};
         double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t j = i + 1; j < dim; j++) sum += across[j] * step[j];
-        step[i] -= sum;
+        int64_t j = i + 1;
+        for (; j + 4 <= dim; j += 4) sums += four_at(across + j) * four_at(step + j);
+        for (; j < dim; j++) sum += across[j] * step[j];
+        step[i] -= sum_of(sums) + sum;
     }
     return squared;
 }
@@ -180,7 +236,7 @@ static void learn(Knowledge *k, int64_t action, double reward, double sigma)
 
 static inline double radius(const Knowledge *k) { return sqrt(k->log_det + k->doubt); }
 
-/* The first value that ties with the largest, within a tolerance. */
+/* What the largest of the values is. */
 static inline double largest(const double *restrict values, int64_t n)
 {
     double top = -INFINITY;
@@ -189,9 +245,11 @@ static inline double largest(const double *restrict values, int64_t n)
     return top;
 }
 
-static inline int64_t first_above(const double *values, double low)
+/* The first value that is at least this large. */
+static inline int64_t first_above(const double *values, int64_t n, double low)
 {
     int64_t a = 0;
+    for (; a + GLANCE < n && largest(values + a, GLANCE) < low;) a += GLANCE;
     while (values[a] < low) a++;
     return a;
 }
@@ -199,20 +257,50 @@ static inline int64_t first_above(const double *values, double low)
 static inline int64_t widest(const Knowledge *k)
 {
     const double top = largest(k->squared_widths, k->n);
-    return first_above(k->squared_widths, top - TIE * top);
+    return first_above(k->squared_widths, k->n, top - TIE * top);
 }
 
+/* Make the values -inf of who can no longer be the best. */
+static inline void cross_out(double *restrict values, const uint8_t *restrict candidates, int64_t n)
+{
+    int64_t a = 0;
+    for (; a + 4 <= n; a += 4) {
+        const Four none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+        const FourWhole kept = four_flags(candidates + a);
+        const FourWhole all = (kept & (FourWhole)four_at(values + a)) | (~kept & (FourWhole)none);
+        memcpy(values + a, &all, sizeof all);
+    }
+    for (; a < n; a++) values[a] = candidates[a] ? values[a] : -INFINITY;
+}
+
+/* Flags are bytes and values are not: flags are read only in blocks whose values make a difference. */
 static void drop(Knowledge *k, double reach)
 {
-    double floor = -INFINITY, *restrict upper = k->scratch;
-#pragma omp simd reduction(max : floor)
-    for (int64_t a = 0; a < k->n; a++) {
-        const double slack = reach * sqrt(k->squared_widths[a]);
-        const double lower = k->candidates[a] ? k->means[a] - slack : -INFINITY;
-        upper[a] = k->means[a] + slack;
-        floor = lower > floor ? lower : floor;
+    double floor = -INFINITY, *restrict upper = k->scratch, lower[GLANCE];
+    for (int64_t first = 0; first < k->n; first += GLANCE) {
+        const int64_t count = k->n - first < GLANCE ? k->n - first : GLANCE;
+        const double *restrict widths = k->squared_widths + first, *restrict means = k->means + first;
+        double top = -INFINITY;
+#pragma omp simd reduction(max : top)
+        for (int64_t b = 0; b < count; b++) {
+            const double slack = reach * sqrt(widths[b]);
+            lower[b] = means[b] - slack;
+            upper[first + b] = means[b] + slack;
+            top = lower[b] > top ? lower[b] : top;
+        }
+        if (top <= floor) continue;
+        cross_out(lower, k->candidates + first, count);
+        top = largest(lower, count);
+        floor = top > floor ? top : floor;
     }
-    for (int64_t a = 0; a < k->n; a++) k->candidates[a] &= upper[a] >= floor;
+    for (int64_t first = 0; first < k->n; first += GLANCE) {
+        const int64_t last = k->n - first < GLANCE ? k->n : first + GLANCE;
+        FourWhole any = {0};
+        int64_t a = first;
+        for (; a + 4 <= last; a += 4) any |= four_flags(k->candidates + a) & (four_at(upper + a) < floor);
+        if (!(any[0] | any[1] | any[2] | any[3]) && a == last) continue;
+        for (a = first; a < last; a++) k->candidates[a] &= upper[a] >= floor;
+    }
 }
 
 /* What the world tells: the values of the actions, and the noise of each round. */
@@ -221,32 +309,7 @@ typedef struct {
     int64_t rounds;
 } World;
 
-void vaee(int64_t dim, int64_t n, const double *columns, double ridge, double doubt, const World *world,
-          int32_t *pulled)
-{
-    Knowledge k = begin(dim, n, columns, ridge, doubt);
-    for (int64_t t = 0; t < world->rounds; t++) {
-        const int64_t action = widest(&k);
-        learn(&k, action, world->means[action] + world->sigma[t] * world->noise[t], world->sigma[t]);
-        drop(&k, radius(&k));
-        pulled[t] = (int32_t)action;
-    }
-    end(&k);
-}
-
-void weighted_oful(int64_t dim, int64_t n, const double *columns, double ridge, double doubt, const World *world,
-                   int32_t *pulled)
-{
-    Knowledge k = begin(dim, n, columns, ridge, doubt);
-    for (int64_t t = 0; t < world->rounds; t++) {
-        const double reach = radius(&k);
-        for (int64_t a = 0; a < n; a++) k.scratch[a] = k.means[a] + reach * sqrt(k.squared_widths[a]);
-        const double top = largest(k.scratch, n);
-        const int64_t winner = first_above(k.scratch, top);
-        const double tolerance = TIE * sqrt(k.squared_widths[winner]) + ROUNDING * fabs(top);
-        const int64_t action = first_above(k.scratch, top - tolerance);
-        learn(&k, action, world->means[action] + world->sigma[t] * world->noise[t], world->sigma[t]);
-        pulled[t] = (int32_t)action;
-    }
-    end(&k);
-}
+/* The numbers in a rule's options: the radius, and what VAGE asks for. */
+typedef struct {
+    double ridge, doubt, delta, rank, most, share, challenge;
+} Limits;
