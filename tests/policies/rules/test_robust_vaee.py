@@ -1,5 +1,6 @@
 """Rules for heavy tails: options, floors, certificates, and what the estimate carries with it."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
+from noisewise.core.native.verbs import numpy_verbs
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.standard_normal((10, 4))
@@ -194,3 +196,18 @@ def test_bad_input_gets_one_sentence(make, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the sentence is compared below
         make()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("scale", "sigma"), [(1.0, 1e-8), (1.0, 1e-9), (1e8, 1.0), (1e9, 1.0), (100.0, 1e-7)]
+)
+@pytest.mark.parametrize("verbs", [contextlib.nullcontext, numpy_verbs])
+def test_sums_of_weights_over_many_decades_leave_an_estimate(verbs, scale, sigma):
+    vectors = scale * np.random.default_rng(1).standard_normal((14, 3))
+    theta, rng = np.random.default_rng(6).standard_normal(3), np.random.default_rng(5)
+    with verbs():
+        policy = nw.rules.robust_vaee(vectors)
+        for _ in range(16):
+            action = policy.ask()
+            policy.tell(action, float(vectors[action] @ theta + sigma * rng.standard_normal()), sigma)
+        assert np.isfinite(policy.estimate().means).all()

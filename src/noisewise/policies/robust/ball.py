@@ -46,14 +46,22 @@ def step_within_ball(
     outward = root @ point
     metric = root @ root.T
     for _ in range(MOST_SHIFTS):
-        step = np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
+        step = _solved(matrix, target)
         moved = point + step @ root
         norm = math.sqrt(moved @ moved)
         if norm <= bound * (1.0 + ON_THE_BALL):
             break
         pull = root @ moved
-        shift += norm * norm / float(pull @ np.linalg.solve(matrix, pull)) * (norm - bound) / bound
+        shift += norm * norm / float(pull @ _solved(matrix, pull)) * (norm - bound) / bound
         matrix, target = hessian + shift * metric, -(gradient + shift * outward)
     if norm > bound:
         moved = moved * (bound / norm)
     return moved, step, math.sqrt(max(0.0, float(step @ hessian @ step))), shift
+
+
+def _solved(matrix: Floats, target: Floats) -> Floats:
+    """``matrix⁻¹·target``; where rounding left no inverse, the shortest of what comes closest."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, target, rcond=None)[0], dtype=np.float64)
