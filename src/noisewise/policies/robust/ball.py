@@ -49,19 +49,22 @@ def step_within_ball(
         step = _solved(matrix, target)
         moved = point + step @ root
         norm = math.sqrt(moved @ moved)
-        if norm <= bound * (1.0 + ON_THE_BALL):
+        # What is no number will not become one.
+        if not norm > bound * (1.0 + ON_THE_BALL) or math.isinf(norm):
             break
         pull = root @ moved
-        shift += norm * norm / float(pull @ _solved(matrix, pull)) * (norm - bound) / bound
+        shift += float(norm * norm / np.float64(pull @ _solved(matrix, pull)) * (norm - bound) / bound)
         matrix, target = hessian + shift * metric, -(gradient + shift * outward)
+    if not math.isfinite(norm):
+        return point, np.zeros(point.size), 0.0, shift  # rounding left no inverse: stay
     if norm > bound:
         moved = moved * (bound / norm)
     return moved, step, math.sqrt(max(0.0, float(step @ hessian @ step))), shift
 
 
 def _solved(matrix: Floats, target: Floats) -> Floats:
-    """``matrix⁻¹·target``; where rounding left no inverse, the shortest of what comes closest."""
+    """``matrix⁻¹·target``; no numbers where rounding left no inverse."""
     try:
         return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(matrix, target, rcond=None)[0], dtype=np.float64)
+        return np.full(target.size, np.nan)

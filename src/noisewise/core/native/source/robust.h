@@ -81,7 +81,7 @@ static void step_within_ball(Ball *ball, double bound)
         for (int64_t i = 0; i < dim; i++) norm += moved[i] * moved[i];
         norm = sqrt(norm);
         /* What is no number will not become one. */
-        if (!(norm > bound * (1.0 + ON_THE_BALL))) break;
+        if (!(norm > bound * (1.0 + ON_THE_BALL)) || isinf(norm)) break;
         if (attempt == 0) times_lower(root, ball->point, dim, ball->outward);
         times_lower(root, moved, dim, ball->pull);
         solve_below(ball->lower, dim, ball->pull);
@@ -91,7 +91,9 @@ static void step_within_ball(Ball *ball, double bound)
         for (int64_t i = 0; i < dim; i++) ball->target[i] = -(gradient[i] + shift * ball->outward[i]);
         for (int64_t i = 0; i < dim * dim; i++) ball->matrix[i] = hessian[i] + shift * ball->metric[i];
     }
-    if (norm > bound)
+    if (!isfinite(norm)) /* rounding left no inverse: stay */
+        for (int64_t i = 0; i < dim; i++) moved[i] = ball->point[i], step[i] = 0.0;
+    else if (norm > bound)
         for (int64_t i = 0; i < dim; i++) moved[i] *= bound / norm;
     for (int64_t i = 0; i < dim; i++)
         for (int64_t j = 0; j < dim; j++) decrement += step[i] * hessian[i * dim + j] * step[j];
