@@ -43,6 +43,7 @@ clean:
 
 $(VERBS): $(STAMP) setup.py $(wildcard src/noisewise/core/native/source/*)
 	@$(BIN)/python setup.py --quiet build_ext --inplace >$(VENV)/build.log 2>&1 || true
+	@$(BIN)/python -m compileall -q src/noisewise # a command starts in half the time
 	@$(BIN)/python -m noisewise.core.native
 	@touch $(VERBS)
 
