@@ -7,6 +7,8 @@ STAMP := $(VENV)/.installed
 VERBS := $(VENV)/.verbs
 # Work spread over processes wants one BLAS thread each.
 export OPENBLAS_NUM_THREADS ?= 1
+# Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint sanitize bench format clean
 
