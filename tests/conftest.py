@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 import re
 import sys
@@ -26,6 +27,11 @@ BY_FILE = (
     "rules/test_voful.py",
     "certificate/test_certificate.py",
 )
+
+
+def pytest_collection_finish():
+    """What collecting made stays to the end: nobody need look through it for garbage, again and again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

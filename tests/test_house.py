@@ -4,6 +4,7 @@ Which room may import which is in pyproject.toml, and import-linter holds it.
 """
 
 import ast
+import functools
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -12,10 +13,15 @@ import noisewise
 
 HOME = Path(noisewise.__file__).parent
 SOURCES = sorted(HOME.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
 MOST_MODULES, MOST_LINES, MOST_IN_A_FUNCTION = 18, 350, 60
 #: Every rule has parameters and a state of its own, and calls them so.
 OF_EVERY_RULE = {"Params", "State"}
+
+
+@functools.cache
+def trees():
+    """All sources, parsed when the first test wants them, and not where tests are only collected."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
 
 
 def place(path):
@@ -36,7 +42,7 @@ def length(function):
 
 def test_the_house_is_there():
     assert len(SOURCES) > 100
-    assert sum(len(functions(tree)) for tree in TREES.values()) > 1000
+    assert sum(len(functions(tree)) for tree in trees().values()) > 1000
 
 
 def test_a_room_has_few_modules():
@@ -55,7 +61,7 @@ def test_a_file_is_short():
 def test_a_function_is_short():
     long = {
         f"{place(path)}:{function.name}": length(function)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for function in functions(tree)
         if length(function) > MOST_IN_A_FUNCTION
     }
@@ -63,7 +69,7 @@ def test_a_function_is_short():
 
 
 def test_the_first_line_of_a_module_says_what_it_is_for():
-    firsts = {place(path): (ast.get_docstring(tree) or "").split("\n")[0] for path, tree in TREES.items()}
+    firsts = {place(path): (ast.get_docstring(tree) or "").split("\n")[0] for path, tree in trees().items()}
     said = {
         name: first for name, first in firsts.items() if len(first.split()) < 3 or first[-1] not in ".:;,"
     }
@@ -72,7 +78,7 @@ def test_the_first_line_of_a_module_says_what_it_is_for():
 
 def test_the_name_of_a_public_class_means_one_thing():
     homes = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(place(path))

@@ -28,6 +28,8 @@ def test_a_very_quiet_round_means_the_same_to_compiled_code(rule):
     sigma[::13] = 1e-6
     environment = nw.Environment(np.eye(4), np.array([0.4, 0.3, 0.2, 0.1]), sigma)
     policy = nw.make_policy(rule, np.eye(4))
-    simulated = nw.simulate(policy, environment, horizon=40, replications=2, seed=3, threads=1)
-    plain = nw.simulate(policy, environment, horizon=40, replications=2, seed=3, threads=1, compiled=False)
-    assert np.array_equal(simulated.pulled, plain.pulled)
+    compiled, plain = (
+        nw.simulate(policy, environment, horizon=40, replications=2, seed=3, threads=1, compile=compile)
+        for compile in (True, False)
+    )
+    assert np.array_equal(compiled.pulled, plain.pulled)

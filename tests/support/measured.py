@@ -1,6 +1,7 @@
 """Measurements for studies: told in any unit, or as the columns that a model is fitted to."""
 
 import numpy as np
+import polars as pl
 
 from noisewise.study.log.measurements import Columns
 
@@ -9,9 +10,11 @@ BLOCKS = ["", "b2", "b1", "b3"]
 
 def tell_all(study, rows, scale=1.0, shift=0.0):
     """Tell rows in other units: values times ``scale`` and, unless they are differences, shifted."""
-    for row in rows:
-        moved = 0.0 if "plus" in row else shift
-        study.tell(**row | {"value": scale * row["value"] + moved, "se": scale * row["se"]})
+    table = [
+        row | {"value": scale * row["value"] + (0.0 if "plus" in row else shift), "se": scale * row["se"]}
+        for row in rows
+    ]
+    study.tell_many(pl.DataFrame(table, infer_schema_length=None), repeat=True)
     return study
 
 
