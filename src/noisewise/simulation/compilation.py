@@ -152,6 +152,12 @@ def _source_of(name: str) -> tuple[bytes, set[str]]:
     if suffix != ".py":
         # A page with code on it: what it imports cannot be read off, so everything counts.
         return source, {loaded for loaded in sys.modules if loaded.startswith("noisewise.")}
+    return source, {found for found in _imported_by(source) if found in sys.modules}
+
+
+@functools.cache
+def _imported_by(source: bytes) -> frozenset[str]:
+    """Names in this package that a source imports; some are modules."""
     imported = set()
     # What functions import themselves is no part of machine code, and is loaded or not as it happens.
     for node in ast.parse(source).body:
@@ -159,4 +165,4 @@ def _source_of(name: str) -> tuple[bytes, set[str]]:
             imported |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
-    return source, {found for found in imported if found.startswith("noisewise.") and found in sys.modules}
+    return frozenset(name for name in imported if name.startswith("noisewise."))
