@@ -16,8 +16,13 @@ FLAGS = ["-O3", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp
 #: For the sanitizers, for instance: NOISEWISE_CFLAGS="-fsanitize=address,undefined".
 EXTRA = os.environ.get("NOISEWISE_CFLAGS", "").split()
 
+#: Installing for work on it: `make` builds the extension afterwards, once, and again when a source changes.
+LATER = os.environ.get("NOISEWISE_BUILD") == "later"
+
 setup(
-    ext_modules=[
+    ext_modules=[]
+    if LATER
+    else [
         Extension(
             "noisewise.core.native._verbs",
             sources=[str(source) for source in sorted(SOURCE.glob("*.c"))],

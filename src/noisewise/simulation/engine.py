@@ -26,6 +26,8 @@ LOOK = 0.5
 MAKE = 4.0
 #: Of a compiled round, for every number that it has to read at least.
 PER_NUMBER = 4e-10
+#: A simulation of at most this length is plain.
+SHORT = 0.2
 #: Until a helper process is of use.
 START_HELPER = 0.6
 
@@ -83,6 +85,9 @@ def _sooner(team: Team) -> str:
 def _is_plain_sooner(team: Team, pace: Pace) -> bool:
     run, rounds = team.replications.run, team.replications.count * pace.rounds
     plain, compiled = rounds * pace.seconds, rounds * run.size * PER_NUMBER / team.threads
+    # What takes no time is done the same way always, whatever ran before in this process.
+    if plain <= SHORT:
+        return True
     if run.code in _ready:
         return plain <= compiled
     load = 0.0 if "numba" in sys.modules else IMPORT
