@@ -4,7 +4,8 @@
 model's arrays where they are. It hands over to the NumPy body what it does not know: other layouts and types,
 models of somebody else's making, and very long lists, whose blocks NumPy spreads over threads. Without the
 extension the NumPy body is all there is; nothing else changes but the speed. Setting the environment variable
-NOISEWISE_VERBS to "numpy" does without it on purpose.
+NOISEWISE_VERBS to "numpy" does without it on purpose, to "baseline" without the instructions of newer
+processors.
 """
 
 import contextlib

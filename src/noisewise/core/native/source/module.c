@@ -676,8 +676,9 @@ PyMODINIT_FUNC PyInit__verbs(void)
     if (!module) return NULL;
     const char *instructions = "baseline";
 #ifdef HAS_AVX2_VERBS
+    const char *asked = getenv("NOISEWISE_VERBS");
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (!(asked && !strcmp(asked, "baseline")) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
         verbs = &avx2_verbs;
         instructions = "avx2";
     }
