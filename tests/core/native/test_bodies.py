@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.support.layouts import LAYOUTS
 from threadpoolctl import threadpool_limits
 
 from noisewise.core.choice import selection
@@ -22,15 +23,6 @@ from noisewise.policies.rules.ours.vage import noise_history, races, sketch
 
 pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
 
-#: How the actions' vectors may lie: rows of features, rows of actions; in double or single precision.
-LAYOUTS = {
-    "by feature": lambda vectors: np.ascontiguousarray(vectors.T),
-    "by action": lambda vectors: np.ascontiguousarray(vectors).T,
-    "by feature, single": lambda vectors: np.ascontiguousarray(vectors.T, dtype=np.float32),
-    "by action, single": lambda vectors: np.ascontiguousarray(vectors, dtype=np.float32).T,
-    "strided": lambda vectors: np.repeat(vectors.T, 2, axis=1)[:, ::2],
-    "swapped": lambda vectors: vectors.T.astype(">f8"),
-}
 #: Long lists are worked through in blocks: one more than two of them, and a few odd ones.
 SIZES = [(1, 1), (3, 1), (1, 4), (7, 3), (40, 6), (64, 5), (130, 9), (1029, 12)]
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.support.layouts import LAYOUTS
 
 import noisewise as nw
 from noisewise.actions import vertices
@@ -15,13 +16,6 @@ from noisewise.policies.shared import alternatives
 
 pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
 
-LAYOUTS = {
-    "by feature": lambda vectors: np.ascontiguousarray(vectors.T),
-    "by action": lambda vectors: np.ascontiguousarray(vectors).T,
-    "by feature, single": lambda vectors: np.ascontiguousarray(vectors.T, dtype=np.float32),
-    "by action, single": lambda vectors: np.ascontiguousarray(vectors, dtype=np.float32).T,
-    "strided": lambda vectors: np.repeat(vectors.T, 2, axis=1)[:, ::2],
-}
 #: Every layout, and every size.
 CASES = [(layout, 12, 4) for layout in LAYOUTS]
 CASES += [("by feature", 1, 1), ("by action", 3, 7), ("by feature", 130, 9), ("by action, single", 70, 6)]

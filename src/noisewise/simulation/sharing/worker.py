@@ -70,7 +70,7 @@ def _serve(answers: BinaryIO) -> None:
                 _refuse_warnings(order.ignored)
                 answer = parts_of(run, piece, loop)
         except Exception:
-            answer = None
+            answer = None  # who asked does it once more, and meets the same error
 
 
 def _listen(asked: "queue.Queue[Any]") -> None:
