@@ -106,7 +106,7 @@ def propose(
     best = _best(scores, probes, analysis)
     option, minus = probes[best]
     helped = int(races[np.argmax(falls[best] * weights)])
-    then = _bound_after(field, np.array([[option, minus]]), found.bound)
+    then = field.bound_after(int(option), int(minus))
     return Proposal(
         int(option), int(minus), found.option, field.rival, field.width, found.bound,
         min(found.bound, then), helped,
@@ -174,22 +174,45 @@ class _Field:
 
     def after(self, probes: Codes, races: Codes) -> Floats:
         """The half-widths of the races after each probe, radii as they are, (probes, races)."""
-        whole, half = self._lesson(self.knowledge.joint, probes, races), self.half[races]
         given = self.knowledge.given_weights
-        if given is None:
-            return np.asarray(half * np.sqrt(1.0 - whole.fall / np.maximum(whole.race, 1e-300)))
-        left = self._lesson(given, probes, races)
-        beside = self.knowledge.quantile * np.sqrt(left.race)
-        weights = np.maximum(whole.race - left.race, 1e-300)
-        weights_after = np.clip(weights - whole.fall + left.fall, 0.0, weights)
-        narrowed = np.maximum(half - beside, 0.0) * np.sqrt(weights_after / weights)
-        return np.asarray(narrowed + self.knowledge.quantile * np.sqrt(left.race - left.fall))
+        whole = self._lesson(self.knowledge.joint, probes, races)
+        left = None if given is None else self._lesson(given, probes, races)
+        return _narrowed(self.half[races], self.knowledge.quantile, whole, left)
+
+    def bound_after(self, option: int, minus: int) -> float:
+        """What the bound will be after one probe that comes out as expected: all races are looked at."""
+        given = self.knowledge.given_weights
+        whole = self._lesson_of(self.knowledge.joint, option, minus)
+        left = None if given is None else self._lesson_of(given, option, minus)
+        half = np.where(np.isfinite(self.half), self.half, 0.0)
+        upper = self.upper - half + _narrowed(half, self.knowledge.quantile, whole, left)[0]
+        return max(0.0, float(upper.max()))
+
+    def _lesson_of(self, joint: Joint, option: int, minus: int) -> Lesson:
+        """What one probe would teach about the races of all options, (1, n)."""
+        options, weights, noise = np.array([option]), np.ones(1), float(self._coming.noise[option]) ** 2
+        if minus != NOBODY:
+            options, weights = np.array([option, minus]), np.array([1.0, -1.0])
+        elif self.company is not None and not joint.separate:
+            options = np.append(self.company.options, option)
+            weights, noise = np.append(-self.company.shares, 1.0), noise + self.company.variance
+        along, variances = joint.mixed(options, weights), joint.variances()
+        read = float(weights @ along[options])
+        to_leader = joint.mixed(np.array([self.leader]), np.ones(1))
+        with np.errstate(invalid="ignore"):  # where options were never measured
+            race = np.maximum(variances + variances[self.leader] - 2.0 * to_leader, 0.0)
+        return Lesson(
+            (along - along[self.leader])[None], np.array([noise + max(read, 0.0)]), np.nan_to_num(race)
+        )
 
     def _along(self, joint: Joint, races: Codes) -> Floats:
         """The covariances of every option with the races, (n, races)."""
         return joint.columns(races) - joint.columns(np.array([self.leader]))
 
     def _lesson(self, joint: Joint, probes: Codes, races: Codes) -> Lesson:
+        """What probes would teach about some races, (probes, races)."""
+        if joint.separate:
+            return self._lesson_apart(joint, probes, races)
         along, variances = self._along(joint, races), joint.variances()
         race = along[races, np.arange(races.size)] - along[self.leader]
         option, minus = probes.T
@@ -202,13 +225,45 @@ class _Field:
             return Lesson(along[option] - along[minus], noise + np.maximum(read, 0.0), np.maximum(race, 0.0))
         with_company, own = np.zeros(races.size), 0.0
         shared, company = np.zeros(option.size), self.company
-        if company is not None and not joint.separate:
+        if company is not None:
             with_company = company.shares @ along[company.options]
             mixed = joint.mixed(company.options, company.shares)
             own = float(company.shares @ mixed[company.options])
             shared, noise = mixed[option], noise + company.variance
         read = variances[option] + own - 2.0 * shared
         return Lesson(along[option] - with_company, noise + np.maximum(read, 0.0), np.maximum(race, 0.0))
+
+    def _lesson_apart(self, joint: Joint, probes: Codes, races: Codes) -> Lesson:
+        """The same where options share nothing: an option teaches about its own races alone."""
+        own, leader = joint.variances(), self.leader
+        covariance, read = np.zeros((len(probes), races.size)), self._coming.noise[probes[:, 0]] ** 2
+        for end, sign in ((probes[:, 0], 1.0), (probes[:, 1], -1.0)):
+            there = end != NOBODY
+            spread = np.where(there, own[end], 0.0)
+            covariance += (
+                sign
+                * spread[:, None]
+                * ((end[:, None] == races).astype(np.float64) - (end == leader)[:, None])
+            )
+            read = read + spread
+        return Lesson(covariance, read, own[races] + own[leader])
+
+
+def _narrowed(half: Floats, quantile: float, whole: Lesson, left: Lesson | None) -> Floats:
+    """Half-widths after probes, radii as they are, (probes, races).
+
+    Args:
+        half: Now, (races,).
+        quantile: Of the part that is left once the weights are known.
+        whole: What is learned of the races.
+        left: What is learned of them once the weights are known; None without deviations.
+    """
+    if left is None:
+        return np.asarray(half * np.sqrt(1.0 - whole.fall / np.maximum(whole.race, 1e-300)))
+    weights = np.maximum(whole.race - left.race, 1e-300)
+    weights_after = np.clip(weights - whole.fall + left.fall, 0.0, weights)
+    narrowed = np.maximum(half - quantile * np.sqrt(left.race), 0.0) * np.sqrt(weights_after / weights)
+    return np.asarray(narrowed + quantile * np.sqrt(left.race - left.fall))
 
 
 def _alone(analysis: Analysis, found: Recommended) -> bool:
@@ -224,10 +279,3 @@ def _best(scores: Floats, probes: Codes, analysis: Analysis) -> int:
         return int(equal[0])
     ids = analysis.state.ids
     return int(min(equal, key=lambda at: (ids[probes[at, 0]], ids[probes[at, 1]])))
-
-
-def _bound_after(field: _Field, probe: Codes, bound: float) -> float:
-    """What the bound will be after one probe that comes out as expected."""
-    races = np.flatnonzero(field.upper > -np.inf)
-    upper = field.upper[races] - field.half[races] + field.after(probe, races)[0]
-    return max(0.0, float(upper.max()))
