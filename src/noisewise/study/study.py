@@ -165,8 +165,8 @@ class Study(Entries):
         from noisewise.study.planning.slot import fill_slots
 
         self._catch_up()
-        index = self._state.index
-        under_way = [(index[job.option], job.sigma) for job in self._state.open_jobs(self._clock())]
+        index, jobs = self._state.index, self._state.open_jobs(self._clock())
+        under_way = [(index[job.option], job.sigma) for job in jobs if job.minus is None]
         return fill_slots(self._now(), sigma, budget, under_way, withheld=bool(self._judge()[1].withheld))
 
     def frame(self, what: Frame = "options") -> "pl.DataFrame":

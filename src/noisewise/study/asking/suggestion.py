@@ -10,6 +10,7 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.support.words import number, ordinal, usual_measurements
 from noisewise.study.asking.chooser import Chooser
 from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.log.measurements import NO_BLOCK, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
@@ -32,7 +33,7 @@ class Asking:
         self._names: list[str] = []  # of the options under way, one for each time
         self._seen = state.n_events
         for job in state.open_jobs(now):
-            self._reckon_with(job.option, job.sigma)
+            self._reckon_with(job.option, job.sigma, job.minus)
 
     def still_holds(self, news: list[Event]) -> bool:
         """Whether it still serves after these events: suggestions of others are reckoned with.
@@ -44,31 +45,64 @@ class Asking:
             return False
         for event in unseen:
             if event.kind == "ask":
-                self._reckon_with(event.body["option"], event.body.get("sigma"))
+                self._reckon_with(event.body["option"], event.body.get("sigma"), event.body.get("minus"))
             self._seen = event.number
         return True
 
     def suggest(
-        self, *, n: int, sigma: float | None, now: float, lease: float, by: str | None
+        self,
+        *,
+        n: int,
+        sigma: float | None,
+        now: float,
+        lease: float,
+        by: str | None,
+        block: str | None = None,
+        probe: str | None = None,
     ) -> list[dict[str, Any]]:
         """The bodies of n events "ask", each reckoning with what is under way. It serves once."""
         state, noise = self._state, _with_scatter(self._analysis, sigma)
         given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
+        columns = self._analysis.columns
+        only_differences = bool(columns.minus.size) and bool((columns.minus >= 0).all())
+        compare = probe == "difference" or (probe is None and only_differences)
+        given |= (
+            {"block": block} if block is not None else {} if compare else _coming_block(columns, state, n)
+        )
         suggested: list[dict[str, Any]] = []
         for asked in range(len(state.jobs) + 1, len(state.jobs) + n + 1):
             free = _first_results_first(self._allowed, self._reasons.looks, self._names, state.index)
             option = self._chooser.choose(free, noise, asked)
             name = state.ids[option]
             why = self._reasons.why(option, self._names.count(name), noise, state.policy.name)
+            minus = self._opponent(option) if compare else None
             if len(suggested) < n - 1:
-                self._reckon_with(name, sigma)
+                self._reckon_with(name, sigma, minus)
             body = {"id": f"ask-{asked}", "option": name, "why": why, "expires": now + lease}
-            suggested.append(body | given)
+            suggested.append(body | ({} if minus is None else {"minus": minus}) | given)
         return suggested
 
-    def _reckon_with(self, name: str, sigma: float | None) -> None:
-        self._chooser.imagine(self._state.index[name], _with_scatter(self._analysis, sigma))
+    def _reckon_with(self, name: str, sigma: float | None, minus: str | None = None) -> None:
+        if minus is None:
+            self._chooser.imagine(self._state.index[name], _with_scatter(self._analysis, sigma))
         self._names.append(name)
+
+    def _opponent(self, option: int) -> str:
+        """The option to compare with: the leader, or the first other one."""
+        others = [k for k in np.flatnonzero(some_allowed(self._state)).tolist() if k != option]
+        if not others:
+            raise ValueError("a difference needs two options, and this study has one that is not excluded.")
+        leader = self._reasons.leader
+        return self._state.ids[leader if leader in others else others[0]]
+
+
+def _coming_block(columns: Columns, state: State, n: int) -> dict[str, str]:
+    """Where measurements have blocks: one more goes on in the last block, several make a new one."""
+    level = np.flatnonzero(columns.minus < 0)
+    last = columns.blocks[columns.block[level[np.argmax(columns.number[level])]]] if level.size else NO_BLOCK
+    if last == NO_BLOCK:
+        return {}
+    return {"block": last} if n == 1 else {"together": f"ask-{len(state.jobs) + 1}"}
 
 
 def _with_scatter(analysis: Analysis, sigma: float | None) -> float | None:
@@ -107,7 +141,7 @@ class Reasons:
     """Why an option is worth a measurement, in words."""
 
     def __init__(self, analysis: Analysis, found: Recommended | None) -> None:
-        self._analysis, self._leader = analysis, None if found is None else found.option
+        self._analysis, self.leader = analysis, None if found is None else found.option
         columns = analysis.columns
         n = analysis.n
         self.looks = np.bincount(columns.plus, minlength=n) + np.bincount(
@@ -137,7 +171,7 @@ class Reasons:
         known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
         if not self._may_be_best[option]:
             return f"{known}; out of the running so far, but teaches most about those in it"
-        if option == self._leader:
+        if option == self.leader:
             return f"{known}, the present leader"
         rank = int((self._errors[self._may_be_best] > error * (1.0 + 1e-9)).sum())
         among = f"of {few} in the running" if few < self._analysis.n else f"of {few}"
