@@ -84,7 +84,9 @@ is [JSON lines](storage.md) |
   `guarantee`,
   `cost`, `needs_horizon`, `fixed_set`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`,
   `year`.
-- A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`.
+- A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
+  `minus` (the other option of a difference), `together` (the first job of those that are meant for one new
+  block without a name); `null` where there is none.
 - A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (as people expect it),
   `sigma` (as it
   enters), `kind`, `block`, `notes`.
