@@ -118,3 +118,19 @@ def test_a_sheet_without_blocks_has_no_column_for_them(tmp_path):
     run("init", store, "A", "B", "--eps", 0.1)
     run("ask", store, "-n", 2, "--out", sheet)
     assert pl.read_csv(sheet).columns == ["job", "option", "why", "expires", "value", "se"]
+
+
+def test_a_budget_is_said_when_a_study_begins_and_shown_by_its_status(tmp_path):
+    store = tmp_path / "s.db"
+    begun = run("init", store, "A", "B", "--eps", 0.1, "--budget", 2, "--study", "small")
+    assert "2 options, independent model, a budget of 2 measurements." in " ".join(begun.stdout.split())
+    made = plain("init", store, "A", "B", "--eps", 0.1, "--budget", 200, "--study", "large")
+    assert (made["policy"], made["budget"]) == ("vage", 200)
+    assert run("tell", store, "A", 1.0, "--se", 0.1, "--study", "small").exit_code == 0
+    status = plain("status", store, "--study", "small")
+    assert (status["policy"], status["budget"], status["budget_left"]) == ("vage", 2, 1)
+    words = " ".join(run("status", store, "--study", "small").stdout.split())
+    assert "policy vage, for a budget of 2 measurements (1 left)." in words
+    said = " ".join(run("ask", store, "-n", 2, "--study", "small").stdout.split())
+    assert said.endswith("; beyond the budget of 2 measurements")
+    assert said.count("beyond the budget") == 1

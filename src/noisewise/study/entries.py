@@ -30,6 +30,7 @@ from noisewise.study.intake.entry import (
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.parsed_table import Parsed
 from noisewise.study.journal import Journal
+from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
@@ -90,6 +91,7 @@ class Entries(Journal):
                 bodies[:] = ready(news).suggest(
                     n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by
                 )
+                warn_of_budget(self._state, bodies, self._clock())
                 asking = None
             return [("ask", body) for body in bodies]
 

@@ -43,6 +43,8 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
         "eps": specification.eps,
         "confidence": specification.confidence,
         "policy": opened.policy,
+        "budget": specification.budget,
+        "budget_left": opened.budget_left,
         "pending": [job_row(job) for job in pending],
         "certificate": certificate_of(opened),
         "notes": opened.notes,
