@@ -121,7 +121,9 @@ class Asking:
 
     def _prepare(self) -> tuple[Analysis, Recommended | None]:
         """The study that is decided on, and what it recommends: RACE sees all under way as it is expected."""
-        count = len(self._under_way) if self._state.policy.name == RACE else 0
+        # While error bars are waited for there is no certified fit to expect anything from, and no RACE.
+        races = self._state.policy.name == RACE and not self._analysis.sigmas.waiting
+        count = len(self._under_way) if races else 0
         if self._prepared is None or self._prepared[0] != count:
             imagined = self._imagination.with_all(self._under_way[:count])
             self._prepared = count, imagined, recommend(imagined)
