@@ -41,9 +41,9 @@ class Imagination:
         return condensed(self._analysis)
 
     def with_all(self, under_way: list[UnderWay]) -> Analysis:
-        """The study with all of these."""
+        """The study with all of these; as it is while standard errors are not known, and nothing follows."""
         analysis = self._analysis
-        if not under_way:
+        if not under_way or (analysis.columns.value.size and analysis.sigmas.waiting):
             return analysis
         more = More(
             plus=np.array([one.option for one in under_way]),
