@@ -21,7 +21,7 @@ def asked_study(seed, *, policy=None, measured=None):
     some = int(rng.choice([0, 1, 4, 12, 30])) if measured is None else measured
     kinds = (rng.random() < 0.5, rng.random(), rng.random() < 0.15)
     _measure(study, truth, rng, some, *kinds)
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and len(study.options) > 2:
         study.exclude(study.options[int(rng.integers(len(study.options)))], "sold out")
     if rng.random() < 0.2:
         between = {name: [float(np.mean(cells[:2]))] for name, cells in table.items() if name != "id"}

@@ -12,7 +12,7 @@ from noisewise.study.models.analysis import Analysis
 
 def first_result(analysis: Analysis, found: Recommended | None, coming: Coming) -> tuple[int, int] | None:
     """The option to measure, and the one to compare it with or NOBODY; None if all options are linked."""
-    allowed, by_name = coming.allowed, _by_name(analysis, coming.allowed)
+    by_name = _by_name(analysis, coming.allowed)
     if not analysis.columns.value.size:
         return _very_first(analysis, coming, by_name)
     fit = analysis.certified
@@ -24,14 +24,16 @@ def first_result(analysis: Analysis, found: Recommended | None, coming: Coming) 
     if not missing.size:
         return None
     linked = by_name[(group[by_name] == home)]
-    leader = _largest(fit.means, linked) if linked.size else found.option
+    if not linked.size:  # what may be measured is not linked with the recommended option, and will not be
+        return _with_partner(missing, coming)
+    leader = _largest(fit.means, linked)
     stranger = _stranger(group, missing)
     if coming.probe == DIFFERENCE:
         return stranger, leader
     company = company_in(analysis.certified_sums, coming.block)
     if company is None:
         # The best option opens a block: it is the one that the others will have to be compared with.
-        return (leader, NOBODY) if allowed[leader] else (stranger, NOBODY)
+        return leader, NOBODY
     here = int(group[company.options[0]])
     elsewhere = by_name[group[by_name] != here]
     return (_stranger(group, elsewhere), NOBODY) if here == home else (leader, NOBODY)

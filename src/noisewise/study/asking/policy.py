@@ -35,6 +35,11 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
     return PolicyChoice(name, __version__, {**made.options, **horizon})
 
 
+def racing(policy: PolicyChoice, *, delta: float, seed: int) -> PolicyChoice:
+    """RACE: the policy itself, if it is, or as a new study has it."""
+    return policy if policy.name == RACE else pinned_policy(RACE, {}, delta=delta, seed=seed)
+
+
 def without_bounds(policy: PolicyChoice) -> PolicyChoice:
     """The policy that asks where RACE cannot yet; any other policy is one itself."""
     if policy.name != RACE:

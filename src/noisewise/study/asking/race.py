@@ -95,7 +95,7 @@ def propose(
         return Proposal(*first)
     assert found is not None
     field = _Field(analysis, found.option, coming)
-    if not (coming.allowed & (field.upper > -np.inf)).any() or not math.isfinite(field.half[field.rival]):
+    if not (field.upper > -np.inf).any() or not math.isfinite(field.half[field.rival]):
         return Proposal(found.option) if _alone(analysis, found) else None
     if coming.probe != DIFFERENCE and field.company is None and coming.allowed[found.option]:
         return Proposal(found.option, NOBODY, found.option, None, field.width, found.bound, found.bound)
@@ -158,6 +158,8 @@ class _Field:
         _, first = np.unique(listed := np.concatenate(ends), return_index=True)
         ends_kept = listed[np.sort(first)]
         ends_kept = np.sort(ends_kept[self._coming.allowed[ends_kept]][:ENDS])
+        if ends_kept.size < 2:  # what may be measured is not in the races
+            ends_kept = allowed[:ENDS]
         one, other = np.triu_indices(ends_kept.size, 1)
         # The leader's rivals stand on the plus side: a positive result means that a rival is better.
         pairs = np.column_stack([ends_kept[other], ends_kept[one]])

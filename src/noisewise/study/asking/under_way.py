@@ -1,6 +1,7 @@
 """Measurements under way, taken as if they had come out as expected."""
 
 import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -45,23 +46,36 @@ class Imagination:
         analysis = self._analysis
         if not under_way or (analysis.columns.value.size and analysis.sigmas.waiting):
             return analysis
-        more = More(
+        sigma = np.array([one.sigma for one in under_way])
+        # Extra scatter is in all error bars already.
+        sizes = Sizes(deviation=analysis.sizes.certified[0], waiting=analysis.sizes.waiting)
+        return WhatIf(analysis.state, with_more(self._columns, self._more(under_way, sigma)), sizes)
+
+    def told(self, under_way: list[UnderWay]) -> Analysis:
+        """The study as it will be when all of these have been told, with estimates as they will be shown."""
+        analysis = self._analysis
+        if not under_way:
+            return analysis
+        more = self._more(under_way, np.array([_error_bar(one, analysis) for one in under_way]))
+        return WhatIf(analysis.state, with_more(analysis.columns, more), analysis.sizes)
+
+    def _more(self, under_way: list[UnderWay], sigma: Floats) -> More:
+        return More(
             plus=np.array([one.option for one in under_way]),
             minus=np.array([one.minus for one in under_way]),
             value=self._expected(under_way),
-            sigma=np.array([one.sigma for one in under_way]),
+            sigma=sigma,
             blocks=[one.block for one in under_way],
         )
-        # Extra scatter is in all error bars already.
-        sizes = Sizes(deviation=analysis.sizes.certified[0], waiting=analysis.sizes.waiting)
-        return WhatIf(analysis.state, with_more(self._columns, more), sizes)
 
     def _expected(self, under_way: list[UnderWay]) -> Floats:
         """As a person would read them."""
         analysis = self._analysis
         if not analysis.columns.value.size:
             return np.zeros(len(under_way))
-        fit, sums = analysis.certified, analysis.certified_sums
+        waiting = bool(analysis.sigmas.waiting)  # then there is no certified fit
+        fit = analysis.estimates if waiting else analysis.certified
+        sums = analysis.sums if waiting else analysis.certified_sums
         places = {name: place for place, name in enumerate(sums.blocks)}
         expected = []
         for one in under_way:
@@ -71,6 +85,14 @@ class Imagination:
                 offset = float(fit.offsets[places[one.block]]) if one.block in places else 0.0
                 expected.append(float(fit.means[one.option]) + offset + sums.centre)
         return analysis.specification.sign * np.array(expected)
+
+
+def _error_bar(one: UnderWay, analysis: Analysis) -> float:
+    """What will be told: without extra scatter."""
+    if one.announced is not None:
+        return one.announced
+    scatter = analysis.sizes.certified[1]
+    return math.sqrt(max(one.sigma**2 - scatter**2, 1e-12 * one.sigma**2))
 
 
 def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
