@@ -1,4 +1,4 @@
-"""Slots: the option that settles the closest race, per cost, and what it brings."""
+"""What slots bring: standard errors, bounds, costs, and words."""
 
 import numpy as np
 import pytest
@@ -69,12 +69,13 @@ def test_costs_are_respected():
         two_leaders().slot(0.05, budget=1.0)
 
 
-def test_before_anything_is_known_it_looks_at_what_is_cheapest():
+def test_before_anything_is_known_it_looks_at_each_option():
     study = nw.create_study(options={"id": ["A", "B"], "cost": [3.0, 1.0]}, eps=0.1, span=4.0)
     (slot,) = study.slot(0.1)
-    assert slot.option == "B"
+    assert slot.option == "A"  # each has to be measured, whatever it costs
     assert slot.bound_before is None
     assert slot.usual is None
+    assert study.slot(0.1, budget=2.0)[0].option == "B"
     study.tell(option="B", value=1.0, se=0.1)
     assert study.slot(0.1)[0].option == "A"  # never measured
 

@@ -175,16 +175,16 @@ class _Filler:
     def _chosen(self, coming: Coming, sigma: float) -> Proposal:
         """What RACE measures of what can be paid."""
         self._asked += 1
-        allowed = self._affordable(coming)
+        allowed, costs = self._affordable(coming), self._costs
         while True:
             chosen = self._decider.decide(coming._replace(allowed=allowed), sigma, self._asked)
-            ends = [chosen.option] + [chosen.minus] * (chosen.minus != NOBODY)
             cost = self._price(chosen)
-            if self._left is None or cost is None or cost <= self._left:
+            if costs is None or cost is None or self._left is None or cost <= self._left:
                 return chosen
             # Two options that are too dear together: without the dearer one there is a pair, if there is any.
+            dearer = chosen.option if costs[chosen.option] >= costs[chosen.minus] else chosen.minus
             allowed = allowed.copy()
-            allowed[max(ends, key=lambda end: self._costs[end])] = False
+            allowed[dearer] = False
 
     def _affordable(self, coming: Coming) -> Mask:
         """Options that can be paid, as a difference together with the cheapest other one."""
