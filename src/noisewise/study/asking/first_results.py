@@ -1,5 +1,7 @@
 """What to measure while no bound is finite: options that were never measured, and links between blocks."""
 
+import math
+
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
@@ -26,7 +28,7 @@ def first_result(analysis: Analysis, found: Recommended | None, coming: Coming) 
     linked = by_name[(group[by_name] == home)]
     if not linked.size:  # what may be measured is not linked with the recommended option, and will not be
         return _with_partner(missing, coming)
-    leader = _largest(fit.means, linked)
+    leader = largest(fit.means, linked)
     stranger = _stranger(group, missing)
     if coming.probe == DIFFERENCE:
         return stranger, leader
@@ -44,12 +46,12 @@ def _very_first(analysis: Analysis, coming: Coming, by_name: Codes) -> tuple[int
     span = analysis.state.model.span
     joint = analysis.model.first_knowledge(0.0 if span is None else 2.0 * analysis.sizes.deviation / span)
     variances = joint.variances()
-    first = _largest(variances, by_name)
+    first = largest(variances, by_name)
     others = by_name[by_name != first]
     if coming.probe != DIFFERENCE or not others.size:
         return first, NOBODY
     apart = variances - 2.0 * joint.columns(np.array([first]))[:, 0]
-    return _largest(apart, others), first
+    return largest(apart, others), first
 
 
 def _with_partner(by_name: Codes, coming: Coming) -> tuple[int, int]:
@@ -68,9 +70,11 @@ def _stranger(group: Codes, missing: Codes) -> int:
     return int(missing[group[missing] == largest][0])
 
 
-def _largest(values: Floats, among: Codes) -> int:
+def largest(values: Floats, among: Codes) -> int:
     """The first of those with the largest value; differences that rounding makes do not count."""
     top = float(values[among].max())
+    if not math.isfinite(top):
+        return int(among[np.argmax(values[among])])
     return int(among[np.argmax(values[among] >= top - 1e-9 * abs(top))])
 
 
