@@ -50,7 +50,7 @@ class Slot:
     minus: str | None = None  # the other option, if a difference is to be measured
     block: str | None = None  # the block that it is thought to be in
     opens: bool = False  # whether it is the first measurement of its block
-    policy: str | None = None  # who is asked by `ask`, if it is another one
+    policy: str | None = None  # the one that `ask` follows, if it is not race
 
     def __str__(self) -> str:
         paid = "" if self.cost is None else f" (cost {self.cost:g})"
