@@ -1,10 +1,11 @@
 """What to measure next, one measurement after the other: for suggestions and for slots alike."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask
-from noisewise.study.asking.chooser import Chooser
 from noisewise.study.asking.coming import (
     DIFFERENCE,
     OPTION,
@@ -23,6 +24,9 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE, PolicyChoice
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
+
+if TYPE_CHECKING:  # policies are loaded when one has to decide
+    from noisewise.study.asking.chooser import Chooser
 
 
 class Decider:
@@ -105,6 +109,8 @@ class Decider:
     def _chosen(self, allowed: Mask, sigma: float | None, number: int) -> int:
         """What the policy chooses, if it is another one than RACE, or RACE cannot yet."""
         if self._chooser is None:
+            from noisewise.study.asking.chooser import Chooser
+
             self._chooser = Chooser(self._analysis, without_bounds(self._policy))
             for one in self.under_way:
                 self._imagine(one)

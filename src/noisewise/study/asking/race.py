@@ -170,8 +170,9 @@ class _Field:
             ends += [allowed[order[:EXTREMES].ravel()], allowed[order[-EXTREMES:].ravel()]]
         _, first = np.unique(listed := np.concatenate(ends), return_index=True)
         kept = listed[np.sort(first)]
-        telling = np.asarray(allowed[np.isin(allowed, kept[self._coming.allowed[kept]][:ENDS])])
-        return telling if telling.size > 1 else allowed[:ENDS]  # a budget may leave none of these
+        ends_kept = allowed[np.isin(allowed, kept[self._coming.allowed[kept]][:ENDS])]
+        # What may be measured need not be in the races.
+        return np.asarray(ends_kept if ends_kept.size > 1 else allowed[:ENDS])
 
     def prices(self, probes: Codes) -> Floats:
         """Of each probe; comparing costs what both options cost."""

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from noisewise.study.asking.chooser import Chooser
 from noisewise.study.asking.decision import Decider
 from noisewise.study.asking.policy import without_bounds
 from noisewise.study.asking.reasons import Reasons
@@ -76,4 +75,6 @@ class Asking:
 
 def rehearse_asking(state: State) -> None:
     """A first choice, thrown away: a policy that the model cannot serve refuses now and not later."""
+    from noisewise.study.asking.chooser import Chooser
+
     Chooser(Analysis(state), without_bounds(state.policy)).choose(state.allowed(), 1.0, 1)

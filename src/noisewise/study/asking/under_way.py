@@ -9,8 +9,9 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import block_going_on, expected_noise
 from noisewise.study.asking.what_if import More, WhatIf, condensed, with_more
+from noisewise.study.intake.answers import blocks_named
 from noisewise.study.log.measurements import NOBODY, Columns
-from noisewise.study.log.state import Job, State
+from noisewise.study.log.state import Job
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.variance_components import Sizes
 
@@ -98,29 +99,20 @@ def _error_bar(one: UnderWay, analysis: Analysis) -> float:
 def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
     """What these suggestions stand for."""
     state = analysis.state
-    named = _named_since(state) if any(job.together for job in jobs) else {}
     usual = expected_noise(analysis, None)
     found = []
     for job in jobs:
         option, minus = state.index[job.option], NOBODY if job.minus is None else state.index[job.minus]
         sigma = usual[option] if job.sigma is None else expected_noise(analysis, job.sigma)[option]
-        found.append(UnderWay(option, minus, _block_of(job, analysis, named), float(sigma), job.sigma))
+        found.append(UnderWay(option, minus, _block_of(job, analysis), float(sigma), job.sigma))
     return found
 
 
-def _block_of(job: Job, analysis: Analysis, named: dict[str, str]) -> str:
+def _block_of(job: Job, analysis: Analysis) -> str:
+    """The block that was said, that answers to the same new block named, or that goes on."""
     if job.block is not None:
         return job.block
-    if job.together is not None:
-        return named.get(job.together, UNNAMED + job.together)
-    return block_going_on(analysis)
-
-
-def _named_since(state: State) -> dict[str, str]:
-    """The names that new blocks got when their first measurements were told."""
-    named: dict[str, str] = {}
-    for job, number in state.answers.items():
-        block = state.told[number - 1].get("block")
-        if block is not None and job in state.jobs and (together := state.jobs[job].together) is not None:
-            named.setdefault(together, block)
-    return named
+    if job.together is None:
+        return block_going_on(analysis)
+    named = blocks_named(analysis.state, job.together)
+    return min(named) if named else UNNAMED + job.together

@@ -106,4 +106,5 @@ def information_of_last(analysis: Analysis) -> float:
     weights = np.bincount(place.ravel(), sigma[before] ** -2.0, minlength=len(probes))
     for (plus, minus, block), weight in zip(probes.tolist(), weights.tolist(), strict=True):
         books.learn(plus, minus, block, weight**-0.5)
-    return books.learn(int(last[0]), int(last[1]), int(last[2]), float(sigma[-1]))
+    plus, minus, block = last.tolist()
+    return books.learn(plus, minus, block, float(sigma[-1]))
