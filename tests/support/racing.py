@@ -4,6 +4,7 @@ The twin knows no border, no elimination and no rank-one fall: all unknowns stan
 every probe is tried by adding its row to it, and variances are read from the inverse.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def tell_some(study, rng, rows=20, **kind):
         where = {"block": DAYS[0]} if kind.get("blocks") else {}
         told += [{"option": name, "value": float(rng.normal()), "se": 1.0} | where for name in names]
     else:
-        chain = zip(names, names[1:], strict=False)
+        chain = itertools.pairwise(names)
         told += [{"plus": a, "minus": b, "value": float(rng.normal()), "se": 1.0} for a, b in chain]
     for row in told:
         study.tell(**row)
