@@ -56,7 +56,7 @@ def test_every_option_is_measured_once_before_any_is_measured_twice(at_once):
     assert sorted(job.option for job in asked) == sorted(study.options)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 2**32), difference=st.booleans())
 def test_groups_that_nothing_links_are_linked_in_the_fewest_measurements(seed, difference):
     """g groups need g - 1 links; in a block with nothing in it yet, the best option comes first."""
@@ -106,13 +106,13 @@ def test_one_option_two_options_and_options_that_come_later(model, more):
     if model == "independent":
         alone = study_of(rng, model, n=1, **more)
         assert {job.option for job in follow(alone, 4, usual(rng), n=2)} == {"o0"}
-    study = study_of(rng, model, n=2, **more)
+    study = study_of(rng, model, n=2, dim=1, **more)
     follow(study, 6, usual(rng))
     study.exclude("o0", "sold out")
     assert {job.option for job in follow(study, 2, usual(rng), n=2)} == {"o1"}
     with pytest.raises(ValueError, match="two options"):
         study.ask(probe="difference")
-    study.add_options({"id": ["z"], "x0": [0.5], "x1": [1.0]} if model != "independent" else ["z"])
+    study.add_options({"id": ["z"], "x0": [0.5]} if model != "independent" else ["z"])
     assert "z" in {job.option for job in follow(study, 6, usual(rng))}
     study.exclude("o1", "sold out")
     study.exclude("z", "sold out")
@@ -152,7 +152,7 @@ def test_error_bars_of_any_kind_or_none_are_asked_on(model, more, told, asking):
     for option in study.options:  # repeats, so that scatter is known
         for _ in range(2):
             study.tell(option=option, value=float(rng.normal()), **({} if told == "nothing" else {"se": 0.5}))
-    follow(study, 2, tell, **asking)
+    follow(study, 1, tell, **asking)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_extreme_noise_is_asked_on(model, asking):
     for se in (lambda: float(1e12 ** -rng.random()), lambda: float(1e12 ** (rng.random() - 0.5))):
         follow(new_study(rng, model), 14, usual(rng, se), **asking)
     for sigma in (1e-9, 1e9, 1e-50, 1e50):
-        follow(new_study(rng, model), 9, usual(rng), sigma=sigma, **asking)
+        follow(new_study(rng, model), 8, usual(rng), sigma=sigma, **asking)
 
     def far(study, job):
         study.tell(job, (1e9 if job.block == "day 1" else -1e9) + float(rng.normal()), se=1.0)
