@@ -97,7 +97,7 @@ def propose(
         return Proposal(*first)
     assert found is not None
     field = _Field(analysis, found.option, coming)
-    if not (coming.allowed & (field.upper > -np.inf)).any() or not math.isfinite(field.half[field.rival]):
+    if not (field.upper > -np.inf).any() or not math.isfinite(field.half[field.rival]):
         return Proposal(found.option) if _alone(analysis, found) else None
     if coming.probe != DIFFERENCE and field.company is None and coming.allowed[found.option]:
         return Proposal(found.option, NOBODY, found.option, None, field.width, found.bound, found.bound)
@@ -170,7 +170,9 @@ class _Field:
             ends += [allowed[order[:EXTREMES].ravel()], allowed[order[-EXTREMES:].ravel()]]
         _, first = np.unique(listed := np.concatenate(ends), return_index=True)
         kept = listed[np.sort(first)]
-        return np.asarray(allowed[np.isin(allowed, kept[self._coming.allowed[kept]][:ENDS])])
+        ends_kept = allowed[np.isin(allowed, kept[self._coming.allowed[kept]][:ENDS])]
+        # What may be measured need not be in the races.
+        return np.asarray(ends_kept if ends_kept.size > 1 else allowed[:ENDS])
 
     def prices(self, probes: Codes) -> Floats:
         """Of each probe; comparing costs what both options cost."""
