@@ -63,7 +63,7 @@ def compare_with_the_textbook(analysis, coming, sharpness):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=12)
+@settings(max_examples=7)
 @given(seed=st.integers(0, 2**32), blocks=st.booleans(), differences=st.booleans())
 def test_an_option_is_chosen_as_by_adding_its_row_to_the_information_matrix(model, seed, blocks, differences):
     rng = np.random.default_rng(seed)
@@ -78,7 +78,7 @@ def test_an_option_is_chosen_as_by_adding_its_row_to_the_information_matrix(mode
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**32), blocks=st.booleans(), pairs_only=st.booleans())
 def test_a_pair_is_chosen_as_by_adding_its_row_to_the_information_matrix(model, seed, blocks, pairs_only):
     rng = np.random.default_rng(seed)

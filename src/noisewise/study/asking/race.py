@@ -107,7 +107,7 @@ def propose(
     scores = falls @ weights / field.prices(probes)
     best = _best(scores, probes, analysis)
     option, minus = probes[best]
-    helped = int(races[np.argmax(falls[best] * weights)])
+    helped = int(races[largest(falls[best] * weights, np.arange(races.size))])
     then = field.bound_after(int(option), int(minus))
     return Proposal(
         int(option), int(minus), found.option, field.rival, field.width, found.bound,
