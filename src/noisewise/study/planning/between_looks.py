@@ -8,6 +8,7 @@ A value in a block is read against the weighted mean of what the block holds alr
 offsets need not be known.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,9 @@ from noisewise.study.certificate.bound import Recommended
 from noisewise.study.log.measurements import NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.joint import Joint, Knowledge, SeparateJoint
+
+#: Options with the largest estimates that may lead instead of the one that does.
+LEADERS = 4
 
 
 class DenseJoint(Joint):
@@ -72,7 +76,6 @@ class Standing:
         self._excluded = ~foreseen.state.allowed()
         knowledge = foreseen.model.knowledge(fit, boundary, self.leader)
         self._knowledge = _written_down(knowledge, fit.group == fit.group[self.leader], apart)
-        self._front = self._first()
         sums, n = foreseen.certified_sums, foreseen.n
         self._weight, self._level = np.zeros(n), 0.0
         if block in sums.blocks:
@@ -93,13 +96,35 @@ class Standing:
         """What the certificate would say if radii stayed as they are."""
         return max(0.0, float(self.upper.max()))
 
-    @property
-    def overtaken(self) -> bool:
-        """Whether another option has the largest estimate than at the look: the leader may have changed."""
-        return self._first() != self._front
+    def bound_of_others(self) -> float:
+        """The smallest bound of other options that may lead, those with the largest estimates.
 
-    def _first(self) -> int:
-        return int(np.argmax(np.where(self._excluded, -np.inf, self.means)))
+        Their half-widths are taken to be as many standard errors as those of the leader.
+        """
+        means = np.where(self._excluded, -np.inf, self.means)
+        means[self.leader] = -np.inf
+        others = np.argpartition(-means, min(LEADERS, means.size - 1))[:LEADERS]
+        others = others[means[others] > -np.inf]
+        if not others.size:
+            return math.inf
+        half = self._half_widths_like_the_leaders(others)
+        upper = self.means[:, None] - self.means[others] + half
+        upper[self._excluded] = -np.inf
+        upper[others, np.arange(others.size)] = -np.inf
+        return max(0.0, float(upper.max(axis=0).min()))
+
+    def _half_widths_like_the_leaders(self, others: Codes) -> Floats:
+        """Of the differences of all options to some others, (n, k)."""
+        joint, given, quantile = self._knowledge
+        both = np.append(self.leader, others)
+        if given is None:
+            apart = np.sqrt(_variances_apart(joint, both))
+            return _as_wide(self.half, apart[:, 0], apart[:, 1:], self.leader, others)
+        left = _variances_apart(given, both)
+        apart = np.sqrt(np.maximum(_variances_apart(joint, both) - left, 0.0))
+        left = quantile * np.sqrt(left)
+        weights = np.maximum(self.half - left[:, 0], 0.0)
+        return _as_wide(weights, apart[:, 0], apart[:, 1:], self.leader, others) + left[:, 1:]
 
     def open_block(self) -> None:
         """The coming measurement is in a new block."""
@@ -160,6 +185,21 @@ class Standing:
         return options, np.append(-company.shares, 1.0), company.variance
 
 
+def _variances_apart(joint: Joint, options: Codes) -> Floats:
+    """The variances of the differences of all options to some, (n, k)."""
+    own = joint.variances()
+    return np.maximum(own[:, None] + own[options] - 2.0 * joint.columns(options), 0.0)
+
+
+def _as_wide(half: Floats, apart: Floats, others_apart: Floats, leader: int, others: Codes) -> Floats:
+    """Half-widths that are as many standard errors as those of the leader's differences, (n, k)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        radius = half / apart
+    wide = radius[:, None] * others_apart
+    wide[leader] = half[others]
+    return np.asarray(np.where(np.isfinite(wide), wide, np.inf))
+
+
 def _written_down(knowledge: Knowledge, linked: np.ndarray, apart: bool) -> Knowledge:
     """The same with all covariances; those of options that are not linked are of no use, and 0."""
     if apart and knowledge.joint.separate:
@@ -184,5 +224,5 @@ def _learn(joint: Joint, options: Codes, weights: Floats, noise: float) -> Float
         joint.covariance -= np.outer(along / variance, along)
     else:
         own = joint.variances()
-        own[options] -= along[options] ** 2 / variance
+        own[options] *= noise / variance
     return np.asarray(along / variance)

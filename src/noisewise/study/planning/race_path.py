@@ -23,6 +23,8 @@ from noisewise.study.planning.paths import Outcome, Path, Question, crossing
 
 #: By which part of eps the bound may be larger than eps, as far as is known, when the certificate is looked at.
 ALMOST = 0.03
+#: By which part the bound of another option must be smaller, as far as is known, for that to be looked at.
+AHEAD = 0.02
 #: The certificate is looked at when measurements grew by this part, at the latest.
 LOOKED = 0.1
 #: The largest part that a stride adds to the precision of what is read, near the end and far from it.
@@ -40,7 +42,7 @@ class RacePath(Path):
         self._prices = None if question.state.costs is None else question.costs
         self._standing: Standing | None = None
         self._last: tuple[Analysis, Recommended | None]
-        self._looked = 0
+        self._looked, self._told = 0, question.analysis.columns.value.size
 
     def go(self) -> Outcome:
         """Measure until the bound is small enough."""
@@ -81,10 +83,12 @@ class RacePath(Path):
     def _worth_a_look(self) -> bool:
         """Whether the certificate may allow to stop, or may have changed by much."""
         standing = self._standing
-        if standing is None or standing.bound <= (1.0 + ALMOST) * self._question.eps:
+        if standing is None or self._count - self._looked > LOOKED * (self._told + self._looked):
             return True
-        connects = self._block != NO_BLOCK and not self._last[0].certified_sums.has_border
-        return standing.overtaken or connects or self._count > (1.0 + LOOKED) * self._looked
+        if self._block != NO_BLOCK and not self._last[0].certified_sums.has_border:
+            return True  # now something connects options
+        bound, other = standing.bound, standing.bound_of_others()
+        return other < (1.0 - AHEAD) * bound or min(bound, other) <= (1.0 + ALMOST) * self._question.eps
 
     def _go_on(self) -> None:
         """Ask once, and measure what was asked for."""
