@@ -263,7 +263,7 @@ def path_of(question: Question, world: Floats, rng: np.random.Generator) -> Path
 def _forecast(
     question: Question, name: str, menu: NoiseMenu, worlds: Floats, seed: int, work: float
 ) -> Forecast:
-    step, look = question.model.milliseconds()
+    step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
     outcomes: list[Outcome] = []
     spent = 0.0
     for place, world in enumerate(worlds):
