@@ -42,6 +42,25 @@ def test_plan(store):
     assert max(map(len, said.splitlines())) <= 80
 
 
+def test_plan_in_days(tmp_path):
+    path = tmp_path / "days.db"
+    study = nw.create_study(path, options=["A", "B", "C"], eps=0.5)
+    for day in ("2026-11-16", "2026-11-17"):
+        for option, value in (("A", 1.0), ("B", 1.3), ("C", 0.8)):
+            study.tell(option=option, value=value, se=0.3, block=day)
+    content = plain("plan", path, "--paths", 4)
+    assert (content["block"], content["batch"], content["rule"]) == (3, 1, "race")
+    (forecast,) = content["forecasts"]
+    assert forecast["unit"] == "day"
+    assert forecast["blocks_low"] <= forecast["blocks"] <= forecast["blocks_high"]
+    said = " ".join(run("plan", path, "--block", 5, "--batch", 5, "--paths", 4).stdout.split())
+    assert "Assumed: blocks of 5, the present one filled up first (2 more) and not counted, 5 asked" in said
+    assert " more day" in said
+    refused = CliRunner().invoke(app, ["plan", str(path), "--batch", "4"])
+    assert isinstance(refused.exception, ValueError)
+    assert "`batch` must be at most `block`, which is 3" in str(refused.exception)
+
+
 def test_worth(store, tmp_path):
     content = plain("worth", store)
     assert content["schema"] == "noisewise.worth/1"

@@ -42,7 +42,7 @@ def compare_with_the_textbook(analysis, coming, sharpness):
     """Scores, the choice, the race and the bound that is expected are those of the twin."""
     found = proposed(analysis, coming, sharpness)
     twin = textbook(analysis, coming, sharpness)
-    field = race._Field(analysis, twin.found.option, coming)
+    field = race.field_of(analysis, twin.found.option, coming)
     races, weights = field.races(sharpness)
     assert races.tolist() == twin.races.tolist()
     assert_allclose(weights, twin.weights, rtol=1e-9)

@@ -27,6 +27,7 @@ has h > eps/2, the probe takes a part off its variance, and so each race is chos
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -96,39 +97,79 @@ def propose(
     if first is not None:
         return Proposal(*first)
     assert found is not None
-    field = _Field(analysis, found.option, coming)
+    field = field_of(analysis, found.option, coming)
     if not (field.upper > -np.inf).any() or not math.isfinite(field.half[field.rival]):
         return Proposal(found.option) if _alone(analysis, found) else None
     if coming.probe != DIFFERENCE and field.company is None and coming.allowed[found.option]:
         return Proposal(found.option, NOBODY, found.option, None, field.width, found.bound, found.bound)
+    best = best_probe(field, coming, sharpness, analysis.state.ids)
+    then = field.bound_after(best.option, best.minus)
+    return Proposal(
+        best.option, best.minus, found.option, field.rival, field.width, found.bound,
+        min(found.bound, then), best.helped,
+    )  # fmt: skip
+
+
+class BestProbe(NamedTuple):
+    """What narrows the races most, per cost."""
+
+    option: int
+    minus: int
+    helped: int  # the rival whose race it narrows most, as races count
+    score: float
+
+
+def best_probe(field: "Field", coming: Coming, sharpness: float, ids: Sequence[str]) -> BestProbe:
+    """Lines 5 to 7 of the box."""
     races, weights = field.races(sharpness)
     probes = field.pairs(races) if coming.probe == DIFFERENCE else field.options(races)
     falls = field.half[races] - field.after(probes, races)
     scores = falls @ weights / field.prices(probes)
-    best = _best(scores, probes, analysis)
-    option, minus = probes[best]
+    best = _best(scores, probes, ids)
     helped = int(races[largest(falls[best] * weights, np.arange(races.size))])
-    then = field.bound_after(int(option), int(minus))
-    return Proposal(
-        int(option), int(minus), found.option, field.rival, field.width, found.bound,
-        min(found.bound, then), helped,
-    )  # fmt: skip
+    return BestProbe(int(probes[best, 0]), int(probes[best, 1]), helped, float(scores[best]))
 
 
-class _Field:
-    """The races of all options with the leader."""
+def field_of(analysis: Analysis, leader: int, coming: Coming) -> "Field":
+    """The races as the certificate has them now."""
+    fit, boundary = analysis.certified, analysis.boundary
+    half = boundary.half_widths(leader)
+    upper = fit.differences(leader) + half
+    upper[~analysis.state.allowed()] = -np.inf
+    knowledge = analysis.model.knowledge(fit, boundary, leader)
+    company = company_in(analysis.certified_sums, coming.block)
+    return Field(leader, half, upper, knowledge, company, coming, analysis.state.by_name())
 
-    def __init__(self, analysis: Analysis, leader: int, coming: Coming) -> None:
-        self._coming, self.leader, self._by_name = coming, leader, analysis.state.by_name()
-        fit, boundary = analysis.certified, analysis.boundary
-        self.half = boundary.half_widths(leader)
-        self.upper = fit.differences(leader) + self.half
-        self.upper[~analysis.state.allowed()] = -np.inf
-        self.upper[leader] = -np.inf
-        self.rival = largest(self.upper, self._by_name)
-        self.width = float(self.half[self.rival])
-        self.knowledge: Knowledge = analysis.model.knowledge(fit, boundary, leader)
-        self.company = company_in(analysis.certified_sums, coming.block)
+
+class Field:
+    """The races of all options with the leader.
+
+    Args:
+        leader: The recommended option.
+        half: Half-widths of the differences to it, (n,).
+        upper: By how much each option may be better, (n,); -inf for those that are excluded.
+        knowledge: How the values of options vary together.
+        company: What the coming block holds; None if it is new.
+        coming: The measurement.
+        by_name: The options in the order of their names.
+    """
+
+    def __init__(
+        self,
+        leader: int,
+        half: Floats,
+        upper: Floats,
+        knowledge: Knowledge,
+        company: Company | None,
+        coming: Coming,
+        by_name: Codes,
+    ) -> None:
+        self.leader, self.half, self.upper = leader, half, upper
+        self.knowledge, self.company, self._coming = knowledge, company, coming
+        upper[leader] = -np.inf
+        self._by_name = by_name
+        self.rival = largest(upper, by_name)
+        self.width = float(half[self.rival])
 
     def races(self, sharpness: float) -> tuple[Codes, Floats]:
         """The rivals that count, by name, and how much."""
@@ -190,16 +231,21 @@ class _Field:
 
     def bound_after(self, option: int, minus: int) -> float:
         """What the bound will be after one probe that comes out as expected: all races are looked at."""
-        given = self.knowledge.given_weights
-        whole = self._lesson_of(self.knowledge.joint, option, minus)
-        left = None if given is None else self._lesson_of(given, option, minus)
         half = np.where(np.isfinite(self.half), self.half, 0.0)
-        upper = self.upper - half + _narrowed(half, self.knowledge.quantile, whole, left)[0]
+        upper = self.upper - half + self.halves_after(option, minus, float(self._coming.noise[option]))
         return max(0.0, float(upper.max()))
 
-    def _lesson_of(self, joint: Joint, option: int, minus: int) -> Lesson:
+    def halves_after(self, option: int, minus: int, sigma: float) -> Floats:
+        """All half-widths after one probe with this noise, radii as they are, (n,); 0 for infinite ones."""
+        given = self.knowledge.given_weights
+        whole = self._lesson_of(self.knowledge.joint, option, minus, sigma)
+        left = None if given is None else self._lesson_of(given, option, minus, sigma)
+        half = np.where(np.isfinite(self.half), self.half, 0.0)
+        return np.asarray(_narrowed(half, self.knowledge.quantile, whole, left)[0])
+
+    def _lesson_of(self, joint: Joint, option: int, minus: int, sigma: float) -> Lesson:
         """What one probe would teach about the races of all options, (1, n)."""
-        options, weights, noise = np.array([option]), np.ones(1), float(self._coming.noise[option]) ** 2
+        options, weights, noise = np.array([option]), np.ones(1), sigma**2
         if minus != NOBODY:
             options, weights = np.array([option, minus]), np.array([1.0, -1.0])
         elif (company := self._company(joint)) is not None:
@@ -290,11 +336,10 @@ def _alone(analysis: Analysis, found: Recommended) -> bool:
     return int(analysis.state.allowed().sum()) == 1
 
 
-def _best(scores: Floats, probes: Codes, analysis: Analysis) -> int:
+def _best(scores: Floats, probes: Codes, ids: Sequence[str]) -> int:
     """The place of the best score; of equals, the first by name."""
     top = float(scores.max())
     equal = np.flatnonzero(scores >= top - EQUAL * abs(top))
     if equal.size == 1:
         return int(equal[0])
-    ids = analysis.state.ids
     return int(min(equal, key=lambda at: (ids[probes[at, 0]], ids[probes[at, 1]])))
