@@ -54,7 +54,9 @@ def coming_blocks(analysis: Analysis, block: int | None, batch: int | None) -> C
                 "`block` must be at least 2: a block with one measurement says nothing about differences."
             )
         if differences:
-            raise ValueError("`block` must be left out: this study measures differences, which no block shifts.")
+            raise ValueError(
+                "`block` must be left out: this study measures differences, which no block shifts."
+            )
     elif name == NO_BLOCK:
         size = None
     else:

@@ -60,7 +60,9 @@ def network_worlds(
         if part is not home:
             level = centre + tau / math.sqrt(part.options.size) * rng.standard_normal(count)
         kept = tau[:, None] ** 2 / (tau[:, None] ** 2 + part.errors)
-        drawn = kept * part.along + np.sqrt(kept * part.errors) * rng.standard_normal((count, part.errors.size))
+        drawn = kept * part.along + np.sqrt(kept * part.errors) * rng.standard_normal(
+            (count, part.errors.size)
+        )
         worlds[:, part.options] = level[:, None] + drawn @ part.directions.T
     return worlds
 
