@@ -57,7 +57,7 @@ def new_study(model: str, rng: np.random.Generator) -> nw.Study:
     return nw.create_study(options=table, model="linear", eps=EPS, span=SPAN)
 
 
-def run(model: str, seed: int, *, first: int = FIRST, paths: int = 40) -> Planned:
+def run(model: str, seed: int, *, first: int = FIRST, paths: int = 39) -> Planned:
     """Plan after ``first`` measurements, then measure on."""
     rng = generator(seed, "instance", 0)
     study = new_study(model, rng)
@@ -96,7 +96,7 @@ def daily_study(kind: str, rng: np.random.Generator) -> tuple[nw.Study, dict[str
     return study, dict(zip(names, truth.tolist(), strict=True))
 
 
-def run_daily(kind: str, seed: int, paths: int = 40) -> Planned:
+def run_daily(kind: str, seed: int, paths: int = 39) -> Planned:
     """Measure for two or three days, plan, and go on until the bound is small enough; in days."""
     rng = generator(seed, "instance", 1 + list(DAILY).index(kind))
     study, truth = daily_study(kind, rng)

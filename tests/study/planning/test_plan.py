@@ -212,6 +212,30 @@ def test_the_noise_so_far_is_the_default():
     assert [(level.sigma, level.share) for level in forecast.levels] == [(0.3, 1.0)]
 
 
+def loud_and_quiet(rng, truth):
+    """Four rounds of ten options, of which every other one is loud."""
+    study = nw.create_study(options=[f"o{k}" for k in range(10)], eps=0.5)
+    sigma = np.where(np.arange(10) % 2, 1.0, 0.25)
+    for k in [*range(10)] * 2:
+        study.tell(option=f"o{k}", value=float(truth[k] + sigma[k] * rng.normal()), se=sigma[k])
+    return study, sigma
+
+
+def test_noise_that_goes_with_options_is_expected_of_them():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=10)
+    study, sigma = loud_and_quiet(rng, truth)
+    plan = study.plan(paths=19)
+    assert "noise as it was so far, option by option (sigma 0.25 to 1)" in str(plan)
+    # As if every measurement were quiet half of the time, which no loud option ever is.
+    assert plan.median > 2 * study.plan(noise=[0.25, 1.0], compare=False, paths=19).median
+    ((_, menu),) = by_share(study._now(), None, True)
+    assert np.allclose(menu.sigma.mean() * menu.times, sigma, rtol=0.05)
+    path = path_of(question_of(study, menu, 0.5), truth, generator(0, "plan", 1))
+    path.go()
+    assert np.allclose(path._sigma, np.sqrt(1.0 / np.array(path._often)) * sigma[path._plus], rtol=0.05)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -124,7 +124,7 @@ def test_seldom_looks_take_as_many_measurements_as_steps(model, monkeypatch):
     slow = [future_of(study, seed, EPS[model])[1] for seed in range(12)]
     assert sum(one.looks for one in fast) < 0.7 * sum(one.looks for one in slow)
     counts = [np.log([one.needed for one in some]) for some in (fast, slow)]
-    # The same chance in both, until a choice differs: twelve differences of logs have a mean far below 0.1.
+    # The same chance in both, until a choice differs: such means of twelve are far below 0.1.
     assert abs(np.mean(counts[0] - counts[1])) < 0.2
 
 
@@ -162,8 +162,8 @@ def test_other_blocks_are_blocks():
     plan = study.plan(block=6, batch=3, noise=0.3, paths=9)
     assert " more block" in plan.sentence
     assert str(plan).splitlines()[1] == (
-        "Assumed: blocks of 6, the present one filled up first (2 more) and not counted, "
-        "3 asked for at once, noise as stated (sigma 0.3), the rule race."
+        "Assumed: blocks of 6, the present one filled up first (2 more) and not counted, 3 asked for at "
+        "once, noise as stated (sigma 0.3), the rule race."
     )
     content = plan.to_plain()
     assert (content["block"], content["batch"], content["rule"]) == (6, 3, "race")

@@ -236,7 +236,7 @@ class Field:
         return max(0.0, float(upper.max()))
 
     def halves_after(self, option: int, minus: int, sigma: float) -> Floats:
-        """All half-widths after one probe with this noise, radii as they are, (n,); 0 for infinite ones."""
+        """All half-widths after one probe, radii as they are, (n,); infinite ones become 0."""
         given = self.knowledge.given_weights
         whole = self._lesson_of(self.knowledge.joint, option, minus, sigma)
         left = None if given is None else self._lesson_of(given, option, minus, sigma)

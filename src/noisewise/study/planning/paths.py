@@ -42,6 +42,7 @@ class NoiseMenu(NamedTuple):
     share: Floats | None  # (levels,); None: chosen by what it is worth per cost
     cost: Floats  # (levels,)
     scatters: Mask | None = None  # (levels,): whether extra scatter comes on top; None: on top of all
+    times: Floats | None = None  # (n,): by how much noise is larger for each option; None: for none
 
     @property
     def usual(self) -> float:
@@ -132,7 +133,7 @@ class Path(ABC):
         self._bound = math.inf
         self._allowed: Mask = question.state.allowed()
         blocks = question.blocks
-        # The coming measurement's block, its offset, what is left of it, and how many alike it stands for.
+        # The block of the coming measurement, its offset, what is left of it, for how many alike it stands.
         self._block, self._offset = blocks.name, self._offset_now()
         self._left, self._alike, self._begun = blocks.room, 1, 0
 
@@ -191,10 +192,16 @@ class Path(ABC):
         ended = int(np.searchsorted(np.cumsum(precisions[levels]), enough - least))
         return levels[: ended + 1]
 
+    def _sigma_of(self, option: int, minus: int, levels: Codes) -> float:
+        """The standard error of the mean of measurements with these levels."""
+        times = self._question.menu.times
+        usual = float(self._precisions[levels].sum()) ** -0.5
+        return usual if times is None or minus != NOBODY else usual * float(times[option])
+
     def _measure(self, option: int, minus: int, levels: Codes) -> Stride:
         """Measure with these levels, and note it."""
         question, menu = self._question, self._question.menu
-        sigma = float(self._precisions[levels].sum()) ** -0.5
+        sigma = self._sigma_of(option, minus, levels)
         value = float(self._world[option]) + sigma * self._rng.standard_normal()
         price = float(question.costs[option])
         if minus == NOBODY:

@@ -21,7 +21,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.between_looks import Reading, Standing
 from noisewise.study.planning.paths import Outcome, Path, Question, crossing
 
-#: By which part of eps the bound may exceed eps, as far as is known, when the certificate is looked at.
+#: By which part of eps the bound may be larger, as far as is known, when the certificate is looked at.
 ALMOST = 0.03
 #: By which part the bound of another option must be smaller, as far as is known, for that to be looked at.
 AHEAD = 0.02
@@ -108,7 +108,7 @@ class RacePath(Path):
             if blocks.size is None and at_once == 1:
                 enough = self._fine() / max(self._standing.spread(option, minus), 1e-300)
             levels = self._levels(level, alike, enough)
-            sigma = float(self._precisions[levels].sum()) ** -0.5
+            sigma = self._sigma_of(option, minus, levels)
             taken.append((option, minus, levels, self._standing.expect(field, option, minus, sigma)))
         for option, minus, levels, reading in taken:
             self._standing.learn(reading, self._measure(option, minus, levels).value)
@@ -121,7 +121,8 @@ class RacePath(Path):
 
     def _coming(self, sigma: float) -> Coming:
         question = self._question
-        noise = np.full(self._allowed.size, sigma)
+        times = question.menu.times
+        noise = np.full(self._allowed.size, sigma) if times is None else sigma * times
         return Coming(noise, self._allowed, self._block, question.probe, self._prices)
 
     def _best(self, standing: Standing) -> tuple[Field, int, int, int | None]:
