@@ -24,6 +24,7 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE, PolicyChoice
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
 
 if TYPE_CHECKING:  # policies are loaded when one has to decide
     from noisewise.study.asking.chooser import Chooser
@@ -114,6 +115,8 @@ class Decider:
             self._chooser = Chooser(self._analysis, without_bounds(self._policy))
             for one in self.under_way:
                 self._imagine(one)
+        if self._policy.name == RACE:
+            allowed = _that_ends_waiting(self._analysis, allowed, self.under_way)
         allowed = _worth_asking(self._analysis, allowed, self.prepare()[1])
         free = _first_results_first(allowed, looks_at(self._analysis), self.under_way)
         return self._chooser.choose(free, with_scatter(self._analysis, sigma), number)
@@ -134,6 +137,16 @@ def some_allowed(state: State) -> Mask:
     allowed = state.allowed()
     if not allowed.any():
         raise ValueError("every option of this study is excluded: there is nothing to ask for.")
+    return allowed
+
+
+def _that_ends_waiting(analysis: Analysis, allowed: Mask, under_way: list[UnderWay]) -> Mask:
+    """While a size cannot be estimated, and there is no bound for it: what it lacks, if there is any."""
+    seen = looks_at(analysis) > 0
+    seen[[one.option for one in under_way]] = True
+    for lack, wanted in ((MORE_OPTIONS, ~seen), (MORE_REPEATS, seen)):
+        if lack in analysis.sizes.lacking and (allowed & wanted).any():
+            return allowed & wanted
     return allowed
 
 
