@@ -125,6 +125,17 @@ def test_a_new_block_is_opened_by_the_leader():
                 assert found.bound == found.after <= 2.0 * found.half_width
 
 
+def test_a_new_block_whose_leader_cannot_be_measured_is_opened_by_its_strongest_rival():
+    """Without an offset a value says nothing about differences: no probe is better for being far out."""
+    for model in MODELS:
+        for seed in range(6):
+            analysis = some_study(np.random.default_rng(seed), model, blocks=True)
+            usual = proposed(analysis, coming_to(analysis, block=DAYS[0]))
+            coming = coming_to(analysis, block=NEW)
+            coming.allowed[usual.leader] = False
+            assert proposed(analysis, coming).option == usual.rival
+
+
 def test_covariances_with_sums_are_those_with_their_parts_also_if_one_is_in_it_twice():
     rng = np.random.default_rng(1)
     study = new_study(rng, "independent")

@@ -99,7 +99,9 @@ def propose(
     field = _Field(analysis, found.option, coming)
     if not (field.upper > -np.inf).any() or not math.isfinite(field.half[field.rival]):
         return Proposal(found.option) if _alone(analysis, found) else None
-    if coming.probe != DIFFERENCE and field.company is None and coming.allowed[found.option]:
+    if coming.probe != DIFFERENCE and field.company is None:
+        if not coming.allowed[found.option]:  # too dear, say: its strongest rival will be compared, too
+            return Proposal(field.strongest())
         return Proposal(found.option, NOBODY, found.option, None, field.width, found.bound, found.bound)
     races, weights = field.races(sharpness)
     probes = field.pairs(races) if coming.probe == DIFFERENCE else field.options(races)
@@ -129,6 +131,10 @@ class _Field:
         self.width = float(self.half[self.rival])
         self.knowledge: Knowledge = analysis.model.knowledge(fit, boundary, leader)
         self.company = company_in(analysis.certified_sums, coming.block)
+
+    def strongest(self) -> int:
+        """Of what may be measured, the one that races most closely."""
+        return largest(self.upper, self._by_name[self._coming.allowed[self._by_name]])
 
     def races(self, sharpness: float) -> tuple[Codes, Floats]:
         """The rivals that count, by name, and how much."""
