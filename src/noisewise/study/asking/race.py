@@ -8,6 +8,7 @@ know neither eps nor a prior: it lowers the bound itself.
      1  Measurements under way are taken as if they had come out as expected, in their blocks.
      2  Unless all options are linked: measure what links them (`first_results.py`).
      3  i <- recommended option;   h_k <- half-width of k - i;   u_k <- m_k - m_i + h_k;   k* <- argmax u
+        While k* is certainly better than i, m_k* - m_i > h_k*:   i <- k*, and the same again
      4  If the block is new: return i.                            alone, it teaches no difference
      5  w_k <- exp(-sharpness·(u_k* - u_k)/h_k*), for the `RACES` strongest that are above `NEGLIGIBLE`
      6  For every probe a and race k:  T <- cov(a, k - i)²/var(a, its noise included)
@@ -18,12 +19,15 @@ know neither eps nor a prior: it lowers the bound itself.
 T is the exact fall of a variance, whatever comes out; only radii are held fixed. Probes that are rated equal
 are taken by name.
 
-**It ends.** Let half-widths obey the triangle inequality. For any rival l of the strongest rival k*,
-
-    m_l - m_k* + h_lk*  <=  (m_i - m_k* + h_k*) + u_l  <=  (2·h_k* - u_k*) + u_k*  =  2·h_k*,
-
-and i has the smallest bound, so **bound <= 2·h_k***. While the bound is above eps the race being measured
+**It ends.** By step 3 ``u_k* = m_k* - m_i + h_k* <= 2·h_k*``. That is the bound of i; the recommended option
+has the smallest bound of all, so **bound <= 2·h_k***. While the bound is above eps the race being measured
 has h > eps/2, the probe takes a part off its variance, and so each race is chosen finitely often.
+
+Where half-widths obey the triangle inequality, i is the recommended option itself: if k* were certainly
+better, then for any rival l of k*, ``m_l - m_k* + h_lk* <= m_l - m_i + h_l - (m_k* - m_i - h_k*) < u_l <=
+u_k*``, and k* would have the smaller bound. Those of independent options grow with how precise both are, so
+that a rough option may keep a precise one from being recommended for a less precise one that is worse: it is
+the rough one that must be measured then.
 """
 
 import math
@@ -97,12 +101,14 @@ def propose(
         return Proposal(*first)
     assert found is not None
     field = _Field(analysis, found.option, coming)
+    while field.is_decided:
+        field = _Field(analysis, field.rival, coming)
     if not (field.upper > -np.inf).any() or not math.isfinite(field.half[field.rival]):
         return Proposal(found.option) if _alone(analysis, found) else None
     if coming.probe != DIFFERENCE and field.company is None:
-        if not coming.allowed[found.option]:  # too dear, say: its strongest rival will be compared, too
+        if not coming.allowed[field.leader]:  # too dear, say: its strongest rival will be compared, too
             return Proposal(field.strongest())
-        return Proposal(found.option, NOBODY, found.option, None, field.width, found.bound, found.bound)
+        return Proposal(field.leader, NOBODY, field.leader, None, field.width, found.bound, found.bound)
     races, weights = field.races(sharpness)
     probes = field.pairs(races) if coming.probe == DIFFERENCE else field.options(races)
     falls = field.half[races] - field.after(probes, races)
@@ -112,7 +118,7 @@ def propose(
     helped = int(races[largest(falls[best] * weights, np.arange(races.size))])
     then = field.bound_after(int(option), int(minus))
     return Proposal(
-        int(option), int(minus), found.option, field.rival, field.width, found.bound,
+        int(option), int(minus), field.leader, field.rival, field.width, found.bound,
         min(found.bound, then), helped,
     )  # fmt: skip
 
@@ -131,6 +137,11 @@ class _Field:
         self.width = float(self.half[self.rival])
         self.knowledge: Knowledge = analysis.model.knowledge(fit, boundary, leader)
         self.company = company_in(analysis.certified_sums, coming.block)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the strongest rival is certainly better than the leader."""
+        return bool(self.upper[self.rival] > 2.0 * self.width)
 
     def strongest(self) -> int:
         """Of what may be measured, the one that races most closely."""
