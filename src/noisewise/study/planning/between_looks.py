@@ -15,7 +15,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import Coming, Company
-from noisewise.study.asking.race import Field
+from noisewise.study.asking.field import Field
 from noisewise.study.certificate.bound import Recommended
 from noisewise.study.log.measurements import NOBODY, Codes
 from noisewise.study.models.analysis import Analysis

@@ -13,7 +13,8 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.chooser import unit_of
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
-from noisewise.study.asking.race import Field, best_probe, propose
+from noisewise.study.asking.field import Field
+from noisewise.study.asking.race import best_probe, propose
 from noisewise.study.asking.under_way import Imagination, UnderWay
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes
