@@ -52,6 +52,7 @@ def test_strides_take_as_many_measurements_as_single_steps(model, policy, monkey
     worlds = draw_worlds(study._now(), 16, np.random.default_rng(3), 5.0)
     strides = counts_of(study, worlds)
     monkeypatch.setattr(paths, "STRIDE", 0.0)
+    monkeypatch.setattr(paths, "NEAR_STRIDE", 0.0)
     monkeypatch.setattr(chooser_path, "STRIDE", 0.0)
     monkeypatch.setattr(chooser_path, "LOOKED", (0.0, 0.0))
     monkeypatch.setattr(race_path, "LOOKED", 0.0)

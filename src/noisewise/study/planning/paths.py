@@ -31,8 +31,8 @@ from noisewise.study.planning.coming_blocks import ComingBlocks
 
 #: By which part of all measurements so far one stride may grow them.
 STRIDE = 0.08
-#: The end is near while the bound is at most this many times eps: then blocks and batches come one by one.
-NEAR = 2.0
+#: The same for blocks and batches when the end is near: while the bound is at most so many times eps.
+NEAR_STRIDE, NEAR = 0.02, 2.0
 
 
 class NoiseMenu(NamedTuple):
@@ -168,7 +168,7 @@ class Path(ABC):
     def _stride(self, size: int) -> int:
         """How many times what holds this many measurements may come at once."""
         far = self._bound > NEAR * self._question.eps
-        return max(1, int(STRIDE * self._count / size)) if far else 1
+        return max(1, int((STRIDE if far else NEAR_STRIDE) * self._count / size))
 
     def _levels(self, level: int | None, most: int, enough: float) -> Codes:
         """The noise levels of one stride, one after the other.

@@ -27,8 +27,10 @@ ALMOST = 0.03
 AHEAD = 0.02
 #: The certificate is looked at when measurements grew by this part, at the latest.
 LOOKED = 0.1
-#: The largest part that a stride adds to the precision of what is read, near the end and far from it.
-FINE = (0.1, 1.0)
+#: The largest part that a stride adds to the precision of what is read, near the end and far from it; and the
+#: same while more than `CROWD` options may still be the best, each of which is then a small part of all.
+FINE, FINE_IN_A_CROWD = (0.1, 1.0), (0.25, 2.0)
+CROWD = 30
 #: The most options whose covariances are all written down.
 DENSE = 1500
 
@@ -106,7 +108,7 @@ class RacePath(Path):
             field, option, minus, level = self._best(self._standing)
             enough = math.inf
             if blocks.size is None and at_once == 1:
-                enough = self._fine() / max(self._standing.spread(option, minus), 1e-300)
+                enough = self._fine(field) / max(self._standing.spread(option, minus), 1e-300)
             levels = self._levels(level, alike, enough)
             sigma = self._sigma_of(option, minus, levels)
             taken.append((option, minus, levels, self._standing.expect(field, option, minus, sigma)))
@@ -114,9 +116,9 @@ class RacePath(Path):
             self._standing.learn(reading, self._measure(option, minus, levels).value)
         self._left -= at_once
 
-    def _fine(self) -> float:
+    def _fine(self, field: Field) -> float:
         needed = (self._bound / self._question.eps) ** 2 - 1.0
-        near, far = FINE
+        near, far = FINE_IN_A_CROWD if np.count_nonzero(field.upper >= 0.0) > CROWD else FINE
         return min(far, max(near, 0.5 * needed))
 
     def _coming(self, sigma: float) -> Coming:
