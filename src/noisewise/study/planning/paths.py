@@ -107,14 +107,6 @@ def ask_ahead(
     )
 
 
-class Measured(NamedTuple):
-    """One or more equal measurements, as one."""
-
-    value: float  # large is good, in the zero of the sums
-    sigma: float
-    often: int
-
-
 class Path(ABC):
     """One possible future."""
 
@@ -198,8 +190,8 @@ class Path(ABC):
         usual = float(self._precisions[levels].sum()) ** -0.5
         return usual if times is None or minus != NOBODY else usual * float(times[option])
 
-    def _measure(self, option: int, minus: int, levels: Codes) -> Measured:
-        """Measure with these levels, and note it."""
+    def _measure(self, option: int, minus: int, levels: Codes) -> tuple[float, float]:
+        """Measure with these levels, and note it; returns the value (large is good) and its error."""
         question, menu = self._question, self._question.menu
         sigma = self._sigma_of(option, minus, levels)
         value = float(self._world[option]) + sigma * self._rng.standard_normal()
@@ -218,7 +210,7 @@ class Path(ABC):
         self._used += np.bincount(levels, minlength=menu.sigma.size)
         self._count += levels.size
         self._cost += float(menu.cost[levels].sum()) * price
-        return Measured(value, sigma, levels.size)
+        return value, sigma
 
     def _foreseen(self) -> WhatIf:
         """The study with everything measured so far."""

@@ -113,7 +113,7 @@ class RacePath(Path):
             sigma = self._sigma_of(option, minus, levels)
             taken.append((option, minus, levels, self._standing.expect(field, option, minus, sigma)))
         for option, minus, levels, reading in taken:
-            self._standing.learn(reading, self._measure(option, minus, levels).value)
+            self._standing.learn(reading, self._measure(option, minus, levels)[0])
         self._left -= at_once
 
     def _fine(self, field: Field) -> float:
