@@ -37,6 +37,7 @@ NAMES = (
     "imports",
     "flips",
     "adversaries",
+    "coverage",
 )
 
 

@@ -80,6 +80,12 @@ def test_slot(store):
     assert first["option"] in ("A", "B")
     assert run("slot", store, 0.05).stdout.startswith("sigma 0.05: measure ")
     assert plain("slot", store, 0.05, "--budget", 1)["slots"][0]["cost"] == 1.0
+    (asked,) = plain("ask", store, "--sigma", 0.05, "--dry-run")["jobs"]
+    assert (first["option"], first["minus"], first["policy"]) == (asked["option"], None, None)
+    (opening,) = plain("slot", store, 0.05, "--block", "Tue")["slots"]
+    assert (opening["block"], opening["opens"]) == ("Tue", True)
+    (pair,) = plain("slot", store, 0.05, "--probe", "difference")["slots"]
+    assert {pair["option"], pair["minus"]} == {"A", "B"}
 
 
 def test_report(store, tmp_path):
@@ -104,6 +110,7 @@ def test_levels():
         (("plan", "--noise", "0.3", "--noise", "0.1@1.5"), "`noise` must leave something of 1"),
         (("plan", "--menu", "0.3"), "`menu` must look like 0.3@5, a sigma and its cost; got '0.3'"),
         (("slot", "0"), "`sigma` must be"),
+        (("slot", "0.1", "--probe", "pair"), "`probe` must be one of 'option', 'difference'"),
         (("worth", "--by", "colour"), "`what` must be"),
         (("report", "--out", "a.pdf"), "`path` must end in .html"),
     ],

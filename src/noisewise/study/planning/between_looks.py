@@ -15,7 +15,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import Coming, Company
-from noisewise.study.asking.race import Field
+from noisewise.study.asking.field import Field
 from noisewise.study.certificate.bound import Recommended
 from noisewise.study.log.measurements import NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
@@ -74,6 +74,7 @@ class Standing:
         self.half = boundary.half_widths(self.leader)
         self.means = fit.means if fit.fine is None else fit.means + fit.fine
         self._excluded = ~foreseen.state.allowed()
+        self._by_name = foreseen.state.by_name()
         knowledge = foreseen.model.knowledge(fit, boundary, self.leader)
         self._knowledge = _written_down(knowledge, fit.group == fit.group[self.leader], apart)
         sums, n = foreseen.certified_sums, foreseen.n
@@ -115,7 +116,7 @@ class Standing:
 
     def _half_widths_like_the_leaders(self, others: Codes) -> Floats:
         """Of the differences of all options to some others, (n, k)."""
-        joint, given, quantile = self._knowledge
+        joint, given, quantile = self._knowledge[:3]
         both = np.append(self.leader, others)
         if given is None:
             apart = np.sqrt(_variances_apart(joint, both))
@@ -132,7 +133,8 @@ class Standing:
 
     def field(self, coming: Coming) -> Field:
         """The races, for RACE."""
-        return Field(self.leader, self.half, self.upper, self._knowledge, self._company(), coming)
+        company = self._company()
+        return Field(self.leader, self.half, self.upper, self._knowledge, company, coming, self._by_name)
 
     def _company(self) -> Company | None:
         options = np.flatnonzero(self._weight)

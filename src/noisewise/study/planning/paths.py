@@ -188,7 +188,7 @@ class Path(ABC):
         """The standard error of the mean of measurements with these levels."""
         times = self._question.menu.times
         usual = float(self._precisions[levels].sum()) ** -0.5
-        return usual if times is None or minus != NOBODY else usual * float(times[option])
+        return float(usual if times is None or minus != NOBODY else usual * times[option])
 
     def _measure(self, option: int, minus: int, levels: Codes) -> tuple[float, float]:
         """Measure with these levels, and note it; returns the value (large is good) and its error."""

@@ -13,7 +13,9 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.chooser import unit_of
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
-from noisewise.study.asking.race import Field, best_probe, propose
+from noisewise.study.asking.field import Field
+from noisewise.study.asking.first_results import by_price
+from noisewise.study.asking.race import best_probe, propose
 from noisewise.study.asking.under_way import Imagination, UnderWay
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes
@@ -76,6 +78,8 @@ class RacePath(Path):
             self._standing = Standing(foreseen, found, self._block, apart=apart)
             if self._question.blocks.size is not None and self._left == 0:
                 self._standing.open_block()
+            if self._standing.field(self._coming(question.menu.usual)).is_decided:
+                self._standing = None  # then RACE looks at another leader's races
 
     def _unlinked(self, foreseen: Analysis, found: Recommended) -> bool:
         """Whether something is missing that links options."""
@@ -165,7 +169,7 @@ class RacePath(Path):
             option, minus = (found.option if found else 0, NOBODY) if proposal is None else proposal[:2]
             chosen.append((option, minus))
             under_way.append(UnderWay(option, minus, self._block, float(coming.noise[option]), None))
-        chosen += self._also_unmeasured(foreseen, chosen)
+        chosen += self._also_unmeasured(foreseen, coming, chosen)
         blocks = self._question.blocks
         alike = self._alike if blocks.size is not None else self._stride(len(chosen))
         for option, minus in chosen:
@@ -177,7 +181,9 @@ class RacePath(Path):
         menu, width = self._question.menu, unit_of(self._question.analysis) ** 2
         return int(np.argmax(np.log1p(width * menu.sigma**-2.0) / menu.cost))
 
-    def _also_unmeasured(self, foreseen: Analysis, chosen: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _also_unmeasured(
+        self, foreseen: Analysis, coming: Coming, chosen: list[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
         """Further options that will be measured in this block whatever comes out, as no bound is finite."""
         question, (option, minus) = self._question, chosen[-1]
         if question.model.shares_information or minus != NOBODY or question.probe == DIFFERENCE:
@@ -189,7 +195,6 @@ class RacePath(Path):
         if seen[option] or (company is None and len(chosen) == 1 and self._block != NO_BLOCK):
             return []
         seen[[one for one, _ in chosen]] = True
-        by_name = question.state.by_name()
-        unseen = by_name[~seen[by_name] & self._allowed[by_name]].tolist()
+        unseen = [one for one in by_price(foreseen, coming).tolist() if not seen[one]]
         room = len(unseen) if question.blocks.size is None else self._left - len(chosen)
         return [(one, NOBODY) for one in unseen[: max(0, room)]]
