@@ -13,7 +13,7 @@ from noisewise.study.models.analysis import Analysis
 
 def first_result(analysis: Analysis, found: Recommended | None, coming: Coming) -> tuple[int, int] | None:
     """The option to measure, and the one to compare it with or NOBODY; None if all options are linked."""
-    in_order = _in_order(analysis, coming)
+    in_order = by_price(analysis, coming)
     if not analysis.columns.value.size:
         return _very_first(analysis, coming, in_order)
     fit = analysis.certified
@@ -78,7 +78,7 @@ def largest(values: Floats, among: Codes) -> int:
     return int(among[np.argmax(values[among] >= top - 1e-9 * abs(top))])
 
 
-def _in_order(analysis: Analysis, coming: Coming) -> Codes:
+def by_price(analysis: Analysis, coming: Coming) -> Codes:
     """What may be measured: the cheapest first, and equals by name."""
     by_name = analysis.state.by_name()
     some = by_name[coming.allowed[by_name]]

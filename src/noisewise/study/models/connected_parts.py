@@ -42,6 +42,7 @@ class Component:
     def __init__(self, options: Codes, blocks: Codes, links: Links) -> None:
         self.options, self.blocks, self.links = options, blocks, links
         self.size = options.size + blocks.size
+        self._grounded: dict[int, Grounded] = {}
         between = links.other < options.size
         self.compared = np.zeros(self.size, dtype=bool)
         self.compared[links.one[between]] = self.compared[links.other[between]] = True
@@ -92,7 +93,12 @@ class Component:
         return found
 
     def grounded(self, root: int) -> Grounded:
-        """The covariance of all nodes when ``root`` is set to 0."""
+        """The covariance of all nodes when ``root`` is set to 0; found once."""
+        if root not in self._grounded:
+            self._grounded[root] = self._ground(root)
+        return self._grounded[root]
+
+    def _ground(self, root: int) -> Grounded:
         gone = self.gone & (np.arange(self.size) != root)
         stay, weights = self.weights(gone)
         others = stay != root

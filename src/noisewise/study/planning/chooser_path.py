@@ -145,9 +145,9 @@ class ChooserPath(Path):
             # The level that teaches most about an option per cost: log(1 + width²/σ²)/cost.
             level = int(np.argmax(np.log1p(width * self._precisions) / menu.cost))
         levels = self._levels(level, min(most, self._question.most), fine / max(width, 1e-300))
-        measured = self._measure(option, NOBODY, levels)
-        self._precision += measured.sigma**-2.0
-        return measured.value, measured.sigma
+        value, sigma = self._measure(option, NOBODY, levels)
+        self._precision += sigma**-2.0
+        return value, sigma
 
     def _look_and_choose(self) -> WhatIf:
         """What the certificate would say now, and which options the study would ask for."""

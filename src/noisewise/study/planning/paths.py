@@ -31,8 +31,8 @@ from noisewise.study.planning.coming_blocks import ComingBlocks
 
 #: By which part of all measurements so far one stride may grow them.
 STRIDE = 0.08
-#: The end is near while the bound is at most this many times eps: then blocks and batches come one by one.
-NEAR = 2.0
+#: The same for blocks and batches when the end is near: while the bound is at most so many times eps.
+NEAR_STRIDE, NEAR = 0.02, 2.0
 
 
 class NoiseMenu(NamedTuple):
@@ -107,14 +107,6 @@ def ask_ahead(
     )
 
 
-class Stride(NamedTuple):
-    """One or more equal measurements, as one."""
-
-    value: float  # large is good, in the zero of the sums
-    sigma: float
-    often: int
-
-
 class Path(ABC):
     """One possible future."""
 
@@ -168,7 +160,7 @@ class Path(ABC):
     def _stride(self, size: int) -> int:
         """How many times what holds this many measurements may come at once."""
         far = self._bound > NEAR * self._question.eps
-        return max(1, int(STRIDE * self._count / size)) if far else 1
+        return max(1, int((STRIDE if far else NEAR_STRIDE) * self._count / size))
 
     def _levels(self, level: int | None, most: int, enough: float) -> Codes:
         """The noise levels of one stride, one after the other.
@@ -198,8 +190,8 @@ class Path(ABC):
         usual = float(self._precisions[levels].sum()) ** -0.5
         return float(usual if times is None or minus != NOBODY else usual * times[option])
 
-    def _measure(self, option: int, minus: int, levels: Codes) -> Stride:
-        """Measure with these levels, and note it."""
+    def _measure(self, option: int, minus: int, levels: Codes) -> tuple[float, float]:
+        """Measure with these levels, and note it; returns the value (large is good) and its error."""
         question, menu = self._question, self._question.menu
         sigma = self._sigma_of(option, minus, levels)
         value = float(self._world[option]) + sigma * self._rng.standard_normal()
@@ -218,7 +210,7 @@ class Path(ABC):
         self._used += np.bincount(levels, minlength=menu.sigma.size)
         self._count += levels.size
         self._cost += float(menu.cost[levels].sum()) * price
-        return Stride(value, sigma, levels.size)
+        return value, sigma
 
     def _foreseen(self) -> WhatIf:
         """The study with everything measured so far."""

@@ -14,6 +14,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.asking.chooser import unit_of
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
 from noisewise.study.asking.field import Field
+from noisewise.study.asking.first_results import by_price
 from noisewise.study.asking.race import best_probe, propose
 from noisewise.study.asking.under_way import Imagination, UnderWay
 from noisewise.study.certificate.bound import Recommended, recommend
@@ -28,8 +29,10 @@ ALMOST = 0.03
 AHEAD = 0.02
 #: The certificate is looked at when measurements grew by this part, at the latest.
 LOOKED = 0.1
-#: The largest part that a stride adds to the precision of what is read, near the end and far from it.
-FINE = (0.1, 1.0)
+#: The largest part that a stride adds to the precision of what is read, near the end and far from it; and the
+#: same while more than `CROWD` options may still be the best, each of which is then a small part of all.
+FINE, FINE_IN_A_CROWD = (0.1, 1.0), (0.25, 2.0)
+CROWD = 30
 #: The most options whose covariances are all written down.
 DENSE = 1500
 
@@ -75,6 +78,8 @@ class RacePath(Path):
             self._standing = Standing(foreseen, found, self._block, apart=apart)
             if self._question.blocks.size is not None and self._left == 0:
                 self._standing.open_block()
+            if self._standing.field(self._coming(question.menu.usual)).is_decided:
+                self._standing = None  # then RACE looks at another leader's races
 
     def _unlinked(self, foreseen: Analysis, found: Recommended) -> bool:
         """Whether something is missing that links options."""
@@ -107,17 +112,17 @@ class RacePath(Path):
             field, option, minus, level = self._best(self._standing)
             enough = math.inf
             if blocks.size is None and at_once == 1:
-                enough = self._fine() / max(self._standing.spread(option, minus), 1e-300)
+                enough = self._fine(field) / max(self._standing.spread(option, minus), 1e-300)
             levels = self._levels(level, alike, enough)
             sigma = self._sigma_of(option, minus, levels)
             taken.append((option, minus, levels, self._standing.expect(field, option, minus, sigma)))
         for option, minus, levels, reading in taken:
-            self._standing.learn(reading, self._measure(option, minus, levels).value)
+            self._standing.learn(reading, self._measure(option, minus, levels)[0])
         self._left -= at_once
 
-    def _fine(self) -> float:
+    def _fine(self, field: Field) -> float:
         needed = (self._bound / self._question.eps) ** 2 - 1.0
-        near, far = FINE
+        near, far = FINE_IN_A_CROWD if np.count_nonzero(field.upper >= 0.0) > CROWD else FINE
         return min(far, max(near, 0.5 * needed))
 
     def _coming(self, sigma: float) -> Coming:
@@ -164,7 +169,7 @@ class RacePath(Path):
             option, minus = (found.option if found else 0, NOBODY) if proposal is None else proposal[:2]
             chosen.append((option, minus))
             under_way.append(UnderWay(option, minus, self._block, float(coming.noise[option]), None))
-        chosen += self._also_unmeasured(foreseen, chosen)
+        chosen += self._also_unmeasured(foreseen, coming, chosen)
         blocks = self._question.blocks
         alike = self._alike if blocks.size is not None else self._stride(len(chosen))
         for option, minus in chosen:
@@ -176,7 +181,9 @@ class RacePath(Path):
         menu, width = self._question.menu, unit_of(self._question.analysis) ** 2
         return int(np.argmax(np.log1p(width * menu.sigma**-2.0) / menu.cost))
 
-    def _also_unmeasured(self, foreseen: Analysis, chosen: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _also_unmeasured(
+        self, foreseen: Analysis, coming: Coming, chosen: list[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
         """Further options that will be measured in this block whatever comes out, as no bound is finite."""
         question, (option, minus) = self._question, chosen[-1]
         if question.model.shares_information or minus != NOBODY or question.probe == DIFFERENCE:
@@ -188,7 +195,6 @@ class RacePath(Path):
         if seen[option] or (company is None and len(chosen) == 1 and self._block != NO_BLOCK):
             return []
         seen[[one for one, _ in chosen]] = True
-        by_name = question.state.by_name()
-        unseen = by_name[~seen[by_name] & self._allowed[by_name]].tolist()
+        unseen = [one for one in by_price(foreseen, coming).tolist() if not seen[one]]
         room = len(unseen) if question.blocks.size is None else self._left - len(chosen)
         return [(one, NOBODY) for one in unseen[: max(0, room)]]
