@@ -116,6 +116,8 @@ class Reasons:
         analysis = self._analysis
         if not analysis.columns.value.size:
             return np.full(analysis.n, np.inf)
+        if self._policy != RACE:  # studies that were begun earlier keep their words: against a reference
+            return np.asarray(np.sqrt(analysis.estimates.variances()))
         return display_errors(analysis.estimates, analysis.sums)
 
     def _standing(self, chosen: Proposal, found: Recommended | None) -> str:
