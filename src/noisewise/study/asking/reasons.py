@@ -127,7 +127,7 @@ class Reasons:
         few = int(may_be_best.sum())
         known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
         if not may_be_best[option]:
-            start = f"{known}, " if known else ""
+            start = f"{known}; " if known else ""
             return f"{start}out of the running so far, but teaches most about those in it"
         if known and found is not None and option == found.option:
             return f"{known}, the present leader"
