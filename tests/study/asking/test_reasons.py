@@ -88,3 +88,25 @@ def test_repeats_are_not_said_to_tell_how_far_options_deviate():
         study.tell(option=option, value=float(place), se=0.3)
     assert study.certificate().withheld
     assert "how far options deviate" not in study.ask()[0].why
+
+
+def test_no_block_is_opened_where_none_is_named():
+    study = nw.create_study(options=list("abc"), eps=0.3)
+    study.ask(3, block="Mon")
+    (job,) = study.ask()
+    assert job.block is None
+    assert "the leader is measured first where nothing names a block" in job.why
+
+
+@pytest.mark.parametrize("block", [["Mon"], ("Mon",), {"Mon": 1}, b"Mon", float("nan"), np.float64("nan")])
+def test_a_block_is_named_by_one_text(block):
+    study = nw.create_study(options=list("abc"), eps=0.3)
+    for attempt in (
+        lambda: study.ask(block=block),
+        lambda: study.slot(0.1, block=block),
+        lambda: study.tell(option="a", value=1.0, se=0.1, block=block),
+    ):
+        with pytest.raises((TypeError, ValueError), match="`block` must be "):
+            attempt()
+    assert not study.pending
+    assert study.n_measurements == 0

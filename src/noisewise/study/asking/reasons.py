@@ -11,7 +11,7 @@ from noisewise.study.asking.coming import with_scatter
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.under_way import UnderWay
 from noisewise.study.certificate.bound import Recommended
-from noisewise.study.log.measurements import NOBODY
+from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.levels import display_errors
@@ -41,7 +41,7 @@ class Reasons:
     Args:
         analysis: What was measured.
         sigma: The error bar that was announced.
-        block: The block that was said.
+        block: The block that they are for; None: a new one without a name.
         policy: Who asks.
     """
 
@@ -91,6 +91,8 @@ class Reasons:
         ids = self._ids
         leader = ids[chosen.leader or 0]
         if chosen.rival is None:
+            if self._block == NO_BLOCK:
+                return "the leader is measured first where nothing names a block, to compare others with it"
             where = "a new block" if self._block is None else f"block {self._block}"
             return f"the leader opens {where}, so that others are compared with it"
         rival = chosen.rival if chosen.helped is None else chosen.helped

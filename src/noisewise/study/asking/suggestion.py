@@ -62,7 +62,8 @@ class Asking:
             given["together"] = f"ask-{first}"
         elif where != NO_BLOCK or block is not None:
             given["block"] = where if block is None else block
-        reasons = Reasons(self._analysis, sigma, block, state.policy.name)
+        said = None if where.startswith(UNNAMED) else where
+        reasons = Reasons(self._analysis, sigma, said, state.policy.name)
         suggested: list[dict[str, Any]] = []
         for asked in range(first, first + n):
             chosen = decider.decide(coming, sigma, asked)
