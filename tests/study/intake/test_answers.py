@@ -289,3 +289,13 @@ def test_suggestions_survive_export_and_rebuilding(bodies, block):
     assert (
         again.ask(2, dry_run=True, lease=1.0)[0].together == study.ask(2, dry_run=True, lease=1.0)[0].together
     )
+
+
+def test_an_answer_in_another_block_than_asked_for_is_noted():
+    study = nw.create_study(options=["a", "b", "c"], eps=0.3)
+    first, second, third = study.ask(3, block="2026-11-18")
+    assert study.tell(first, 1.0, se=0.1).notes == ()
+    moved = study.tell(second, 1.0, se=0.1, block="18.11.2026")
+    assert moved.notes == ("ask-2 was meant for block 2026-11-18, and was told in 18.11.2026.",)
+    (told,) = study.tell_many({"job": [third.id], "value": [1.0], "se": [0.1], "block": ["18.11.2026"]})
+    assert told.notes == ("ask-3 was meant for block 2026-11-18, and was told in 18.11.2026.",)

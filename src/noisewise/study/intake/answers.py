@@ -84,6 +84,13 @@ def _has_blocks(state: State) -> bool:
     return bool(((columns.minus < 0) & (columns.block > 0)).any())
 
 
+def about_block(job: Job, block: str | None) -> list[str]:
+    """What there is to say about an answer in another block: spreadsheets like to write dates anew."""
+    if job.block is None or block in (None, job.block):
+        return []
+    return [f"{job.id} was meant for block {job.block}, and was told in {block}."]
+
+
 def about_lease(state: State, job: Job, now: float) -> list[str]:
     """What there is to say about a suggestion whose answer comes late or again."""
     late = now - job.expires.timestamp()

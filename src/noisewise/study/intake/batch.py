@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.study.inputs.catalogue import some_of
-from noisewise.study.intake.answers import about_lease, block_asked
+from noisewise.study.intake.answers import about_block, about_lease, block_asked
 from noisewise.study.intake.copies import find_copies
 from noisewise.study.intake.entry import (
     Measurement,
@@ -312,3 +312,5 @@ def _take_blocks(state: State, parsed: Parsed, told: RowFates, answering: list[i
         where = f"row {parsed.rows[place] + 1} ({told.options[place]}): "
         if said[place] is None and (block := block_asked(state, job, where, named[job.together])) is not None:
             told.blocks[place] = block
+        if elsewhere := about_block(job, said[place]):
+            told.notes.setdefault(place, []).extend(elsewhere)

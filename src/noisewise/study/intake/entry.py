@@ -14,7 +14,7 @@ from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.study.inputs.error_bars import read_measured
-from noisewise.study.intake.answers import about_lease, block_asked, pair_asked, took_its_block
+from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked, took_its_block
 from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import OPEN, Job, State
 
@@ -124,7 +124,9 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
         check_pair(state, option, minus, named)
     if job is not None and "block" not in content and (block := block_asked(state, job, named)) is not None:
         content["block"] = block
-    notes = [*content.pop("notes", ()), *([] if job is None else about_lease(state, job, now))]
+    notes = list(content.pop("notes", ()))
+    if job is not None:
+        notes += [*about_lease(state, job, now), *about_block(job, content.get("block"))]
     return body_of(content, option, minus, None if job is None else job.id, notes)
 
 
