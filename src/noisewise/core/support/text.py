@@ -4,6 +4,7 @@ Names, keys and reasons end up in terminals, tables, pages and databases. What c
 when it comes in; what an older log holds is shown as an escape such as ``\x1b``, never sent as it is.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -32,6 +33,10 @@ def check_text(name: str, value: Any, *, most: int = NAME_LENGTH, where: str = "
         most: How long it may be.
         where: How the message begins, such as "row 17: ".
     """
+    if isinstance(value, bytes | list | tuple | set | dict):
+        raise TypeError(f"{where}`{name}` must be one text; got {printable(repr(value)[:60])}.")
+    if isinstance(value, float) and math.isnan(value):  # an empty cell of many a table
+        raise ValueError(f"{where}`{name}` must be a text; got nan: leave it out instead.")
     text = str(value).strip()
     if not text:
         raise ValueError(f"{where}`{name}` must not be empty; leave it out instead.")

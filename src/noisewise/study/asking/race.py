@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.asking.coming import DIFFERENCE, Coming
+from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
 from noisewise.study.asking.field import Field, field_of
 from noisewise.study.asking.first_results import first_result, largest
 from noisewise.study.certificate.bound import Recommended
@@ -78,7 +78,9 @@ def propose(
         return None
     first = first_result(analysis, found, coming)
     if first is not None:
-        return Proposal(*first)
+        leads = found is not None and first == (found.option, NOBODY)
+        opens = leads and company_in(analysis.certified_sums, coming.block) is None
+        return Proposal(*first, leader=first[0] if opens else None)
     assert found is not None
     field = field_of(analysis, found.option, coming)
     while field.is_decided:

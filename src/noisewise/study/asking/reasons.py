@@ -11,9 +11,10 @@ from noisewise.study.asking.coming import with_scatter
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.under_way import UnderWay
 from noisewise.study.certificate.bound import Recommended
-from noisewise.study.log.measurements import NOBODY
+from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.levels import display_errors
 from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
 
 #: What is estimated from more options, and from repeats.
@@ -21,6 +22,8 @@ LACKED = {
     MORE_OPTIONS: "options deviate from their features",
     MORE_REPEATS: "measurements scatter beyond their error bars",
 }
+#: To which moment a bound belongs that reckons with what is under way.
+AFTERWARDS = " (when what is under way has come in)"
 #: A bound that stays above this part of what it was has hardly been lowered.
 HARDLY = 0.99
 
@@ -38,7 +41,7 @@ class Reasons:
     Args:
         analysis: What was measured.
         sigma: The error bar that was announced.
-        block: The block that was said.
+        block: The block that they are for; None: a new one without a name.
         policy: Who asks.
     """
 
@@ -55,9 +58,10 @@ class Reasons:
         else:
             waiting = sum(one.option == chosen.option and one.minus == NOBODY for one in under_way)
             start = self._look(chosen.option, waiting)
-        parts = [self._race(chosen) if chosen.leader is not None else self._standing(chosen, found)]
-        if self._policy == RACE and chosen.leader is None and self._analysis.sizes.lacking:
-            parts.append("wanted to estimate how far " + LACKED[self._analysis.sizes.lacking[0]])
+        if chosen.leader is not None:
+            parts = [self._race(chosen, AFTERWARDS if under_way else "")]
+        else:
+            parts = [self._standing(chosen, found), self._wanted(chosen.option)]
         if waiting:
             parts.append(f"{waiting} under way")
         sigmas = self._analysis.sigmas.estimated
@@ -71,11 +75,24 @@ class Reasons:
         which = "first" if looks + waiting == 0 else ordinal(looks + waiting + 1)
         return f"{which} look at {self._ids[option]}"
 
-    def _race(self, chosen: Proposal) -> str:
-        """Which race it is for, and how far the bound is expected to fall."""
+    def _wanted(self, option: int) -> str:
+        """What cannot be estimated yet, if measuring this option is a step to it."""
+        lacking = self._analysis.sizes.lacking if self._policy == RACE else ()
+        if not lacking or (lacking[0] == MORE_OPTIONS and self._looks[option] > 0):
+            return ""
+        return f"wanted to estimate how far {LACKED[lacking[0]]}"
+
+    def _race(self, chosen: Proposal, when: str) -> str:
+        """Which race it is for, and how far the bound is expected to fall.
+
+        What is under way is taken as if it had come out as expected, so that the bound is not that of the
+        certificate: ``when`` says so.
+        """
         ids = self._ids
         leader = ids[chosen.leader or 0]
         if chosen.rival is None:
+            if self._block == NO_BLOCK:
+                return "the leader is measured first where nothing names a block, to compare others with it"
             where = "a new block" if self._block is None else f"block {self._block}"
             return f"the leader opens {where}, so that others are compared with it"
         rival = chosen.rival if chosen.helped is None else chosen.helped
@@ -90,18 +107,20 @@ class Reasons:
         else:
             race = f"it tells most about {ids[rival]} against {leader}, a race that {decides}"
         if chosen.bound <= 0.0:
-            return f"{race}, which is 0 already"
-        now = rounded_up(chosen.bound)
-        if chosen.after > HARDLY * chosen.bound:
-            return f"{race}, {now}, which other races hold up, too"
-        return f"{race}: expected to fall from {now} to {rounded_up(chosen.after)}"
+            return f"{race}, which {'will be 0' if when else 'is 0 already'}{when}"
+        now, then = rounded_up(chosen.bound), rounded_up(chosen.after)
+        if now == then or chosen.after > HARDLY * chosen.bound:
+            return f"{race}, {now}{when}, which one measurement alone hardly lowers"
+        return f"{race}: expected to fall from {now}{when} to {then}"
 
     @functools.cached_property
     def _errors(self) -> Floats:
         analysis = self._analysis
         if not analysis.columns.value.size:
             return np.full(analysis.n, np.inf)
-        return np.asarray(np.sqrt(analysis.estimates.variances()))
+        if self._policy != RACE:  # studies that were begun earlier keep their words: against a reference
+            return np.asarray(np.sqrt(analysis.estimates.variances()))
+        return display_errors(analysis.estimates, analysis.sums)
 
     def _standing(self, chosen: Proposal, found: Recommended | None) -> str:
         """What is known of an option while there is no race, or another policy asks."""
@@ -110,7 +129,8 @@ class Reasons:
         few = int(may_be_best.sum())
         known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
         if not may_be_best[option]:
-            return f"{known}; out of the running so far, but teaches most about those in it"
+            start = f"{known}; " if known else ""
+            return f"{start}out of the running so far, but teaches most about those in it"
         if known and found is not None and option == found.option:
             return f"{known}, the present leader"
         rank = int((self._errors[may_be_best] > error * (1.0 + 1e-9)).sum())

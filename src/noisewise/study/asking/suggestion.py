@@ -4,6 +4,7 @@ from typing import Any
 
 from noisewise.study.asking.decision import Decider
 from noisewise.study.asking.policy import without_bounds
+from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import Reasons
 from noisewise.study.asking.under_way import UNNAMED, all_under_way
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
@@ -61,16 +62,29 @@ class Asking:
             given["together"] = f"ask-{first}"
         elif where != NO_BLOCK or block is not None:
             given["block"] = where if block is None else block
-        reasons = Reasons(self._analysis, sigma, block, state.policy.name)
+        said = None if where.startswith(UNNAMED) else where
+        reasons = Reasons(self._analysis, sigma, said, state.policy.name)
         suggested: list[dict[str, Any]] = []
         for asked in range(first, first + n):
             chosen = decider.decide(coming, sigma, asked)
             pair = {} if chosen.minus == NOBODY else {"minus": state.ids[chosen.minus]}
-            why = reasons.why(chosen, decider.prepare()[1], decider.under_way)
+            found, under_way = decider.prepare()[1], list(decider.under_way)
             decider.expect(chosen, coming, sigma)
+            why = reasons.why(self._foreseen(chosen), found, under_way)
             body = {"id": f"ask-{asked}", "option": state.ids[chosen.option], "why": why}
             suggested.append(body | {"expires": now + lease} | pair | given)
         return suggested
+
+    def _foreseen(self, chosen: Proposal) -> Proposal:
+        """With the bound as it will be, where every block is paid for: radii then grow as blocks do.
+
+        A rule that holds radii fixed still finds the race, but would promise a fall that never comes. It
+        takes another fit, so that it is done for these studies alone.
+        """
+        if chosen.rival is None or not self._analysis.pays_for_blocks:
+            return chosen
+        then = self._decider.prepare()[1]
+        return chosen if then is None else chosen._replace(after=min(chosen.bound, then.bound))
 
 
 def rehearse_asking(state: State) -> None:

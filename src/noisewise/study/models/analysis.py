@@ -106,6 +106,11 @@ class Analysis:
         return self._promised_nothing or self.block_doubt is not None
 
     @property
+    def pays_for_blocks(self) -> bool:
+        """Whether there are blocks, and their offsets are paid for in every half-width."""
+        return self._any_choice and self.certified_sums.has_border
+
+    @property
     def _certified_delta(self) -> float:
         """The error probability, less what is kept for studies whose promise about blocks is doubted."""
         if self._promised_nothing or not self.certified_sums.without_lone_blocks().has_border:

@@ -60,7 +60,7 @@ class Slot:
             lines.append("The certificate is withheld: what it does to the bound cannot be said.")
         elif self.bound_before == 0.0:
             lines.append(f"The bound of {self.recommended} is 0 already: there is nothing left to decide.")
-        elif self.bound_before is not None and (self.bound_after or 0.0) > HARDLY * self.bound_before:
+        elif self.bound_before is not None and _hardly_falls(self.bound_before, self.bound_after or 0.0):
             opens = " Others in this block will be compared with it." if self.opens else ""
             lines.append(f"By itself it will hardly lower the bound, {rounded_up(self.bound_before)}.{opens}")
         elif self.rival is not None and self.bound_before is not None:
@@ -86,6 +86,11 @@ class Slot:
     def to_plain(self) -> dict[str, Any]:
         """As JSON values."""
         return asdict(self)
+
+
+def _hardly_falls(before: float, after: float) -> bool:
+    """Whether nobody would see that a bound falls."""
+    return after > HARDLY * before or rounded_up(after) == rounded_up(before)
 
 
 class Wanted(NamedTuple):
