@@ -84,7 +84,8 @@ def create_study(
         'B'
     """
     # What only a new study needs, all rules among it, is loaded here.
-    from noisewise.study.asking.chooser import Chooser, pinned_policy
+    from noisewise.study.asking.policy import pinned_policy
+    from noisewise.study.asking.suggestion import rehearse_asking
     from noisewise.study.inputs.catalogue_table import read_catalogue
 
     question = check_question(
@@ -103,9 +104,7 @@ def create_study(
         version=__version__,
         **question,
     )
-    # A first choice, thrown away: a policy that this model cannot serve refuses now and not later.
-    state = State(specification)
-    Chooser(Analysis(state), specification.policy).choose(state.allowed(), 1.0, 1)
+    rehearse_asking(State(specification))
     storage = open_store(store, create=True)
     storage.create(specification.name, specification.to_plain())
     return Study(storage, specification.name, clock)

@@ -30,7 +30,6 @@ from noisewise.study.intake.events import Happened
 from noisewise.study.intake.parsed_table import Parsed
 from noisewise.study.journal import Journal
 from noisewise.study.log.state import OPEN, Job, job_of, replay
-from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
@@ -45,6 +44,8 @@ class Entries(Journal):
         n: int = 1,
         sigma: float | None = None,
         *,
+        block: str | None = None,
+        probe: str | None = None,
         dry_run: bool = False,
         lease: float | None = None,
         by: str | None = None,
@@ -77,7 +78,9 @@ class Entries(Journal):
         def suggested(news: list[Event]) -> Happened:
             nonlocal asking
             if not (bodies and all(event.kind == "tell" for event in news)):
-                bodies[:] = ready(news).suggest(n=n, sigma=sigma, now=self._clock(), lease=lease, by=by)
+                bodies[:] = ready(news).suggest(
+                    n=n, sigma=sigma, block=block, probe=probe, now=self._clock(), lease=lease, by=by
+                )
                 asking = None
             return [("ask", body) for body in bodies]
 
@@ -85,7 +88,7 @@ class Entries(Journal):
             self._catch_up()
             suggested([])
             return [job_of(body) for body in bodies]
-        call = ("ask", n, sigma, lease, by)
+        call = ("ask", n, sigma, block, probe, lease, by)
         return self._record(
             suggested,
             call,
@@ -253,7 +256,7 @@ class Entries(Journal):
 
     def set_policy(self, name: str | None = None, **options: Any) -> None:
         """Let another policy ask, or the same one in the version that is installed now."""
-        from noisewise.study.asking.chooser import pinned_policy
+        from noisewise.study.asking.policy import pinned_policy
 
         def chosen(news: list[Event]) -> Happened:
             asked = name or self._state.policy.name
@@ -282,7 +285,7 @@ class Entries(Journal):
             span: By how much options differ at most, if the study was made without it.
             reason: Why, for those who read the log later.
         """
-        from noisewise.study.asking.chooser import Chooser
+        from noisewise.study.asking.suggestion import rehearse_asking
 
         def changed(news: list[Event]) -> Happened:
             body = switched_model(
@@ -291,8 +294,7 @@ class Entries(Journal):
             )  # fmt: skip
             imagined = replay(self.specification, self._storage.read(self.name))
             imagined.apply(Event(imagined.n_events + 1, self._clock(), "switch", body))
-            # A first choice, thrown away: a policy that this model cannot serve refuses now and not later.
-            Chooser(Analysis(imagined), imagined.policy).choose(imagined.allowed(), 1.0, 1)
+            rehearse_asking(imagined)
             return [("switch", body)]
 
         self._record(changed, ("switch", model, deviation, extra_scatter, span, reason), lambda: None)

@@ -69,7 +69,7 @@ def test_any_order_sums_to_the_same_total(question):
 @pytest.mark.parametrize("question", MODELS, ids=str)
 def test_the_total_is_the_log_determinant_of_the_policys_model(question):
     # With blocks="contrasts" a rule's model gives offsets no prior, and learns less from them.
-    study = new_study(told=rows(), blocks="any", **question)
+    study = new_study(told=rows(), blocks="any", policy="vage", **question)
     model_of_policy = Chooser(study._now(), study._state.policy).model
     assert study.worth().information == pytest.approx(model_of_policy.tally[LOG_DET], rel=1e-9)
 

@@ -49,7 +49,7 @@ def test_everything_is_in_it(page):
         "without sigma = 0.05",
     ):
         assert words in text
-    for words in (f"noisewise {nw.__version__}", "seed of the study", study.certificate().data, "vage"):
+    for words in (f"noisewise {nw.__version__}", "seed of the study", study.certificate().data, "race"):
         assert words in text
 
 

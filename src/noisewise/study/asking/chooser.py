@@ -13,8 +13,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.version import __version__
-from noisewise.policies.registry import make_policy, rule_named
+from noisewise.policies.registry import rule_named
 from noisewise.policies.shell.decide import Rows, decide, imagine
 from noisewise.policies.shell.policy_file import copy_state
 from noisewise.policies.shell.rule import Rule, make_params
@@ -25,20 +24,6 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import reference_place
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.sums import Sums, block_places, totals
-
-#: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
-SETTING = {"ridge": 1.0, "norm_bound": 1.0}
-
-
-def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int) -> PolicyChoice:
-    """A policy with all its options, and the installed version; ``horizon`` may be among the options.
-
-    They are checked by making the policy on two actions.
-    """
-    made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
-    horizon = {"horizon": options["horizon"]} if "horizon" in options else {}
-    return PolicyChoice(name, __version__, {**made.options, **horizon})
-
 
 #: A block with a single probe was begun just now if one of this many last measurements is in it.
 BEGUN = 8

@@ -1,16 +1,29 @@
 """Suggestions: what to measure next, for how long it is reserved, and why."""
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask
-from noisewise.core.support.words import number, ordinal, usual_measurements
 from noisewise.study.asking.chooser import Chooser
+from noisewise.study.asking.coming import (
+    DIFFERENCE,
+    OPTION,
+    Coming,
+    block_going_on,
+    expected_noise,
+    usual_probe,
+    with_scatter,
+)
+from noisewise.study.asking.policy import without_bounds
+from noisewise.study.asking.race import Proposal, propose
+from noisewise.study.asking.reasons import Reasons, looks_at
+from noisewise.study.asking.under_way import UNNAMED, Imagination, UnderWay, all_under_way
 from noisewise.study.certificate.bound import Recommended, recommend
-from noisewise.study.log.state import State
+from noisewise.study.log.measurements import NO_BLOCK, NOBODY
+from noisewise.study.log.specification import RACE
+from noisewise.study.log.state import Job, State, job_of
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
 
@@ -24,15 +37,17 @@ class Asking:
     """
 
     def __init__(self, analysis: Analysis, now: float) -> None:
-        state, found = analysis.state, recommend(analysis)
+        state = analysis.state
         self._analysis, self._state = analysis, state
-        self._allowed = _worth_asking(analysis, found)
-        self._reasons = Reasons(analysis, found)
-        self._chooser = Chooser(analysis, state.policy)
-        self._names: list[str] = []  # of the options under way, one for each time
+        self._allowed = some_allowed(state)
+        self._costs = None if state.costs is None else np.array(state.costs)
+        self._imagination = Imagination(analysis)
+        self._under_way: list[UnderWay] = []
+        self._chooser: Chooser | None = None
         self._seen = state.n_events
-        for job in state.open_jobs(now):
-            self._reckon_with(job.option, job.sigma)
+        self._prepared: tuple[int, Analysis, Recommended | None] | None = None
+        self._reckon_with(all_under_way(analysis, state.open_jobs(now)))
+        self._prepare()
 
     def still_holds(self, news: list[Event]) -> bool:
         """Whether it still serves after these events: suggestions of others are reckoned with.
@@ -42,38 +57,98 @@ class Asking:
         unseen = [event for event in news if event.number > self._seen]
         if not all(event.kind in ("ask", "tell") for event in unseen):
             return False
-        for event in unseen:
-            if event.kind == "ask":
-                self._reckon_with(event.body["option"], event.body.get("sigma"))
-            self._seen = event.number
+        jobs: list[Job] = [job_of(event.body) for event in unseen if event.kind == "ask"]
+        self._reckon_with(all_under_way(self._analysis, jobs))
+        self._seen = max([self._seen, *(event.number for event in unseen)])
         return True
 
     def suggest(
-        self, *, n: int, sigma: float | None, now: float, lease: float, by: str | None
+        self,
+        *,
+        n: int,
+        sigma: float | None,
+        block: str | None = None,
+        probe: str | None = None,
+        now: float,
+        lease: float,
+        by: str | None,
     ) -> list[dict[str, Any]]:
         """The bodies of n events "ask", each reckoning with what is under way. It serves once."""
-        state, noise = self._state, _with_scatter(self._analysis, sigma)
+        state = self._state
+        first = len(state.jobs) + 1
+        if probe is None:
+            probe = usual_probe(self._analysis) if state.policy.name == RACE else OPTION
         given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
+        where = self._coming_block(n, block, f"ask-{first}") if probe == OPTION else NO_BLOCK
+        if where.startswith(UNNAMED):
+            given["together"] = f"ask-{first}"
+        elif block is not None:
+            given["block"] = block
+        coming = Coming(
+            noise=expected_noise(self._analysis, sigma, probe), allowed=self._allowed, block=where,
+            probe=probe, costs=self._costs,
+        )  # fmt: skip
+        reasons = Reasons(self._analysis, sigma, block, state.policy.name)
         suggested: list[dict[str, Any]] = []
-        for asked in range(len(state.jobs) + 1, len(state.jobs) + n + 1):
-            free = _first_results_first(self._allowed, self._reasons.looks, self._names, state.index)
-            option = self._chooser.choose(free, noise, asked)
-            name = state.ids[option]
-            why = self._reasons.why(option, self._names.count(name), noise, state.policy.name)
-            if len(suggested) < n - 1:
-                self._reckon_with(name, sigma)
-            body = {"id": f"ask-{asked}", "option": name, "why": why, "expires": now + lease}
-            suggested.append(body | given)
+        for asked in range(first, first + n):
+            chosen = self._propose(coming, sigma, asked)
+            pair = {} if chosen.minus == NOBODY else {"minus": state.ids[chosen.minus]}
+            why = reasons.why(chosen, self._prepare()[1], self._under_way)
+            noise = float(coming.noise[chosen.option])
+            self._reckon_with([UnderWay(chosen.option, chosen.minus, where, noise, sigma)])
+            body = {"id": f"ask-{asked}", "option": state.ids[chosen.option], "why": why}
+            suggested.append(body | {"expires": now + lease} | pair | given)
         return suggested
 
-    def _reckon_with(self, name: str, sigma: float | None) -> None:
-        self._chooser.imagine(self._state.index[name], _with_scatter(self._analysis, sigma))
-        self._names.append(name)
+    def _coming_block(self, n: int, block: str | None, id: str) -> str:
+        """The block of the coming measurements: the one that was said, goes on, or is new."""
+        if block is not None:
+            return block
+        going_on = block_going_on(self._analysis)
+        return going_on if n == 1 or going_on == NO_BLOCK else UNNAMED + id
+
+    def _propose(self, coming: Coming, sigma: float | None, number: int) -> Proposal:
+        policy = self._state.policy
+        if policy.name == RACE:
+            imagined, found = self._prepare()
+            proposal = propose(imagined, found, coming, float(policy.options["sharpness"]))
+            if proposal is not None:
+                return proposal
+        if coming.probe == DIFFERENCE:
+            raise ValueError(_why_no_pair(self._analysis, policy.name))
+        return Proposal(self._chosen(sigma, number))
+
+    def _prepare(self) -> tuple[Analysis, Recommended | None]:
+        """The study that is decided on, and what it recommends: RACE sees all under way as it is expected."""
+        count = len(self._under_way) if self._state.policy.name == RACE else 0
+        if self._prepared is None or self._prepared[0] != count:
+            imagined = self._imagination.with_all(self._under_way[:count])
+            self._prepared = count, imagined, recommend(imagined)
+        return self._prepared[1:]
+
+    def _chosen(self, sigma: float | None, number: int) -> int:
+        """What the policy chooses, if it is another one than RACE, or RACE cannot yet."""
+        if self._chooser is None:
+            self._chooser = Chooser(self._analysis, without_bounds(self._state.policy))
+            for one in self._under_way:
+                self._imagine(one)
+        allowed = _worth_asking(self._analysis, self._allowed, self._prepare()[1])
+        free = _first_results_first(allowed, looks_at(self._analysis), self._under_way)
+        return self._chooser.choose(free, with_scatter(self._analysis, sigma), number)
+
+    def _imagine(self, one: UnderWay) -> None:
+        if self._chooser is not None and one.minus == NOBODY:
+            self._chooser.imagine(one.option, with_scatter(self._analysis, one.announced))
+
+    def _reckon_with(self, more: list[UnderWay]) -> None:
+        self._under_way += more
+        for one in more:
+            self._imagine(one)
 
 
-def _with_scatter(analysis: Analysis, sigma: float | None) -> float | None:
-    """The noise of a measurement with this error bar."""
-    return None if sigma is None else math.hypot(sigma, analysis.sizes.extra_scatter)
+def rehearse_asking(state: State) -> None:
+    """A first choice, thrown away: a policy that the model cannot serve refuses now and not later."""
+    Chooser(Analysis(state), without_bounds(state.policy)).choose(state.allowed(), 1.0, 1)
 
 
 def some_allowed(state: State) -> Mask:
@@ -84,63 +159,27 @@ def some_allowed(state: State) -> Mask:
     return allowed
 
 
-def _worth_asking(analysis: Analysis, found: Recommended | None) -> Mask:
+def _why_no_pair(analysis: Analysis, policy: str) -> str:
+    if int(analysis.state.allowed().sum()) < 2:
+        return "a difference needs two options, and only one of this study is not excluded."
+    if policy != RACE:
+        return f'the policy {policy!r} cannot suggest differences: use study.set_policy("{RACE}").'
+    waiting = "; ".join(analysis.sigmas.waiting)
+    return f"which difference to measure cannot be said yet: {waiting or 'rounding hides all differences'}."
+
+
+def _worth_asking(analysis: Analysis, allowed: Mask, found: Recommended | None) -> Mask:
     """Options that are not excluded; where options share nothing, only those that may still be the best.
 
     Such an option teaches about itself, and in a block about the offset, which the others do as well.
     """
-    state = analysis.state
-    allowed = some_allowed(state)
     if not analysis.model.shares_information and found is not None and found.candidates.any():
         return allowed & found.candidates
     return allowed
 
 
-def _first_results_first(allowed: Mask, looks: NDArray[np.intp], under_way: list[str], index: Any) -> Mask:
+def _first_results_first(allowed: Mask, looks: NDArray[np.intp], under_way: list[UnderWay]) -> Mask:
     """Without the options whose very first measurement is still under way, if any others are left."""
     free = allowed.copy()
-    free[[k for k in (index[name] for name in under_way) if looks[k] == 0]] = False
+    free[[one.option for one in under_way if looks[one.option] == 0]] = False
     return free if free.any() else allowed
-
-
-class Reasons:
-    """Why an option is worth a measurement, in words."""
-
-    def __init__(self, analysis: Analysis, found: Recommended | None) -> None:
-        self._analysis, self._leader = analysis, None if found is None else found.option
-        columns = analysis.columns
-        n = analysis.n
-        self.looks = np.bincount(columns.plus, minlength=n) + np.bincount(
-            columns.minus[columns.minus >= 0], minlength=n
-        )
-        self._errors = np.sqrt(analysis.estimates.variances()) if columns.value.size else np.full(n, np.inf)
-        self._may_be_best = analysis.state.allowed() if found is None else found.candidates
-
-    def why(self, option: int, under_way: int, sigma: float | None, policy: str) -> str:
-        """One line, such as "4th look at C17: known to ±0.3, least known of 6 in the running"."""
-        name, looks = self._analysis.state.ids[option], int(self.looks[option])
-        parts = [self._standing(option)]
-        if looks == 0 and under_way == 0:
-            start = f"first look at {name}"
-        else:
-            start = f"{ordinal(looks + under_way + 1)} look at {name}"
-        if under_way:
-            parts.append(f"{under_way} under way")
-        sigmas = self._analysis.sigmas.estimated
-        if sigma is not None and sigmas.size:
-            worth = (float(np.median(sigmas)) / sigma) ** 2
-            parts.append(f"this slot is worth {usual_measurements(worth, 2)}")
-        return f"{start}: {', '.join(part for part in parts if part)} ({policy})"
-
-    def _standing(self, option: int) -> str:
-        error, few = self._errors[option], int(self._may_be_best.sum())
-        known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
-        if not self._may_be_best[option]:
-            return f"{known}; out of the running so far, but teaches most about those in it"
-        if option == self._leader:
-            return f"{known}, the present leader"
-        rank = int((self._errors[self._may_be_best] > error * (1.0 + 1e-9)).sum())
-        among = f"of {few} in the running" if few < self._analysis.n else f"of {few}"
-        if not known:
-            return f"not measured yet, one {among}"
-        return f"{known}, least known {among}" if rank == 0 else f"{known}, one {among}"

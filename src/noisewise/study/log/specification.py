@@ -15,8 +15,10 @@ from noisewise.core.support.ranges import (
 from noisewise.study.inputs.catalogue import Catalogue
 from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
 
+#: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
+RACE = "race"
 #: The policy of a study that names none.
-DEFAULT_POLICY = "vage"
+DEFAULT_POLICY = RACE
 GOALS = ("max", "min")
 WEEK = 7 * 24 * 3600.0
 #: Raised when the meaning of specifications or events changes.

@@ -32,6 +32,9 @@ class Job:
     expires: datetime  # UTC; it is reserved until then
     sigma: float | None = None  # the noise that was expected, if it was said
     by: str | None = None  # for whom it is reserved
+    block: str | None = None  # the block that it is meant for, if it was said
+    minus: str | None = None  # the other option, if a difference is to be measured: option - minus
+    together: str | None = None  # the first of those that are meant for one new block, not named yet
     status: str = OPEN  # "open", or what became of it
 
     def __repr__(self) -> str:
@@ -63,7 +66,9 @@ class Ignored:
 def job_of(body: dict[str, Any]) -> Job:
     """The suggestion that an event "ask" makes."""
     expires = datetime.fromtimestamp(body["expires"], UTC)
-    parts = {name: body.get(name) for name in ("id", "option", "why", "sigma", "by")}
+    parts = {
+        name: body.get(name) for name in ("id", "option", "why", "sigma", "by", "block", "minus", "together")
+    }
     return Job(**parts, expires=expires)  # type: ignore[arg-type]
 
 

@@ -17,6 +17,7 @@ from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.log.state import State
 from noisewise.study.models.boundary import Shares
 from noisewise.study.models.fit import Fit
+from noisewise.study.models.joint import Joint, Knowledge, LoadedJoint, SeparateJoint
 from noisewise.study.models.remedies import Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.sums import Sums
@@ -86,6 +87,21 @@ class StudyModel(ABC):
     @abstractmethod
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """Bounds on differences that hold at every moment."""
+
+    def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
+        """How the values of options vary together, as far as differences to ``option`` are concerned.
+
+        Args:
+            fit: The estimates.
+            boundary: Bounds on them.
+            option: One that was measured.
+        """
+        return Knowledge(SeparateJoint(fit.own))
+
+    def first_knowledge(self, deviation: float) -> Joint:
+        """The same before anything is measured; ``deviation`` is in units of half the span."""
+        alone, shared = self.prior_parts(deviation)
+        return LoadedJoint(np.full(self.n, alone**2), shared)
 
     def likelihood(self, columns: Columns, sigma: Floats) -> Likelihood:
         """The restricted likelihood of the sizes of deviations and extra scatter."""

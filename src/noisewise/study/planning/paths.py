@@ -15,13 +15,14 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.chooser import Chooser, unit_of
+from noisewise.study.asking.policy import without_bounds
+from noisewise.study.asking.what_if import More, Reference, WhatIf, condensed, reference_of, with_more
 from noisewise.study.certificate.bound import recommend
-from noisewise.study.log.measurements import Codes, Columns
+from noisewise.study.log.measurements import NOBODY, Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.study_model import StudyModel
 from noisewise.study.models.variance_components import Sizes
-from noisewise.study.planning.what_if import Reference, WhatIf, condensed, reference_of, with_more
 
 #: By which part of all measurements so far one stride may grow them.
 STRIDE = 0.08
@@ -97,7 +98,7 @@ def ask_ahead(analysis: Analysis, menu: NoiseMenu, eps: float, most: int, least:
         sizes=Sizes(deviation=analysis.sizes.certified[0]),
         reference=reference_of(analysis),
         centre=analysis.sums.centre,
-        chooser=Chooser(analysis, analysis.state.policy),
+        chooser=Chooser(analysis, without_bounds(analysis.state.policy)),
         told=(analysis.columns.plus[some], analysis.sigmas.estimated[some]),
         menu=menu._replace(sigma=np.hypot(menu.sigma, extra)),
         eps=eps,
@@ -250,14 +251,14 @@ class Path:
 
     def _foreseen(self) -> WhatIf:
         question = self._question
-        columns = with_more(
-            question.columns,
-            np.array(self._plus, dtype=np.int64),
-            np.array(self._value),
-            np.array(self._sigma),
-            question.reference.name,
+        more = More(
+            plus=np.array(self._plus, dtype=np.int64),
+            minus=np.full(len(self._plus), NOBODY),
+            value=np.array(self._value),
+            sigma=np.array(self._sigma),
+            blocks=[question.reference.name] * len(self._plus),
         )
-        return WhatIf(question.state, columns, question.sizes)
+        return WhatIf(question.state, with_more(question.columns, more), question.sizes)
 
     def _look(self) -> None:
         """What the certificate would say now, and which options the study would ask for."""
@@ -279,7 +280,7 @@ class Path:
 
     def _begin_afresh(self, foreseen: WhatIf) -> None:
         """As the study does at every question."""
-        self._chooser = Chooser(foreseen, self._question.state.policy)
+        self._chooser = Chooser(foreseen, without_bounds(self._question.state.policy))
         self._centre = foreseen.sums.centre
         self._renew()
 

@@ -25,9 +25,11 @@ from noisewise.core.support.checks import check_positive
 from noisewise.core.support.ranges import check_amount
 from noisewise.core.support.words import number, rounded_up, usual_measurements
 from noisewise.study.asking.chooser import Chooser
+from noisewise.study.asking.policy import without_bounds
+from noisewise.study.asking.what_if import More, WhatIf, reference_of, with_more
 from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.log.measurements import NOBODY
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.planning.what_if import WhatIf, reference_of, with_more
 
 #: The number of options that are tried out.
 TRIED = 12
@@ -123,7 +125,7 @@ class _Filler:
         withheld: bool,
     ) -> None:
         self._analysis, self._budget, self._withheld = analysis, budget, withheld
-        self._chooser = Chooser(analysis, analysis.state.policy)
+        self._chooser = Chooser(analysis, without_bounds(analysis.state.policy))
         self._extra = analysis.sizes.extra_scatter
         self._usual = float(np.median(analysis.sigmas.estimated)) if analysis.columns.value.size else None
         costs = analysis.state.costs
@@ -226,8 +228,8 @@ class _Filler:
         reference = reference_of(analysis)
         expected = float(analysis.estimates.means[option]) + reference.zero + analysis.sums.centre
         value = np.array([analysis.specification.sign * expected])
-        columns = with_more(analysis.columns, np.array([option]), value, np.array([sigma]), reference.name)
-        return WhatIf(analysis.state, columns, analysis.sizes)
+        more = More(np.array([option]), np.array([NOBODY]), value, np.array([sigma]), [reference.name])
+        return WhatIf(analysis.state, with_more(analysis.columns, more), analysis.sizes)
 
 
 def _rival(analysis: Analysis, found: Recommended) -> int | None:

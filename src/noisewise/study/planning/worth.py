@@ -10,11 +10,11 @@ import polars as pl
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.words import as_html, counted, number, percent, rounded_up
+from noisewise.study.asking.what_if import WhatIf
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.ledger import information
-from noisewise.study.planning.what_if import WhatIf
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
 QUIET = 0.5

@@ -63,7 +63,7 @@ class LinearBoundary:
         self._slack = fit.slack
         layout = self._parts.layout
         # What comes before is integrated out: deviations, and offsets unless they are in the mixture.
-        self._before = layout.seats.size if any_order else layout.before
+        self.before = layout.seats.size if any_order else layout.before
         doubt = math.log(1.0 / (self._share * COMPARING * delta))
         self._radii: list[tuple[float, float]] = []
         self._offsets: Floats | None = None
@@ -79,8 +79,8 @@ class LinearBoundary:
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,)."""
         apart = self._parts.apart(option)
-        half = self._beside(option, apart[: self._before])
-        known = apart[self._before :]
+        half = self._beside(option, apart[: self.before])
+        known = apart[self.before :]
         variance = np.einsum("ij,ij->j", known, known)
         if self._offsets is None:
             ((_, radius),) = self._radii
@@ -119,11 +119,11 @@ class MixedBoundary(LinearBoundary):
         super().__init__(fit, delta, resolution, any_order=any_order)
         self._own = fit.own
         share = (1.0 - FIXED) * COMPARING * delta / max(1, n_allowed - 1)
-        self._quantile = -NormalDist().inv_cdf(share)
+        self.quantile = -NormalDist().inv_cdf(share)
 
     def _beside(self, option: int, apart: Floats) -> Floats:
         own = self._own + self._own[option] + np.einsum("ij,ij->j", apart, apart)
-        return np.asarray(self._quantile * np.sqrt(own))
+        return np.asarray(self.quantile * np.sqrt(own))
 
 
 def learned(parts: Parts) -> float:

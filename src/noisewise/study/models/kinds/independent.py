@@ -13,9 +13,10 @@ from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.models.boundary import CONNECTED, Boundary
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
 from noisewise.study.models.fit import Fit
+from noisewise.study.models.joint import Knowledge, NetworkJoint, SeparateJoint
 from noisewise.study.models.networks.border import assemble_border
 from noisewise.study.models.networks.contrasts import Contrasts
-from noisewise.study.models.networks.independent_fit import fit_independent
+from noisewise.study.models.networks.independent_fit import fit_independent, root_of
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.spreads import possible_spreads
 from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
@@ -42,6 +43,14 @@ class Independent(StudyModel):
         return Contrasts(
             case.fit.components, shares, case.resolution, any_choice=case.any_choice, slack=case.fit.slack
         )
+
+    def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
+        """Each option on its own, or the network that it is part of."""
+        for part in fit.components:
+            at = int(np.searchsorted(part.options, option))
+            if at < part.options.size and part.options[at] == option:
+                return Knowledge(NetworkJoint(self.n, part, root_of(part, fit.offset_precision)))
+        return Knowledge(SeparateJoint(fit.own))
 
     def actions(self, view: RuleView) -> ActionSet:
         """Options without vectors, and a border for what connects them."""

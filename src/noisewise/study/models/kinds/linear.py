@@ -15,6 +15,7 @@ from noisewise.study.models.features.linear_boundary import LinearBoundary
 from noisewise.study.models.features.linear_fit import estimated_weights, fit_linear, ridge_of
 from noisewise.study.models.features.worlds import weighted_worlds
 from noisewise.study.models.fit import Fit
+from noisewise.study.models.joint import Knowledge, LoadedJoint
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
@@ -53,6 +54,10 @@ class Linear(StudyModel):
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """One ellipsoid for all differences."""
         return LinearBoundary(case.fit, case.delta, case.resolution, any_order=case.any_choice)
+
+    def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
+        """Options follow the weights."""
+        return Knowledge(LoadedJoint(fit.own, fit.loads))
 
     def likelihood(self, columns: Columns, sigma: Floats) -> Likelihood:
         """With the weights integrated out."""

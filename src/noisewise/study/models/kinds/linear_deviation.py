@@ -13,6 +13,7 @@ from noisewise.study.models.features.deviation_posterior import deviating_option
 from noisewise.study.models.features.linear_boundary import MixedBoundary
 from noisewise.study.models.features.linear_fit import fit_mixed
 from noisewise.study.models.fit import Fit
+from noisewise.study.models.joint import Knowledge, LoadedJoint
 from noisewise.study.models.kinds.linear import DEVIATION, Linear
 from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.remedies import TELLING, Remedy, scatter_of
@@ -51,6 +52,12 @@ class LinearDeviation(Linear):
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """An ellipsoid of the weights, and a quantile of the deviations."""
         return MixedBoundary(case.fit, case.delta, case.n_allowed, case.resolution, any_order=case.any_choice)
+
+    def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
+        """Options follow the weights; once these are known, deviations and offsets are left."""
+        assert isinstance(boundary, MixedBoundary)
+        left = LoadedJoint(fit.own, fit.loads[:, : boundary.before])
+        return Knowledge(LoadedJoint(fit.own, fit.loads), left, boundary.quantile)
 
     def assumptions(self, sizes: Sizes) -> list[str]:
         """That deviations are normal and of the size that is used, and that the span is right."""

@@ -34,7 +34,7 @@ def fit_independent(n: int, sums: Sums) -> Fit:
         components = find_components(n, sums)
         rank = 0
         for part in components:
-            root = _root(part, offset_precision)
+            root = root_of(part, offset_precision)
             values, last = part.values(root)
             grounded = part.grounded(root)
             count = part.options.size
@@ -58,7 +58,7 @@ def independent_rank(n: int, sums: Sums) -> int:
     return sum(part.size - 1 for part in find_components(n, sums))
 
 
-def _root(part: Component, offset_precision: Floats) -> int:
+def root_of(part: Component, offset_precision: Floats) -> int:
     """The node set to 0: the block without a name, else the one with the most precision, else an option."""
     if not part.blocks.size:
         return 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.inputs.error_bars import KNOWN
-from noisewise.study.log.measurements import KINDS, NOBODY, Codes, Columns
+from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis, doubt_now
 from noisewise.study.models.fit import reference_place
@@ -32,25 +32,36 @@ class WhatIf(Analysis):
         return doubt_now(self.state)
 
 
-def with_more(columns: Columns, plus: Codes, value: Floats, sigma: Floats, block: str) -> Columns:
-    """Measurements with known error bars added, all in one block."""
-    blocks = columns.blocks if block in columns.blocks else [*columns.blocks, block]
-    count = plus.size
-    first = int(columns.number.max(initial=0)) + 1
+class More(NamedTuple):
+    """Measurements with known error bars that there may be."""
+
+    plus: Codes
+    minus: Codes  # NOBODY unless a difference
+    value: Floats
+    sigma: Floats
+    blocks: list[str]  # of each
+
+
+def with_more(columns: Columns, more: More) -> Columns:
+    """Measurements added."""
+    count = more.plus.size
+    known = {name: place for place, name in enumerate(columns.blocks)}
+    for name in more.blocks:
+        known.setdefault(name, len(known))
     added = {
-        "number": first + np.arange(count),
-        "plus": plus,
-        "minus": np.full(count, NOBODY),
-        "block": np.full(count, blocks.index(block)),
-        "value": value,
+        "number": int(columns.number.max(initial=0)) + 1 + np.arange(count),
+        "plus": more.plus,
+        "minus": more.minus,
+        "block": np.array([known[name] for name in more.blocks], dtype=np.int64),
+        "value": more.value,
         "kind": np.full(count, KINDS.index(KNOWN)),
-        "sigma": sigma,
+        "sigma": more.sigma,
         "readings": np.ones(count),
         "scatter": np.zeros(count),
         "pool": np.zeros(count, dtype=np.int64),
     }
-    joined = {name: np.concatenate([getattr(columns, name), more]) for name, more in added.items()}
-    return Columns(**joined, blocks=blocks, pools=columns.pools or [""])
+    joined = {name: np.concatenate([getattr(columns, name), new]) for name, new in added.items()}
+    return Columns(**joined, blocks=list(known), pools=columns.pools or [""])
 
 
 def condensed(analysis: Analysis) -> Columns:

@@ -1,0 +1,43 @@
+"""Who asks: RACE, a study's own rule, or any rule of `noisewise.POLICIES`."""
+
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.support.checks import check_positive
+from noisewise.core.support.version import __version__
+from noisewise.policies.registry import make_policy
+from noisewise.study.asking.race import SHARPNESS
+from noisewise.study.log.specification import RACE, PolicyChoice
+
+#: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
+SETTING = {"ridge": 1.0, "norm_bound": 1.0}
+#: Asks while there are no half-widths that RACE could narrow, because no standard errors are known.
+WITHOUT_BOUNDS = "vage"
+
+
+def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int) -> PolicyChoice:
+    """A policy with all its options, and the installed version; ``horizon`` may be among the options.
+
+    They are checked by making the policy on two actions.
+    """
+    if name == RACE:
+        sharpness = check_positive("sharpness", options.get("sharpness", SHARPNESS))
+        others = {option: value for option, value in options.items() if option != "sharpness"}
+        if others:
+            raise TypeError(
+                f"{RACE} has the option sharpness, and no other; got {', '.join(sorted(others))}."
+            )
+        first = pinned_policy(WITHOUT_BOUNDS, {}, delta=delta, seed=seed)
+        return PolicyChoice(RACE, __version__, {"sharpness": sharpness, **first.options})
+    made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
+    horizon = {"horizon": options["horizon"]} if "horizon" in options else {}
+    return PolicyChoice(name, __version__, {**made.options, **horizon})
+
+
+def without_bounds(policy: PolicyChoice) -> PolicyChoice:
+    """The policy that asks where RACE cannot yet; any other policy is one itself."""
+    if policy.name != RACE:
+        return policy
+    options = {name: value for name, value in policy.options.items() if name != "sharpness"}
+    return PolicyChoice(WITHOUT_BOUNDS, policy.version, options)

@@ -1,0 +1,111 @@
+"""Why an option is worth a measurement, in words."""
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import number, ordinal, rounded_up, usual_measurements
+from noisewise.study.asking.coming import with_scatter
+from noisewise.study.asking.race import Proposal
+from noisewise.study.asking.under_way import UnderWay
+from noisewise.study.certificate.bound import Recommended
+from noisewise.study.log.measurements import NOBODY
+from noisewise.study.models.analysis import Analysis
+
+#: A bound that stays above this part of what it was has hardly been lowered.
+HARDLY = 0.99
+
+
+def looks_at(analysis: Analysis) -> NDArray[np.intp]:
+    """How often each option was measured, (n,)."""
+    columns, n = analysis.columns, analysis.n
+    compared = columns.minus[columns.minus >= 0]
+    return np.bincount(columns.plus, minlength=n) + np.bincount(compared, minlength=n)
+
+
+class Reasons:
+    """One line for every suggestion.
+
+    Args:
+        analysis: What was measured.
+        sigma: The error bar that was announced.
+        block: The block that was said.
+        policy: Who asks.
+    """
+
+    def __init__(self, analysis: Analysis, sigma: float | None, block: str | None, policy: str) -> None:
+        self._analysis, self._policy, self._block = analysis, policy, block
+        self._sigma = with_scatter(analysis, sigma)
+        self._looks, self._ids = looks_at(analysis), analysis.state.ids
+
+    def why(self, chosen: Proposal, found: Recommended | None, under_way: list[UnderWay]) -> str:
+        """One line, such as "4th look at C17: its race with B2 decides the bound, 0.52 now …"."""
+        if chosen.minus != NOBODY:
+            start = f"compare {self._ids[chosen.option]} with {self._ids[chosen.minus]}"
+            waiting = sum({one.option, one.minus} == {chosen.option, chosen.minus} for one in under_way)
+        else:
+            waiting = sum(one.option == chosen.option and one.minus == NOBODY for one in under_way)
+            start = self._look(chosen.option, waiting)
+        parts = [self._race(chosen) if chosen.leader is not None else self._standing(chosen, found)]
+        if waiting:
+            parts.append(f"{waiting} under way")
+        sigmas = self._analysis.sigmas.estimated
+        if self._sigma is not None and sigmas.size:
+            worth = (float(np.median(sigmas)) / self._sigma) ** 2
+            parts.append(f"this slot is worth {usual_measurements(worth, 2)}")
+        return f"{start}: {', '.join(part for part in parts if part)} ({self._policy})"
+
+    def _look(self, option: int, waiting: int) -> str:
+        looks = int(self._looks[option])
+        which = "first" if looks + waiting == 0 else ordinal(looks + waiting + 1)
+        return f"{which} look at {self._ids[option]}"
+
+    def _race(self, chosen: Proposal) -> str:
+        """Which race it is for, and how far the bound is expected to fall."""
+        ids = self._ids
+        leader = ids[chosen.leader or 0]
+        if chosen.rival is None:
+            where = "a new block" if self._block is None else f"block {self._block}"
+            return f"the leader opens {where}, so that others are compared with it"
+        rival = chosen.rival if chosen.helped is None else chosen.helped
+        decides = "decides the bound" if rival == chosen.rival else "is nearly the one that decides the bound"
+        ends = {chosen.option, chosen.minus} - {NOBODY}
+        if ends == {chosen.leader, rival}:
+            race = f"this race {decides}"
+        elif chosen.minus == NOBODY and chosen.option == rival:
+            race = f"its race with {leader} {decides}"
+        elif chosen.minus == NOBODY and chosen.option == chosen.leader:
+            race = f"it leads, and its race with {ids[rival]} {decides}"
+        else:
+            race = f"it tells most about {ids[rival]} against {leader}, a race that {decides}"
+        if chosen.bound <= 0.0:
+            return f"{race}, which is 0 already"
+        now = rounded_up(chosen.bound)
+        if chosen.after > HARDLY * chosen.bound:
+            return f"{race}, {now}, which other races hold up, too"
+        return f"{race}: expected to fall from {now} to {rounded_up(chosen.after)}"
+
+    @functools.cached_property
+    def _errors(self) -> Floats:
+        analysis = self._analysis
+        if not analysis.columns.value.size:
+            return np.full(analysis.n, np.inf)
+        return np.asarray(np.sqrt(analysis.estimates.variances()))
+
+    def _standing(self, chosen: Proposal, found: Recommended | None) -> str:
+        """What is known of an option while there is no race, or another policy asks."""
+        option, error = chosen.option, self._errors[chosen.option]
+        may_be_best = self._analysis.state.allowed() if found is None else found.candidates
+        few = int(may_be_best.sum())
+        known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
+        if not may_be_best[option]:
+            return f"{known}; out of the running so far, but teaches most about those in it"
+        if found is not None and option == found.option:
+            return f"{known}, the present leader"
+        rank = int((self._errors[may_be_best] > error * (1.0 + 1e-9)).sum())
+        among = f"of {few} in the running" if few < self._analysis.n else f"of {few}"
+        if not known:
+            return f"not measured yet, one {among}"
+        return f"{known}, least known {among}" if rank == 0 else f"{known}, one {among}"

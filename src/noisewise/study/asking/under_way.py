@@ -1,0 +1,104 @@
+"""Measurements under way, taken as if they had come out as expected."""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.study.asking.coming import block_going_on, expected_noise
+from noisewise.study.asking.what_if import More, WhatIf, condensed, with_more
+from noisewise.study.log.measurements import NOBODY, Columns
+from noisewise.study.log.state import Job, State
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.variance_components import Sizes
+
+#: Begins the names of blocks that have none yet: no block of a study begins so.
+UNNAMED = "\0"
+
+
+class UnderWay(NamedTuple):
+    """A measurement that is being made."""
+
+    option: int
+    minus: int  # NOBODY unless a difference
+    block: str
+    sigma: float  # with extra scatter, as the certificate will have it
+    announced: float | None  # the error bar that was said
+
+
+class Imagination:
+    """The study as it will be when everything under way has come out as expected.
+
+    Values that come out as expected change no estimate, so it does not matter in which order they come.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+
+    @functools.cached_property
+    def _columns(self) -> Columns:
+        return condensed(self._analysis)
+
+    def with_all(self, under_way: list[UnderWay]) -> Analysis:
+        """The study with all of these."""
+        analysis = self._analysis
+        if not under_way:
+            return analysis
+        more = More(
+            plus=np.array([one.option for one in under_way]),
+            minus=np.array([one.minus for one in under_way]),
+            value=self._expected(under_way),
+            sigma=np.array([one.sigma for one in under_way]),
+            blocks=[one.block for one in under_way],
+        )
+        # Extra scatter is in all error bars already.
+        sizes = Sizes(deviation=analysis.sizes.certified[0], waiting=analysis.sizes.waiting)
+        return WhatIf(analysis.state, with_more(self._columns, more), sizes)
+
+    def _expected(self, under_way: list[UnderWay]) -> Floats:
+        """As a person would read them."""
+        analysis = self._analysis
+        if not analysis.columns.value.size:
+            return np.zeros(len(under_way))
+        fit, sums = analysis.certified, analysis.certified_sums
+        places = {name: place for place, name in enumerate(sums.blocks)}
+        expected = []
+        for one in under_way:
+            if one.minus != NOBODY:
+                expected.append(float(fit.means[one.option] - fit.means[one.minus]))
+            else:
+                offset = float(fit.offsets[places[one.block]]) if one.block in places else 0.0
+                expected.append(float(fit.means[one.option]) + offset + sums.centre)
+        return analysis.specification.sign * np.array(expected)
+
+
+def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
+    """What these suggestions stand for."""
+    state = analysis.state
+    named = _named_since(state) if any(job.together for job in jobs) else {}
+    usual = expected_noise(analysis, None)
+    found = []
+    for job in jobs:
+        option, minus = state.index[job.option], NOBODY if job.minus is None else state.index[job.minus]
+        sigma = usual[option] if job.sigma is None else expected_noise(analysis, job.sigma)[option]
+        found.append(UnderWay(option, minus, _block_of(job, analysis, named), float(sigma), job.sigma))
+    return found
+
+
+def _block_of(job: Job, analysis: Analysis, named: dict[str, str]) -> str:
+    if job.block is not None:
+        return job.block
+    if job.together is not None:
+        return named.get(job.together, UNNAMED + job.together)
+    return block_going_on(analysis)
+
+
+def _named_since(state: State) -> dict[str, str]:
+    """The names that new blocks got when their first measurements were told."""
+    named: dict[str, str] = {}
+    for job, number in state.answers.items():
+        block = state.told[number - 1].get("block")
+        if block is not None and job in state.jobs and (together := state.jobs[job].together) is not None:
+            named.setdefault(together, block)
+    return named
