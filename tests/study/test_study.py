@@ -149,7 +149,7 @@ def test_any_policy_by_name_and_replay_gives_the_same_next_suggestion(model, nam
     study = make(model, store, clock=clock, policy=name, **needed(name))
     tell_all(study, history(8, 20, differences=False))
     for job in study.ask(3)[:2]:
-        study.tell(job, 1.0, se=0.5)
+        study.tell(job, 1.0, se=0.5, block="day 9")
     again = nw.load_study(store, clock=clock)
     assert repr(again) == repr(study)
     assert again.ask(4, dry_run=True) == study.ask(4, dry_run=True)

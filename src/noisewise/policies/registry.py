@@ -28,14 +28,14 @@ def make_policy(name: str, actions: OracleSet, **options: Any) -> SetPolicy: ...
 def make_policy(name: str, actions: ActionSet | ArrayLike, **options: Any) -> Policy: ...
 def make_policy(name: str, actions: ActionSet | OracleSet | ArrayLike, **options: Any) -> Policy | SetPolicy:
     """The policy of this name on these actions, with the options of its constructor."""
-    _check_known(name)
+    check_known(name)
     made: Policy | SetPolicy = POLICIES[name](actions, **options)
     return made
 
 
 def rule_named(name: str) -> Rule:
     """The rule of this name."""
-    _check_known(name)
+    check_known(name)
     return RULES[name]
 
 
@@ -50,12 +50,13 @@ def load_plugins() -> None:
             loaded()
 
 
-def _check_known(name: str) -> None:
-    if name not in POLICIES:
+def check_known(name: str, *others: str) -> None:
+    """Refuse the name of a rule that there is not; ``others`` are known, too, where it is said."""
+    if name not in (*POLICIES, *others):
         load_plugins()
-    if name not in POLICIES:
-        listed = ", ".join(sorted(POLICIES))
-        raise KeyError(f"`name` must be one of {listed}; got {name!r}.{nearest(name, list(POLICIES))}")
+    if name not in (*POLICIES, *others):
+        listed = sorted([*POLICIES, *others])
+        raise KeyError(f"`name` must be one of {', '.join(listed)}; got {name!r}.{nearest(name, listed)}")
 
 
 @overload

@@ -12,7 +12,7 @@ from noisewise.core.support.version import __version__
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import EARLIER, SUBSTANCE, Certificate
 from noisewise.study.log.model_choice import CONTRASTS, facts_of
-from noisewise.study.log.specification import DEFAULT_POLICY, Specification, check_question
+from noisewise.study.log.specification import BUDGET_POLICY, DEFAULT_POLICY, Specification, check_question
 from noisewise.study.log.state import State, replay
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.address import MEMORY, PATIENCE, find_study, open_store
@@ -36,7 +36,8 @@ def create_study(
     deviation: float | str | None = None,
     extra_scatter: float | str | None = None,
     blocks: str = CONTRASTS,
-    policy: str = DEFAULT_POLICY,
+    budget: int | None = None,
+    policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | None = None,
     lease: float | None = None,
@@ -69,7 +70,10 @@ def create_study(
         blocks: What you promise about blocks. ``"contrasts"``: within a block, what is measured next depends
             on differences only, not on how high the block's values are; `ask` keeps to it, and then blocks
             cost nothing. ``"any"``: nothing is promised, and every block costs something.
-        policy: Who asks; any name of `noisewise.POLICIES`.
+        budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
+            is spent.
+        policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
+            one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
         lease: Seconds for which a suggestion is reserved; default: one week.
@@ -91,7 +95,9 @@ def create_study(
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
+        budget=budget,
     )  # fmt: skip
+    policy = (DEFAULT_POLICY if budget is None else BUDGET_POLICY) if policy is None else policy
     catalogue = read_catalogue(
         options, id=id, features=features, cost=cost, needs_features=facts_of(model).uses_features
     )

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Literal, Unpack, cast
 
+from noisewise.core.support.checks import check_choice
 from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
 from noisewise.core.support.text import check_text
@@ -29,11 +30,12 @@ from noisewise.study.intake.entry import (
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.parsed_table import Parsed
 from noisewise.study.journal import Journal
+from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.stores.protocol import Event
 
-if TYPE_CHECKING:
-    pass
+#: What a suggestion asks for: an option, or the difference of two.
+PROBES = ("option", "difference")
 
 
 class Entries(Journal):
@@ -45,7 +47,7 @@ class Entries(Journal):
         sigma: float | None = None,
         *,
         block: str | None = None,
-        probe: str | None = None,
+        probe: Literal["option", "difference"] | None = None,
         dry_run: bool = False,
         lease: float | None = None,
         by: str | None = None,
@@ -55,6 +57,11 @@ class Entries(Journal):
         Args:
             n: How many.
             sigma: The standard error the coming measurements will have, if it is known beforehand.
+            block: The name of the block (day, plate, judge) that the coming measurements will be in, begun or
+                new. Default, in a study with blocks: one suggestion goes on in the block of the last
+                measurement; several are meant for one new block, which is named when they are told.
+            probe: ``"option"``: options to measure; ``"difference"``: pairs of options whose difference to
+                measure. Default: differences if nothing else was measured so far.
             dry_run: Only look; nothing is reserved or written.
             lease: Seconds for which they are reserved; default: the study's own, one week.
             by: Who will measure.
@@ -65,6 +72,8 @@ class Entries(Journal):
         sigma = None if sigma is None else check_amount("sigma", sigma)
         lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
         by = None if by is None else check_text("by", by)
+        block = None if block is None else check_text("block", block)
+        asked_for = None if probe is None else check_choice("probe", probe, PROBES)
 
         bodies: list[dict[str, Any]] = []
         asking: Asking | None = None
@@ -79,8 +88,9 @@ class Entries(Journal):
             nonlocal asking
             if not (bodies and all(event.kind == "tell" for event in news)):
                 bodies[:] = ready(news).suggest(
-                    n=n, sigma=sigma, block=block, probe=probe, now=self._clock(), lease=lease, by=by
+                    n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by
                 )
+                warn_of_budget(self._state, bodies, self._clock())
                 asking = None
             return [("ask", body) for body in bodies]
 
@@ -101,7 +111,8 @@ class Entries(Journal):
         """Take the result of a measurement, asked for or not.
 
         Args:
-            job: The suggestion that was measured, or its id; or say ``option=``, or ``plus=`` and
+            job: The suggestion that was measured, or its id: its option, or the difference it asks for, and
+                its block are taken from it unless told otherwise. Or say ``option=``, or ``plus=`` and
                 ``minus=`` for a measured difference.
             value: What came out: a number, "12.34(5)", or an object of the package uncertainties.
             told: At most one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
@@ -142,8 +153,9 @@ class Entries(Journal):
 
         Args:
             measurements: The table.
-            match: Take a row that names only its option for the answer to the oldest suggestion of that
-                option that is under way; leave rows without any result for later.
+            match: Take a row that names only its option, or its difference, for the answer to the oldest
+                suggestion of it that is under way, if possible one for the row's block; leave rows without
+                any result for later.
             repeat: Take a table without keys although all its rows equal measurements that were told before.
             watch: Is called with what is being done, how many rows are done, and how many there are.
         """

@@ -14,6 +14,7 @@ from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.entries import Entries
+from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
 from noisewise.study.log.state import Job
 from noisewise.study.models.sums import Sums
@@ -82,6 +83,12 @@ class Study(Entries):
         """How many measurements count."""
         self._catch_up()
         return self._state.measurements.n_live
+
+    @property
+    def budget_left(self) -> int | None:
+        """Measurements that are left of the budget, below 0 if more were made; None if there is none."""
+        self._catch_up()
+        return left_of_budget(self._state)
 
     @property
     def pending(self) -> list[Job]:
@@ -165,8 +172,8 @@ class Study(Entries):
         from noisewise.study.planning.slot import fill_slots
 
         self._catch_up()
-        index = self._state.index
-        under_way = [(index[job.option], job.sigma) for job in self._state.open_jobs(self._clock())]
+        index, jobs = self._state.index, self._state.open_jobs(self._clock())
+        under_way = [(index[job.option], job.sigma) for job in jobs if job.minus is None]
         return fill_slots(self._now(), sigma, budget, under_way, withheld=bool(self._judge()[1].withheld))
 
     def frame(self, what: Frame = "options") -> "pl.DataFrame":
@@ -257,7 +264,7 @@ class Study(Entries):
             certificate.sentence,
             f"Study {self.name!r}: the {word} of {counted(len(self._state.ids), 'option')}, "
             f"{self._state.model}, {counted(self.n_measurements, 'measurement')}, "
-            f"{len(self.pending)} under way, policy {self._state.policy.name}.",
+            f"{len(self.pending)} under way, {policy_in_words(self._state)}.",
         ]
         if certificate.estimate is not None:
             estimate = f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}"

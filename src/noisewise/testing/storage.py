@@ -232,8 +232,11 @@ def check_a_study_replays_to_the_same_answers(open_storage: OpenStorage) -> None
         study.tell(option=option, value=value, se=0.2, key=f"{option}{value}")
     (job,) = study.ask(by="worker σ")
     study.tell(job, 3.0, se=0.1, block="Tue")
+    study.ask(2)  # for a new block
+    study.ask(probe="difference", block="Wed σ")
     again = load_study(open_storage(), name, clock=clock)
     assert again.certificate().to_json() == study.certificate().to_json()
+    assert again.pending == study.pending
     assert [job.option for job in again.ask(2, dry_run=True)] == [j.option for j in study.ask(2)]
 
 

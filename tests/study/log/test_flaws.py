@@ -146,6 +146,7 @@ def test_everything_works_at_the_ends_of_the_ranges(unit, confidence):
 
 # ---- logs that hold bad events
 
+ASKED = {"id": "ask-1", "option": "A", "why": "", "expires": 2e9}
 BAD = [
     ("tell", {**GOOD, "value": 1e300}, "value=1e\\+300 must be a number from"),
     ("tell", {**GOOD, "sigma": 0.0}, "sigma=0.0 must be a number from 1e-50"),
@@ -164,6 +165,12 @@ BAD = [
     ("tell", {}, "None is not in the catalogue"),
     ("ask", {"id": "ask-1", "option": "A", "why": "", "expires": 1e12}, "expires=1000000000000.0 must be"),
     ("ask", {"id": "ask-1", "option": "X", "why": "", "expires": 2e9}, "'X' is not in the catalogue"),
+    ("ask", {**ASKED, "minus": "X"}, "'X' is not in the catalogue"),
+    ("ask", {**ASKED, "minus": "A"}, "it asks for the difference of an option to itself"),
+    ("ask", {**ASKED, "minus": ["B"]}, "its content is not that of an event 'ask'"),
+    ("ask", {**ASKED, "block": 7}, "block=7 is not a text"),
+    ("ask", {**ASKED, "block": ""}, "block='' is not a text"),
+    ("ask", {**ASKED, "together": ["ask-1"]}, r"together=\['ask-1'\] is not a text"),
     ("release", {"job": "ask-7", "reason": None}, "there is no suggestion 'ask-7'"),
     ("void", {"number": 9, "reason": "x"}, "there is no measurement m-9"),
     ("void", {"number": "1", "reason": "x"}, "there is no measurement m-'1'"),
@@ -258,7 +265,7 @@ def test_applying_never_fails_where_no_flaw_was_found():
     junk = [None, "", "A", -1, 0, 7, 1e300, math.nan, [], {}, ["A"], {"A": 1}, True, "\ud800", 10**400]
     events = {
         "tell": GOOD,
-        "ask": {"id": "ask-1", "option": "A", "why": "w", "expires": 2e9, "sigma": 0.1, "by": "eve"},
+        "ask": ASKED | {"sigma": 0.1, "by": "eve", "block": "Tue", "minus": "B", "together": "ask-1"},
         "fail": {"job": "ask-0", "reason": "x"},
         "void": {"number": 1, "reason": "x"},
         "amend": {"number": 1, "reason": "x", "content": GOOD},

@@ -30,6 +30,9 @@ def study(open_storage):
     made.amend("k1", "misread", value=12.4)
     made.void("m-2", "wrong sample")
     made.tell(option="C", value=11.0, se=0.2)
+    made.tell(made.ask(block="Wed σ")[0], 11.1, se=0.2)
+    made.ask(2)
+    made.ask(probe="difference", block="Thu")
     made.exclude("D", "sold out")
     made.add_options({"id": ["E"], "x": [1.9], "cost": [2.0]})
     made.set_policy("widest")
@@ -44,6 +47,7 @@ def answers(study):
         json.loads(study.certificate().to_json()) | {"study": ""},
         [job.option for job in study.ask(3, dry_run=True)],
         study.frame("measurements").rows(),
+        [(job.what, job.where, job.together, job.status) for job in study._state.jobs.values()],
     )
 
 

@@ -37,14 +37,14 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.race/1` | `runs` and `written`, as above (`demo --rules`) |
 | `noisewise.demo/1` | `study`, `certificate`, `course` (a list of `measurements`, `bound`, `candidates`), \
 `measurements`, `uniform`, `written` |
-| `noisewise.init/1` | `study`, `options` (how many), `model`, `notes` |
+| `noisewise.init/1` | `study`, `options` (how many), `model`, `notes`, `policy`, `budget` (or `null`) |
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
 | `noisewise.import/1` | `study`, `told`, `known`, `voided`, `empty`, `unasked`, `pending` \
 (numbers), `unused_columns`, `notes` |
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
-`confidence`, `policy`, `pending` (jobs), `certificate`, `notes`, `deviation`, `extra_scatter` (the sizes \
-in use, or `null`) |
+`confidence`, `policy`, `budget`, `budget_left` (measurements, or `null`), `pending` (jobs), `certificate`, \
+`notes`, `deviation`, `extra_scatter` (the sizes in use, or `null`) |
 | `noisewise.best/1` | `study`, `option`, `estimate`, `bound`, `reached`, `sentence`, `candidates`, \
 `verdict`, `largest_estimate`, `largest_estimate_value`, `rank`, `n_compared`, `withheld` |
 | `noisewise.certify/1` | `study`, `certificate`, `written` |
@@ -84,7 +84,9 @@ is [JSON lines](storage.md) |
   `guarantee`,
   `cost`, `needs_horizon`, `fixed_set`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`,
   `year`.
-- A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`.
+- A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
+  `minus` (the other option of a difference), `together` (the first job of those that are meant for one new
+  block without a name); `null` where there is none.
 - A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (as people expect it),
   `sigma` (as it
   enters), `kind`, `block`, `notes`.

@@ -7,7 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.studies.session import Json, Name, Store, certificate_of, job_row, open_study, report
+from noisewise.cli.studies.session import (
+    Json,
+    Name,
+    Store,
+    certificate_of,
+    job_in_words,
+    job_row,
+    open_study,
+    report,
+)
 
 #: Exit codes, so that scripts can loop.
 NOT_YET, DISAGREES = 3, 1
@@ -34,6 +43,8 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
         "eps": specification.eps,
         "confidence": specification.confidence,
         "policy": opened.policy,
+        "budget": specification.budget,
+        "budget_left": opened.budget_left,
         "pending": [job_row(job) for job in pending],
         "certificate": certificate_of(opened),
         "notes": opened.notes,
@@ -41,7 +52,7 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
         "chained": opened.chained,
     }
     words = repr(opened).splitlines()
-    words += [f"  {job.id}  {job.option}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
+    words += [f"  {job_in_words(job)}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
     if len(pending) > SHOWN:
         words.append(f"  and {len(pending) - SHOWN} more under way")
     words.append(f"Log: {opened.certificate().n_events} events, head {opened.head[:16]}…")

@@ -14,6 +14,7 @@ from noisewise.cli.studies.session import (
     Reason,
     Store,
     in_words,
+    job_in_words,
     job_row,
     measurement_row,
     open_study,
@@ -43,6 +44,16 @@ def ask(
     store: Store,
     n: Annotated[int, typer.Option("-n", help="The number of suggestions.")] = 1,
     sigma: Annotated[float | None, typer.Option(help="The standard error to expect, if known.")] = None,
+    block: Annotated[
+        str | None,
+        typer.Option(
+            help="The day, plate or judge they are for; default: the last one, for several a new one."
+        ),
+    ] = None,
+    probe: Annotated[
+        str | None,
+        typer.Option(help="option or difference; default: differences if nothing else was measured so far."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show them; reserve nothing.")] = False,
     lease: Annotated[float | None, typer.Option(help="For how many days they are reserved.")] = None,
     by: By = None,
@@ -55,10 +66,11 @@ def ask(
         raise ValueError(f"`out` must end in .csv; got {str(out)!r}.")
     opened = open_study(store, study, write=not dry_run)
     seconds = None if lease is None else lease * 86400.0
-    jobs = opened.ask(n, sigma, dry_run=dry_run, lease=seconds, by=by)
+    probed: Any = probe  # checked there
+    jobs = opened.ask(n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by)
     if out is not None:
         _write_sheet(jobs, out)
-    words = [f"{job.id}  {job.option}  {job.why}" for job in jobs] + ([f"Wrote {out}."] if out else [])
+    words = [f"{job_in_words(job)}  {job.why}" for job in jobs] + ([f"Wrote {out}."] if out else [])
     content = {
         "jobs": [job_row(job) for job in jobs],
         "dry_run": dry_run,
@@ -72,9 +84,21 @@ def _write_sheet(jobs: list[Any], path: Path) -> None:
 
     from noisewise.core.support.files import written_whole
 
-    rows = [{"job": j.id, "option": j.option, "why": j.why, "expires": j.expires.isoformat()} for j in jobs]
+    columns = {
+        "job": [job.id for job in jobs],
+        "option": [job.option if job.minus is None else None for job in jobs],
+        "plus": [None if job.minus is None else job.option for job in jobs],
+        "minus": [job.minus for job in jobs],
+        # Empty where the block is new: it is filled in.
+        "block": [job.block or ("" if job.together else None) for job in jobs],
+        "why": [job.why for job in jobs],
+        "expires": [job.expires.isoformat() for job in jobs],
+        "value": [""] * len(jobs),
+        "se": [""] * len(jobs),
+    }
+    used = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
     with written_whole(path) as draft:
-        write_csv(pl.DataFrame(rows).with_columns(value=pl.lit(""), se=pl.lit("")), draft)
+        write_csv(pl.DataFrame(used, schema=dict.fromkeys(used, pl.String)), draft)
 
 
 @with_error_bar

@@ -76,7 +76,15 @@ def job_row(job: "Job") -> dict[str, Any]:
         "sigma": job.sigma,
         "by": job.by,
         "status": job.status,
+        "block": job.block,
+        "minus": job.minus,
+        "together": job.together,
     }
+
+
+def job_in_words(job: "Job") -> str:
+    """What to measure, and in which block, for people."""
+    return f"{job.id}  {job.what}{f', {job.where}' if job.where else ''}"
 
 
 def measurement_row(measurement: "Measurement") -> dict[str, Any]:

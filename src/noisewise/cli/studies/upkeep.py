@@ -21,6 +21,10 @@ AddedIdColumn = Annotated[
     str | None,
     typer.Option("--id", metavar="COLUMN", help="The column with the names; default: as in init."),
 ]
+Budget = Annotated[
+    int | None, typer.Option(help="The number of measurements there will be, if that is fixed.")
+]
+Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
 Exported = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The file: .jsonl for the log; .csv, .parquet or .jsonl for a table."),
@@ -54,9 +58,8 @@ def init(
             help="contrasts: within a block, suggestions depend on differences only; any: on everything."
         ),
     ] = "contrasts",
-    policy: Annotated[
-        str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")
-    ] = None,
+    budget: Budget = None,
+    policy: Policy = None,
     noise_floor: Annotated[
         float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
     ] = None,
@@ -70,22 +73,26 @@ def init(
     """Begin a study: which of these options is the best?"""
     import noisewise as nw
     from noisewise.core.support.words import counted
-    from noisewise.study.log.specification import DEFAULT_POLICY
     from noisewise.study.stores.secrets import without_secrets
 
-    chosen, policy_options = parse_named(policy, "policy") if policy else (DEFAULT_POLICY, {})
+    chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
         study = nw.create_study(
             store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
-            extra_scatter=size(extra_scatter), blocks=blocks,
+            extra_scatter=size(extra_scatter), blocks=blocks, budget=budget,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes
     how_many = counted(len(study.options), "option")
-    words = [f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model.", *notes]
-    report("init", study, json, {"options": len(study.options), "model": model, "notes": notes}, words)
+    spending = f", a budget of {counted(budget, 'measurement')}" if budget is not None else ""
+    words = [
+        f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model{spending}.",
+        *notes,
+    ]
+    content = {"options": len(study.options), "model": model, "notes": notes}
+    report("init", study, json, content | {"policy": study.policy, "budget": budget}, words)
 
 
 def read_options(options: list[str]) -> Any:

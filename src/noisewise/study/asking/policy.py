@@ -6,7 +6,7 @@ import numpy as np
 
 from noisewise.core.support.checks import check_positive
 from noisewise.core.support.version import __version__
-from noisewise.policies.registry import make_policy
+from noisewise.policies.registry import check_known, make_policy
 from noisewise.study.asking.race import SHARPNESS
 from noisewise.study.log.specification import RACE, PolicyChoice
 
@@ -21,6 +21,7 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
 
     They are checked by making the policy on two actions.
     """
+    check_known(name, RACE)
     if name == RACE:
         sharpness = check_positive("sharpness", options.get("sharpness", SHARPNESS))
         others = {option: value for option, value in options.items() if option != "sharpness"}

@@ -78,12 +78,14 @@ class Asking:
         first = len(state.jobs) + 1
         if probe is None:
             probe = usual_probe(self._analysis) if state.policy.name == RACE else OPTION
+        if probe == DIFFERENCE and int(self._allowed.sum()) < 2:
+            raise ValueError("a difference needs two options, and only one of this study is not excluded.")
         given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
         where = self._coming_block(n, block, f"ask-{first}") if probe == OPTION else NO_BLOCK
         if where.startswith(UNNAMED):
             given["together"] = f"ask-{first}"
-        elif block is not None:
-            given["block"] = block
+        elif where != NO_BLOCK or block is not None:
+            given["block"] = where if block is None else block
         coming = Coming(
             noise=expected_noise(self._analysis, sigma, probe), allowed=self._allowed, block=where,
             probe=probe, costs=self._costs,
@@ -114,9 +116,8 @@ class Asking:
             proposal = propose(imagined, found, coming, float(policy.options["sharpness"]))
             if proposal is not None:
                 return proposal
-        if coming.probe == DIFFERENCE:
-            raise ValueError(_why_no_pair(self._analysis, policy.name))
-        return Proposal(self._chosen(sigma, number))
+        option = self._chosen(sigma, number)
+        return Proposal(option, self._opponent(option) if coming.probe == DIFFERENCE else NOBODY)
 
     def _prepare(self) -> tuple[Analysis, Recommended | None]:
         """The study that is decided on, and what it recommends: RACE sees all under way as it is expected."""
@@ -135,6 +136,12 @@ class Asking:
         allowed = _worth_asking(self._analysis, self._allowed, self._prepare()[1])
         free = _first_results_first(allowed, looks_at(self._analysis), self._under_way)
         return self._chooser.choose(free, with_scatter(self._analysis, sigma), number)
+
+    def _opponent(self, option: int) -> int:
+        """The option to compare a chosen one with: the leader, or the first other one by name."""
+        found, by_name = self._prepare()[1], self._state.by_name()
+        others = [k for k in by_name[self._allowed[by_name]].tolist() if k != option]
+        return found.option if found is not None and found.option in others else others[0]
 
     def _imagine(self, one: UnderWay) -> None:
         if self._chooser is not None and one.minus == NOBODY:
@@ -157,15 +164,6 @@ def some_allowed(state: State) -> Mask:
     if not allowed.any():
         raise ValueError("every option of this study is excluded: there is nothing to ask for.")
     return allowed
-
-
-def _why_no_pair(analysis: Analysis, policy: str) -> str:
-    if int(analysis.state.allowed().sum()) < 2:
-        return "a difference needs two options, and only one of this study is not excluded."
-    if policy != RACE:
-        return f'the policy {policy!r} cannot suggest differences: use study.set_policy("{RACE}").'
-    waiting = "; ".join(analysis.sigmas.waiting)
-    return f"which difference to measure cannot be said yet: {waiting or 'rounding hides all differences'}."
 
 
 def _worth_asking(analysis: Analysis, allowed: Mask, found: Recommended | None) -> Mask:

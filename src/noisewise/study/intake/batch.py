@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.study.inputs.catalogue import some_of
+from noisewise.study.intake.answers import about_lease, block_asked
 from noisewise.study.intake.copies import find_copies
 from noisewise.study.intake.entry import (
     Measurement,
-    about_lease,
     body_of,
     check_pair,
     difference,
@@ -23,7 +23,7 @@ from noisewise.study.intake.entry import (
     told_before,
 )
 from noisewise.study.intake.parsed_table import Parsed, Watch
-from noisewise.study.log.state import TOLD, State
+from noisewise.study.log.state import TOLD, Job, State
 from noisewise.study.stores.protocol import Event, to_json
 
 #: Rows that one message names at most.
@@ -40,6 +40,12 @@ class RowFates(NamedTuple):
     notes: dict[int, list[str]]
     known: int
     voided: list[str]  # measurements that rows were told as, and that do not count
+    blocks: dict[int, str]  # of places that name none, from the suggestions they answer
+
+    def content(self, parsed: Parsed, place: int) -> dict[str, Any]:
+        """What a row says, with the block of the suggestion that it answers."""
+        block = {"block": self.blocks[place]} if place in self.blocks else {}
+        return parsed.content(place) | block
 
 
 class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
@@ -81,7 +87,7 @@ class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
         place, told = self.told.fresh[at], self.told
         if self.parsed.in_bulk and place not in told.jobs and place not in told.notes:
             return self.parsed.content(place, {"option": told.options[place]})
-        content = self.parsed.content(place)
+        content = told.content(self.parsed, place)
         notes = [*content.pop("notes", ()), *told.notes.get(place, ())]
         minus = None if told.minus is None else told.minus[place]
         return body_of(content, told.options[place], minus, told.jobs.get(place), notes)
@@ -125,12 +131,13 @@ def check_batch(
     """Check rows against the study: who they are about, and what was told before; all are told, or none."""
     watch("checking", 0, len(parsed))
     options, minus, jobs, notes = _probes(state, parsed, now)
-    told = RowFates([], options, minus, jobs, notes, 0, [])
+    told = RowFates([], options, minus, jobs, notes, 0, [], {})
+    _take_blocks(state, parsed, told, list(jobs))
     fresh, known, voided = _without_known(state, parsed, told, match)
     told = told._replace(fresh=fresh, known=known, voided=voided)
     _note_copies(state, parsed, told, repeat)
     if match:
-        _answer(state, told, now)
+        _take_blocks(state, parsed, told, _answer(state, parsed, told, now))
     return Batch(parsed, told, len(state.told) + 1, watch)
 
 
@@ -234,7 +241,7 @@ def _refuse_other_answer(state: State, body: dict[str, Any], job: str, where: st
 
 def _body(parsed: Parsed, told: RowFates, place: int) -> dict[str, Any]:
     minus = None if told.minus is None else told.minus[place]
-    body = body_of(parsed.content(place), told.options[place], minus, told.jobs.get(place), ())
+    body = body_of(told.content(parsed, place), told.options[place], minus, told.jobs.get(place), ())
     body.pop("notes", None)
     return body
 
@@ -259,16 +266,49 @@ def _note_copies(state: State, parsed: Parsed, told: RowFates, repeat: bool) -> 
         told.notes.setdefault(place, []).append(note)
 
 
-def _answer(state: State, told: RowFates, now: float) -> None:
-    """Rows that name only their option answer the oldest suggestions of it that are under way."""
-    waiting: dict[str, list[str]] = {}
+def _answer(state: State, parsed: Parsed, told: RowFates, now: float) -> list[int]:
+    """Let rows that name no suggestion answer the oldest of what they measured that are under way.
+
+    Rows come first whose block a suggestion names. The others answer one for a block that is not named, or
+    any: what a row says about its block wins.
+
+    Returns:
+        The places of these rows.
+    """
+    waiting: dict[frozenset[str | None], list[Job]] = {}
     taken = set(told.jobs.values())
     for job in state.open_jobs(now):
         if job.id not in taken:
-            waiting.setdefault(job.option, []).append(job.id)
+            waiting.setdefault(frozenset((job.option, job.minus)), []).append(job)
     if not waiting:
-        return
-    for place in told.fresh:
-        alone = place not in told.jobs and (told.minus is None or told.minus[place] is None)
-        if alone and waiting.get(told.options[place]):
-            told.jobs[place] = waiting[told.options[place]].pop(0)
+        return []
+    blocks, answering = parsed.column("block"), []
+    for known in (True, False):
+        for place in told.fresh:
+            probe = (told.options[place], None if told.minus is None else told.minus[place])
+            jobs = waiting.get(frozenset(probe))
+            if place in told.jobs or not jobs:
+                continue
+            block = None if blocks is None else blocks[place]
+            fits = [job for job in jobs if job.block == block]
+            if known and (block is None or not fits):
+                continue
+            fits = fits or [job for job in jobs if job.block is None]
+            found = (fits if block is not None and fits else jobs)[0]
+            jobs.remove(found)
+            told.jobs[place] = found.id
+            answering.append(place)
+    return answering
+
+
+def _take_blocks(state: State, parsed: Parsed, told: RowFates, answering: list[int]) -> None:
+    """Give rows that answer suggestions and name no block the blocks that were asked for."""
+    said = parsed.column("block") or [None] * len(parsed)
+    named: dict[str | None, set[str]] = {}
+    for place in answering:
+        named.setdefault(state.jobs[told.jobs[place]].together, set()).update(filter(None, [said[place]]))
+    for place in answering:
+        job = state.jobs[told.jobs[place]]
+        where = f"row {parsed.rows[place] + 1} ({told.options[place]}): "
+        if said[place] is None and (block := block_asked(state, job, where, named[job.together])) is not None:
+            told.blocks[place] = block

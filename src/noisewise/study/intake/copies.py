@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.intake.answers import took_its_block
 from noisewise.study.intake.entry import CONTENT
 from noisewise.study.log.state import State
 
@@ -27,6 +28,8 @@ def find_copies(state: State, values: Floats, body: Callable[[int], dict[str, An
         content = state.told[number - 1]
         if "key" not in content:
             earlier.setdefault(_signature(content), number)
+            if "block" in content and took_its_block(state, content):
+                earlier.setdefault(_signature(content | {"block": None}), number)
     found = {place: earlier.get(_signature(body(place))) for place in np.flatnonzero(shared).tolist()}
     return {place: number for place, number in found.items() if number is not None}
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypedDict
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
-from noisewise.core.support.words import duration
 from noisewise.study.inputs.error_bars import read_measured
+from noisewise.study.intake.answers import about_lease, block_asked, pair_asked, took_its_block
 from noisewise.study.log.model_choice import named_models
-from noisewise.study.log.state import FAILED, OPEN, RELEASED, TOLD, Job, State
+from noisewise.study.log.state import OPEN, Job, State
 
 #: Distinct pairs of options that may be compared in models where each adds an unknown.
 MOST_PAIRS = 500
@@ -117,11 +117,13 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
     job = find_job(state, given["job"]) if given.get("job") is not None else None
     where = "" if row is None else f"row {row}: "
     option, minus = find_probe(state, given, job, where)
-    lease = f"; the lease on {job.option} was kept" if job is not None and job.status == OPEN else ""
+    lease = f"; the lease on {job.what} was kept" if job is not None and job.status == OPEN else ""
     named = f"row {row} ({option}): " if row is not None else ""
     content = parse_told(given, noise_floor=state.specification.noise_floor, where=named, lease=lease)
     if minus is not None:
         check_pair(state, option, minus, named)
+    if job is not None and "block" not in content and (block := block_asked(state, job, named)) is not None:
+        content["block"] = block
     notes = [*content.pop("notes", ()), *([] if job is None else about_lease(state, job, now))]
     return body_of(content, option, minus, None if job is None else job.id, notes)
 
@@ -203,6 +205,8 @@ def still_void(before: Before, where: str = "") -> ValueError:
 def difference(state: State, number: int, body: dict[str, Any]) -> str | None:
     """How a measurement differs from what is told now, such as "1.31; you sent 1.38"; None if it does not."""
     told = state.told[number - 1]
+    if "block" not in body and "block" in told and took_its_block(state, told):
+        body = body | {"block": told["block"]}  # as it was when it was told for the first time
     for version in (told, *state.superseded.get(number, ())):
         if _differing(version, body) is None:
             return None
@@ -275,6 +279,9 @@ def find_measurement(state: State, measurement: Any) -> int:
 def find_probe(state: State, given: dict[str, Any], job: Job | None, where: str) -> tuple[str, str | None]:
     """What was measured: an option, or two for a difference."""
     plus, minus, option = given.get("plus"), given.get("minus"), given.get("option")
+    if job is not None and job.minus is not None and (plus is None or option is None):
+        one, other = pair_asked(job, given, where)
+        return one, find_option(state, other, where)
     if (plus is None) != (minus is None):
         raise ValueError(f"{where}plus= and minus= go together: a difference has two options.")
     ways = [
@@ -306,23 +313,3 @@ def check_pair(state: State, option: str, minus: str, where: str) -> None:
             f"keeps at most {MOST_PAIRS} distinct pairs, because every compared option is tied to every "
             f"other. Compare all options with a few references, measure them directly, or use model={others}."
         )
-
-
-def about_lease(state: State, job: Job, now: float) -> list[str]:
-    """What there is to say about a suggestion whose answer comes late or again."""
-    late = now - job.expires.timestamp()
-    if job.status == TOLD:
-        return [f"{job.id} was told before; both results are kept as repeats."]
-    if job.status in (FAILED, RELEASED):
-        return [f"{job.id} was {job.status} before; the result is kept."]
-    if late <= 0.0:
-        return []
-    heirs = [
-        other for other in state.jobs.values() if other.option == job.option and other.expires > job.expires
-    ]
-    if not heirs:
-        return [f"lease {job.id} expired {duration(late)} ago; the result is kept."]
-    to = f" to worker {heirs[-1].by}" if heirs[-1].by else f" again as {heirs[-1].id}"
-    return [
-        f"lease {job.id} expired {duration(late)} ago and was given{to}; both results are kept as repeats."
-    ]

@@ -161,6 +161,13 @@ def _check_ask(state: "State", body: dict[str, Any]) -> None:
     _within(body, "expires", TIME)
     if body.get("sigma") is not None:
         _within(body, "sigma", AMOUNT)
+    if body.get("minus") is not None:
+        _known_option(state, body, "minus")
+        if body["minus"] == body["option"]:
+            raise FlawError("it asks for the difference of an option to itself")
+    for name in ("block", "together"):
+        if body.get(name) is not None:
+            _text(body, name)
 
 
 def _check_closing(state: "State", body: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from noisewise.core.support.checks import check_choice, check_probability
 from noisewise.core.support.ranges import (
     CONFIDENCE,
+    COUNT,
     LEASE,
     SEED,
     check_amount,
@@ -19,6 +20,8 @@ from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, Mo
 RACE = "race"
 #: The policy of a study that names none.
 DEFAULT_POLICY = RACE
+#: The policy of a study that names none and has a budget: the smallest expected regret at its end.
+BUDGET_POLICY = "vage"
 GOALS = ("max", "min")
 WEEK = 7 * 24 * 3600.0
 #: Raised when the meaning of specifications or events changes.
@@ -53,6 +56,7 @@ class Specification:
     deviation: Size = None  # of the model it began with
     extra_scatter: Size = None
     blocks: str = ANY  # what is promised about them; studies from before there was a choice promised nothing
+    budget: int | None = None  # how many measurements there will be, if that is fixed
 
     @property
     def first_model(self) -> ModelChoice:
@@ -78,7 +82,8 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        plain = {name: value for name, value in plain.items() if name not in SIZES or value is not None}
+        optional = (*SIZES, "budget")
+        plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
 
@@ -106,6 +111,7 @@ def check_question(
     deviation: Any = None,
     extra_scatter: Any = None,
     blocks: Any = CONTRASTS,
+    budget: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     chosen = choose_model(model, span, deviation, extra_scatter)
@@ -118,6 +124,7 @@ def check_question(
         "lease": WEEK if lease is None else check_within("lease", lease, LEASE),
         "seed": check_count_within("seed", seed, SEED),
         "blocks": check_choice("blocks", blocks, PROMISES),
+        "budget": None if budget is None else check_count_within("budget", budget, COUNT),
     }
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(

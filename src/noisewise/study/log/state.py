@@ -20,6 +20,8 @@ from noisewise.study.log.specification import PolicyChoice, Specification
 from noisewise.study.stores.protocol import Event
 
 OPEN, TOLD, FAILED, RELEASED = "open", "told", "failed", "released"
+#: What an event "ask" says only where it is so: see `Job`.
+PLACED = ("block", "minus", "together")
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,29 @@ class Job:
     expires: datetime  # UTC; it is reserved until then
     sigma: float | None = None  # the noise that was expected, if it was said
     by: str | None = None  # for whom it is reserved
-    block: str | None = None  # the block that it is meant for, if it was said
-    minus: str | None = None  # the other option, if a difference is to be measured: option - minus
-    together: str | None = None  # the first of those that are meant for one new block, not named yet
     status: str = OPEN  # "open", or what became of it
+    block: str | None = None  # the name of the block to measure it in, if it was said or goes on
+    minus: str | None = None  # the other option of a difference: measure option - minus
+    together: str | None = None  # the first of those that are meant for one new block, not named yet
+
+    @property
+    def what(self) -> str:
+        """What to measure: an option, or a difference such as "A - B"."""
+        return self.option if self.minus is None else f"{self.option} - {self.minus}"
+
+    @property
+    def where(self) -> str:
+        """The block to measure it in, such as "in block Tue"; empty if any will do."""
+        if self.block is not None:
+            return f"in block {self.block}"
+        if self.together is None:
+            return ""
+        return "in a new block" if self.together == self.id else f"in a new block with {self.together}"
 
     def __repr__(self) -> str:
-        until = f"{self.expires:%Y-%m-%d %H:%M} UTC"
-        return printable(f"Job({self.id}: measure {self.option}, until {until}; {self.why})")
+        until = f"until {self.expires:%Y-%m-%d %H:%M} UTC"
+        said = ", ".join(part for part in (f"measure {self.what}", self.where, until) if part)
+        return printable(f"Job({self.id}: {said}; {self.why})")
 
 
 @dataclass(frozen=True)
@@ -66,9 +83,7 @@ class Ignored:
 def job_of(body: dict[str, Any]) -> Job:
     """The suggestion that an event "ask" makes."""
     expires = datetime.fromtimestamp(body["expires"], UTC)
-    parts = {
-        name: body.get(name) for name in ("id", "option", "why", "sigma", "by", "block", "minus", "together")
-    }
+    parts = {name: body.get(name) for name in ("id", "option", "why", "sigma", "by", *PLACED)}
     return Job(**parts, expires=expires)  # type: ignore[arg-type]
 
 
@@ -99,6 +114,7 @@ class State:
         self.ignored: dict[int, Ignored] = {}  # by the number of the event
         self.pairs: set[tuple[int, int]] = set()
         self.jobs: dict[str, Job] = {}
+        self.together: dict[str, list[str]] = {}  # suggestions for one new block, by the first of them
         self.policy: PolicyChoice = specification.policy
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
@@ -198,7 +214,9 @@ class State:
         self.n_events = events[-1].number
 
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
-        self.jobs[body["id"]] = job_of(body)
+        job = self.jobs[body["id"]] = job_of(body)
+        if job.together is not None:
+            self.together.setdefault(job.together, []).append(job.id)
 
     def _on_fail(self, body: dict[str, Any], event: Event) -> None:
         self._close(body["job"], FAILED)

@@ -21,6 +21,7 @@ from noisewise.core.support.words import counted, percent
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.claims import EXCLUDED, NOT_KNOWN
+from noisewise.study.log.budget import policy_in_words
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
@@ -138,7 +139,7 @@ def _about(findings: Findings) -> str:
     measurements = counted(findings.certificate.n_measurements, "measurement")
     return (
         f"The {word} of {options}, {findings.analysis.state.model}, {measurements}, "
-        f"{findings.under_way} under way. "
+        f"{findings.under_way} under way, {policy_in_words(findings.analysis.state)}. "
         f"Written {at:%Y-%m-%d %H:%M} UTC by noisewise {__version__}."
     )
 
@@ -282,6 +283,7 @@ def _made(page: _Page, findings: Findings) -> None:
         "question": f"goal {specification.goal}, eps {specification.eps}, "
         f"confidence {percent(specification.confidence)}, span {model.span}, {model}",
         "policy": f"{policy.name} of noisewise {policy.version}, {json.dumps(policy.options)}",
+        **({} if specification.budget is None else {"budget": counted(specification.budget, "measurement")}),
         "seed of the study": str(specification.seed),
         "study made with": f"noisewise {specification.version}",
         "page made with": f"noisewise {__version__}, Python {platform.python_version()}, "
