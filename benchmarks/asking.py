@@ -21,7 +21,7 @@ from tests.support.asking_worlds import NAMED, OTHERS, WORLDS, World
 from tests.support.geometric import Ratio, geometric_ratio
 
 from benchmarks.asking_page import page
-from benchmarks.asking_play import BATCHES, ONE_BY_ONE, WHOLE_DAYS
+from benchmarks.asking_play import BATCHES, OLD_RULE, ONE_BY_ONE, WHOLE_DAYS
 from benchmarks.asking_runs import Cell, played
 from benchmarks.baseline import NEW, OLD
 from benchmarks.pages import write_figures
@@ -105,7 +105,7 @@ def ways(world: World, version: str) -> list[str]:
     """How a world is asked in."""
     if version == OLD:
         return [] if world.differences else [ONE_BY_ONE, *([BATCHES] if world.name in BATCHED else [])]
-    beside = [WHOLE_DAYS] if world.day else [BATCHES] if world.name in BATCHED else []
+    beside = [WHOLE_DAYS, OLD_RULE] if world.day else [BATCHES] if world.name in BATCHED else []
     return [ONE_BY_ONE, *beside]
 
 
@@ -137,7 +137,7 @@ def _of_ratio(cell: Cell, new: Figures, found: dict[Cell, Figures]) -> list[Row]
         return [
             Row(f"{name}, {way}: N / N one by one", new.over(alone).mean, "x", BATCH_RATIO, False, detail)
         ]
-    if way == WHOLE_DAYS or not (name in RATIOS or name in AS_GOOD):
+    if way in (WHOLE_DAYS, OLD_RULE) or not (name in RATIOS or name in AS_GOOD):
         return []
     old = found[Cell(cell.world, ONE_BY_ONE, OLD)]
     r = new.over(old)
@@ -149,6 +149,8 @@ def _of_ratio(cell: Cell, new: Figures, found: dict[Cell, Figures]) -> list[Row]
 
 def _of_size(cell: Cell, new: Figures) -> list[Row]:
     name, rows = cell.world.name, []
+    if cell.way == OLD_RULE:
+        return []
     about = name if cell.way == ONE_BY_ONE else f"{name}, {cell.way}"
     if name in MEANS:
         rows.append(Row(f"{about}: mean measurements", new.mean, "", MEANS[name], False, str(new)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from tests.support.asking_worlds import NAMED, World
 
 import noisewise as nw
-from benchmarks.asking_play import BATCHES, ONE_BY_ONE, WHOLE_DAYS
+from benchmarks.asking_play import BATCHES, OLD_RULE, ONE_BY_ONE, WHOLE_DAYS
 from benchmarks.asking_runs import FIRST_SEED, Cell
 from benchmarks.baseline import NEW, OLD
 
@@ -73,6 +73,10 @@ def page(found: "dict[Cell, Figures]", seeds: int) -> str:
         "### Several at a time",
         "",
         *_several(found),
+        "",
+        "### Days: what is owed to the rule, and what to the certificate",
+        "",
+        *_owed(found),
     ]
     return "\n".join(lines)
 
@@ -105,4 +109,17 @@ def _several(found: "dict[Cell, Figures]") -> list[str]:
                 f"| {cell.world.name} | {cell.way} | {'-' if old is None else old} | {new} | {alone} | "
                 f"{new.over(alone)} |"
             )
+    return lines
+
+
+def _owed(found: "dict[Cell, Figures]") -> list[str]:
+    """The rule of 0.1.0 with the present certificates, in worlds where certificates have changed."""
+    lines = [
+        "| world | 0.1.0 | its rule, present certificates | now | now over its rule, 95 % interval |",
+        "|---|---|---|---|---|",
+    ]
+    for cell, between in found.items():
+        if cell.way == OLD_RULE:
+            old, new = found[Cell(cell.world, ONE_BY_ONE, OLD)], found[Cell(cell.world, ONE_BY_ONE, NEW)]
+            lines.append(f"| {cell.world.name} | {old} | {between} | {new} | {new.over(between)} |")
     return lines

@@ -19,6 +19,8 @@ import noisewise as nw
 
 #: How it can be asked: one measurement at a time; five for which all results come in together; all of a day.
 ONE_BY_ONE, BATCHES, WHOLE_DAYS = "one by one", "batches of 5", "whole days"
+#: One at a time, by the rule of 0.1.0 and as it was asked then: the rest is owed to the certificates.
+OLD_RULE = "the rule of 0.1.0"
 SIZE = 5
 #: Raised when studies are played differently, so that results that were kept are not taken for present ones.
 PLAYED = 1
@@ -27,7 +29,8 @@ PLAYED = 1
 def play(world: World, way: str, seed: int) -> dict[str, Any]:
     """How many measurements it took, what they cost, and whether the study came to its end."""
     drawn, began = Drawn(world, seed), time.perf_counter()
-    study = nw.create_study(**drawn.question())
+    rule = {"policy": "vage"} if way == OLD_RULE else {}
+    study = nw.create_study(**drawn.question(), **rule)
     is_old = not knows_blocks(study)
     cap = (world.cap_of_old or world.cap) if is_old else world.cap
     place = {name: k for k, name in enumerate(drawn.names)}
@@ -55,7 +58,7 @@ def _ask(study: nw.Study, drawn: Drawn, way: str, number: int) -> list[Any]:
     world, given = drawn.world, {}
     if world.announced:
         given["sigma"] = drawn.sigma(number)
-    if world.day and knows_blocks(study):
+    if world.day and way != OLD_RULE and knows_blocks(study):
         given["block"] = drawn.block(number)
     if world.differences:
         given["probe"] = "difference"
