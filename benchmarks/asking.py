@@ -104,7 +104,7 @@ class Figures(NamedTuple):
 def ways(world: World, version: str) -> list[str]:
     """How a world is asked in."""
     if version == OLD:
-        return [] if world.differences else [ONE_BY_ONE, *([BATCHES] if world.name in BATCHED else [])]
+        return [] if world.differences else [ONE_BY_ONE]
     beside = [WHOLE_DAYS, OLD_RULE] if world.day else [BATCHES] if world.name in BATCHED else []
     return [ONE_BY_ONE, *beside]
 

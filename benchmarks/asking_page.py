@@ -98,17 +98,13 @@ def _compared(worlds: list[World], found: "dict[Cell, Figures]") -> list[str]:
 
 def _several(found: "dict[Cell, Figures]") -> list[str]:
     lines = [
-        "| world | asked for | 0.1.0: median / mean | now: median / mean | now, one by one | ratio of both |",
-        "|---|---|---|---|---|---|",
+        "| world | asked for | median / mean | one by one | ratio of both, 95 % interval |",
+        "|---|---|---|---|---|",
     ]
     for cell, new in found.items():
         if cell.version == NEW and cell.way in (BATCHES, WHOLE_DAYS):
             alone = found[Cell(cell.world, ONE_BY_ONE, NEW)]
-            old = found.get(Cell(cell.world, cell.way, OLD))
-            lines.append(
-                f"| {cell.world.name} | {cell.way} | {'-' if old is None else old} | {new} | {alone} | "
-                f"{new.over(alone)} |"
-            )
+            lines.append(f"| {cell.world.name} | {cell.way} | {new} | {alone} | {new.over(alone)} |")
     return lines
 
 

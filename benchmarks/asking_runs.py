@@ -16,7 +16,7 @@ from benchmarks.asking_play import PLAYED
 
 FIRST_SEED = 1000
 #: Seeds that one process plays; when it ends, their results are kept.
-AT_ONCE = 4
+AT_ONCE = 10
 _writing = threading.Lock()
 
 
