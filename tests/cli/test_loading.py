@@ -19,8 +19,8 @@ VIEWS = ("noisewise.study.planning.plan", "noisewise.study.showing", "noisewise.
 HEAVY = (*DATABASES, *TABLES, *SCREENS, *COMPILERS, *STATISTICS, "noisewise.simulation", *VIEWS)
 #: By command, with its arguments after the store, what must not be loaded when it ends.
 NOT_LOADED = {
-    ("ask",): HEAVY,
-    ("ask", "--json"): HEAVY,
+    ("ask",): (*HEAVY, *RULES),
+    ("ask", "--json"): (*HEAVY, *RULES),
     ("tell", "A", "1.0", "--se", "0.1"): (*HEAVY, *RULES, "scipy"),
     ("certify",): (*HEAVY, *RULES),
     ("certify", "--json"): (*HEAVY, *RULES),

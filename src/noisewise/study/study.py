@@ -161,20 +161,32 @@ class Study(Entries):
         looks = check_count("looks", looks, least=8)
         return find_worth(self._now(), looks, self._judge()[1].withheld)
 
-    def slot(self, sigma: float | Sequence[float], *, budget: float | None = None) -> "list[Slot]":
+    def slot(
+        self,
+        sigma: float | Sequence[float],
+        *,
+        budget: float | None = None,
+        block: str | None = None,
+        probe: Literal["option", "difference"] | None = None,
+    ) -> "list[Slot]":
         """What to do with opportunities whose error bar is known, and what each is worth. Reserves nothing.
 
+        It is what `ask` with the same sigma, block and probe suggests, where the policy is "race".
+
         Args:
-            sigma: The standard error of the slot, or of several.
+            sigma: The standard error of the slot, or of several: then the quietest chooses first, each as if
+                those before had come out as expected.
             budget: What they may cost together, by the catalogue's cost column. Costs always count: the gain
                 is per cost.
+            block: The block (day, plate, judge) that all of them will be in, begun or new; default: the block
+                of the last measurement goes on.
+            probe: ``"option"`` or ``"difference"``; default: differences if nothing else was measured so far.
         """
-        from noisewise.study.planning.slot import fill_slots
+        from noisewise.study.planning.slot import Wanted, fill_slots
 
         self._catch_up()
-        index, jobs = self._state.index, self._state.open_jobs(self._clock())
-        under_way = [(index[job.option], job.sigma) for job in jobs if job.minus is None]
-        return fill_slots(self._now(), sigma, budget, under_way, withheld=bool(self._judge()[1].withheld))
+        withheld = bool(self._judge()[1].withheld)
+        return fill_slots(self._now(), sigma, self._clock(), Wanted(budget, block, probe, withheld))
 
     def frame(self, what: Frame = "options") -> "pl.DataFrame":
         """The measurements, options or events as a polars frame."""

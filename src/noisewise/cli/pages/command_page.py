@@ -103,9 +103,11 @@ is [JSON lines](storage.md) |
 - A row of the ledger has `id`, `option`, `minus`, `value`, `sigma`, `block`, `instrument`, `quiet`,
   `precision`, `precision_share`, `information` (nats), `share`, `bound_before`, `bound_after` (`null`: none,
   or not looked at); a group the sums, and `measurements`.
-- A slot has `sigma`, `option`, `cost`, `usual` (measurements of the median noise that are worth the same),
-  `information`, `se_before` and `se_after` (null while nothing is known),
-  `bound_before`, `bound_after` (null also while the certificate is `withheld`), `rival`, `recommended`.
+- A slot has `sigma`, `option`, `minus` (of a difference), `cost` (of both options, if a difference), `usual`
+  (measurements of the median noise that are worth the same), `information`, `se_before` and `se_after` (of
+  the option or the difference; null while nothing is known), `bound_before`, `bound_after` (null also while
+  the certificate is `withheld`), `rival`, `recommended`, `block` (that it is thought to be in), `opens`
+  (whether it is the first there), `policy` (the one that `ask` follows, if it is not race).
 - A run has `policy`, `options`, `replications`, `engine` (what ran it: "plain" or "compiled"),
   `simple_regret`, `standard_error`, `best_found`, `cumulative_regret`, `total_precision`, `regret_bound`,
   `covered`, `rounds`, `stopped_early`: means over the replications at the end; `best_found`, `covered` and

@@ -11,6 +11,7 @@ from noisewise.cli.studies.error_bars import read_error_bar, with_error_bar
 from noisewise.cli.studies.session import (
     Json,
     Name,
+    Probe,
     Reason,
     Store,
     in_words,
@@ -50,10 +51,7 @@ def ask(
             help="The day, plate or judge they are for; default: the last one, for several a new one."
         ),
     ] = None,
-    probe: Annotated[
-        str | None,
-        typer.Option(help="option or difference; default: differences if nothing else was measured so far."),
-    ] = None,
+    probe: Probe = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show them; reserve nothing.")] = False,
     lease: Annotated[float | None, typer.Option(help="For how many days they are reserved.")] = None,
     by: By = None,

@@ -1,12 +1,12 @@
 """What is ahead of a study, and what is behind it: ``plan worth slot report``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from noisewise.cli.studies.model import Span
-from noisewise.cli.studies.session import Json, Name, Store, open_study
+from noisewise.cli.studies.session import Json, Name, Probe, Store, open_study
 from noisewise.cli.studies.session import report as say_report
 from noisewise.cli.terminal.tables import write_table
 
@@ -80,12 +80,17 @@ def slot(
         list[float], typer.Argument(metavar="SIGMA...", help="The standard error of each slot.")
     ],
     budget: Annotated[float | None, typer.Option(help="The most that all slots may cost together.")] = None,
+    block: Annotated[
+        str | None, typer.Option(help="The day, plate or judge they are in; default: the last one goes on.")
+    ] = None,
+    probe: Probe = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
     """Suggest what to measure with a known error bar, and what that is worth; nothing is reserved."""
     opened = open_study(store, study)
-    slots = opened.slot(sigma, budget=budget)
+    probed: Any = probe  # checked there
+    slots = opened.slot(sigma, budget=budget, block=block, probe=probed)
     words = [line for one in slots for line in str(one).splitlines()]
     say_report("slot", opened, json, {"slots": [one.to_plain() for one in slots]}, words)
 

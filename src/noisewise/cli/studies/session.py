@@ -23,6 +23,10 @@ Name = Annotated[
     str | None, typer.Option("--study", "-s", metavar="NAME", help="The study; default: the only one.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+Probe = Annotated[
+    str | None,
+    typer.Option(help="option or difference; default: differences if nothing else was measured so far."),
+]
 Reason = Annotated[str, typer.Argument(help="The reason, in a few words; it is kept.")]
 
 

@@ -1,8 +1,9 @@
 """What to measure while no bound is finite: options that were never measured, and links between blocks."""
 
+import math
+
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
 from noisewise.study.certificate.bound import Recommended
@@ -12,48 +13,51 @@ from noisewise.study.models.analysis import Analysis
 
 def first_result(analysis: Analysis, found: Recommended | None, coming: Coming) -> tuple[int, int] | None:
     """The option to measure, and the one to compare it with or NOBODY; None if all options are linked."""
-    allowed, by_name = coming.allowed, _by_name(analysis, coming.allowed)
+    in_order = _in_order(analysis, coming)
     if not analysis.columns.value.size:
-        return _very_first(analysis, coming, by_name)
+        return _very_first(analysis, coming, in_order)
     fit = analysis.certified
     group = fit.group
     if found is None:  # only excluded options were measured so far
-        return _with_partner(by_name, coming)
+        return _with_partner(in_order, coming)
     home = int(group[found.option])
-    missing = by_name[group[by_name] != home]
+    missing = in_order[group[in_order] != home]
     if not missing.size:
         return None
-    linked = by_name[(group[by_name] == home)]
-    leader = _largest(fit.means, linked) if linked.size else found.option
+    linked = in_order[(group[in_order] == home)]
+    if not linked.size:  # what may be measured is not linked with the recommended option, and will not be
+        return _with_partner(missing, coming)
+    leader = largest(fit.means, linked)
     stranger = _stranger(group, missing)
     if coming.probe == DIFFERENCE:
         return stranger, leader
     company = company_in(analysis.certified_sums, coming.block)
     if company is None:
         # The best option opens a block: it is the one that the others will have to be compared with.
-        return (leader, NOBODY) if allowed[leader] else (stranger, NOBODY)
+        return leader, NOBODY
     here = int(group[company.options[0]])
-    elsewhere = by_name[group[by_name] != here]
+    elsewhere = in_order[group[in_order] != here]
     return (_stranger(group, elsewhere), NOBODY) if here == home else (leader, NOBODY)
 
 
-def _very_first(analysis: Analysis, coming: Coming, by_name: Codes) -> tuple[int, int]:
-    """Of options with features, those that lie far out; else the first by name."""
+def _very_first(analysis: Analysis, coming: Coming, in_order: Codes) -> tuple[int, int]:
+    """Of options with features, those that lie far out, per cost; else the cheapest."""
     span = analysis.state.model.span
     joint = analysis.model.first_knowledge(0.0 if span is None else 2.0 * analysis.sizes.deviation / span)
     variances = joint.variances()
-    first = _largest(variances, by_name)
-    others = by_name[by_name != first]
+    prices = np.ones(variances.size) if coming.costs is None else coming.costs
+    first = largest(variances / prices, in_order)
+    others = in_order[in_order != first]
     if coming.probe != DIFFERENCE or not others.size:
         return first, NOBODY
     apart = variances - 2.0 * joint.columns(np.array([first]))[:, 0]
-    return _largest(apart, others), first
+    return largest((apart + variances[first]) / (prices + prices[first]), others), first
 
 
-def _with_partner(by_name: Codes, coming: Coming) -> tuple[int, int]:
-    if coming.probe != DIFFERENCE or by_name.size < 2:
-        return int(by_name[0]), NOBODY
-    return int(by_name[1]), int(by_name[0])
+def _with_partner(in_order: Codes, coming: Coming) -> tuple[int, int]:
+    if coming.probe != DIFFERENCE or in_order.size < 2:
+        return int(in_order[0]), NOBODY
+    return int(in_order[1]), int(in_order[0])
 
 
 def _stranger(group: Codes, missing: Codes) -> int:
@@ -66,12 +70,16 @@ def _stranger(group: Codes, missing: Codes) -> int:
     return int(missing[group[missing] == largest][0])
 
 
-def _largest(values: Floats, among: Codes) -> int:
+def largest(values: Floats, among: Codes) -> int:
     """The first of those with the largest value; differences that rounding makes do not count."""
     top = float(values[among].max())
+    if not math.isfinite(top):
+        return int(among[np.argmax(values[among])])
     return int(among[np.argmax(values[among] >= top - 1e-9 * abs(top))])
 
 
-def _by_name(analysis: Analysis, allowed: Mask) -> Codes:
+def _in_order(analysis: Analysis, coming: Coming) -> Codes:
+    """What may be measured: the cheapest first, and equals by name."""
     by_name = analysis.state.by_name()
-    return np.asarray(by_name[allowed[by_name]])
+    some = by_name[coming.allowed[by_name]]
+    return np.asarray(some if coming.costs is None else some[np.argsort(coming.costs[some], kind="stable")])

@@ -6,7 +6,6 @@ import numpy as np
 
 from noisewise.core.support.checks import check_positive
 from noisewise.core.support.version import __version__
-from noisewise.policies.registry import check_known, make_policy
 from noisewise.study.asking.race import SHARPNESS
 from noisewise.study.log.specification import RACE, PolicyChoice
 
@@ -21,6 +20,8 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
 
     They are checked by making the policy on two actions.
     """
+    from noisewise.policies.registry import check_known, make_policy
+
     check_known(name, RACE)
     if name == RACE:
         sharpness = check_positive("sharpness", options.get("sharpness", SHARPNESS))
@@ -34,6 +35,11 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
     made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
     horizon = {"horizon": options["horizon"]} if "horizon" in options else {}
     return PolicyChoice(name, __version__, {**made.options, **horizon})
+
+
+def racing(policy: PolicyChoice, *, delta: float, seed: int) -> PolicyChoice:
+    """RACE: the policy itself, if it is, or as a new study has it."""
+    return policy if policy.name == RACE else pinned_policy(RACE, {}, delta=delta, seed=seed)
 
 
 def without_bounds(policy: PolicyChoice) -> PolicyChoice:

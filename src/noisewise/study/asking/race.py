@@ -32,8 +32,8 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
-from noisewise.study.asking.first_results import first_result
+from noisewise.study.asking.coming import DIFFERENCE, Coming, Company, company_in
+from noisewise.study.asking.first_results import first_result, largest
 from noisewise.study.certificate.bound import Recommended
 from noisewise.study.log.measurements import NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
@@ -43,10 +43,12 @@ from noisewise.study.models.joint import Joint, Knowledge
 SHARPNESS = 50.0
 #: Races that count less than this part of the strongest are left out, and so are all beyond so many.
 NEGLIGIBLE, RACES = 0.01, 40
-#: Options on either side of a race that are tried as ends of a difference, and how many ends there are.
-EXTREMES, ENDS = 2, 48
+#: Options that are tried as ends of a difference, at most; of more, so many on either side of a race.
+ENDS, EXTREMES = 48, 2
 #: Scores that differ by less than this part are equal.
 EQUAL = 1e-9
+#: A difference of two variances that is less than this part of them is rounding.
+ROUNDING = 1e-12
 
 
 class Proposal(NamedTuple):
@@ -95,7 +97,7 @@ def propose(
         return Proposal(*first)
     assert found is not None
     field = _Field(analysis, found.option, coming)
-    if not (coming.allowed & (field.upper > -np.inf)).any() or not math.isfinite(field.half[field.rival]):
+    if not (field.upper > -np.inf).any() or not math.isfinite(field.half[field.rival]):
         return Proposal(found.option) if _alone(analysis, found) else None
     if coming.probe != DIFFERENCE and field.company is None and coming.allowed[found.option]:
         return Proposal(found.option, NOBODY, found.option, None, field.width, found.bound, found.bound)
@@ -117,24 +119,24 @@ class _Field:
     """The races of all options with the leader."""
 
     def __init__(self, analysis: Analysis, leader: int, coming: Coming) -> None:
-        self._coming, self.leader = coming, leader
+        self._coming, self.leader, self._by_name = coming, leader, analysis.state.by_name()
         fit, boundary = analysis.certified, analysis.boundary
         self.half = boundary.half_widths(leader)
         self.upper = fit.differences(leader) + self.half
         self.upper[~analysis.state.allowed()] = -np.inf
         self.upper[leader] = -np.inf
-        self.rival = int(np.argmax(self.upper))
+        self.rival = largest(self.upper, self._by_name)
         self.width = float(self.half[self.rival])
         self.knowledge: Knowledge = analysis.model.knowledge(fit, boundary, leader)
         self.company = company_in(analysis.certified_sums, coming.block)
 
     def races(self, sharpness: float) -> tuple[Codes, Floats]:
-        """The rivals that count, and how much."""
+        """The rivals that count, by name, and how much."""
         behind = (self.upper[self.rival] - self.upper) / max(self.width, 1e-300)
         weights = np.exp(-np.minimum(sharpness * behind, 700.0))
-        rivals = np.flatnonzero(weights >= NEGLIGIBLE)
+        rivals = self._by_name[weights[self._by_name] >= NEGLIGIBLE]
         if rivals.size > RACES:
-            rivals = np.sort(rivals[np.argsort(-weights[rivals], kind="stable")[:RACES]])
+            rivals = rivals[np.sort(np.argsort(-weights[rivals], kind="stable")[:RACES])]
         return rivals, weights[rivals]
 
     def options(self, races: Codes) -> Codes:
@@ -148,22 +150,29 @@ class _Field:
         return np.column_stack([options, np.full(options.size, NOBODY)])
 
     def pairs(self, races: Codes) -> Codes:
-        """Pairs that may be compared, (probes, 2): of the leader, its rivals, and who tells most of these."""
-        allowed = np.flatnonzero(self._coming.allowed)
+        """Pairs that may be compared, (probes, 2): of many options, of those that tell most of the races."""
+        allowed = self._by_name[self._coming.allowed[self._by_name]]
+        ends = allowed if allowed.size <= ENDS else self._telling(allowed, races)
+        # The later name stands on the plus side, but against the leader its rival: a positive result then
+        # means that the rival is better.
+        one, other = np.triu_indices(ends.size, 1)
+        pairs = np.column_stack([ends[other], ends[one]])
+        turned = pairs[:, 0] == self.leader
+        pairs[turned] = pairs[turned][:, ::-1]
+        return pairs
+
+    def _telling(self, allowed: Codes, races: Codes) -> Codes:
+        """The leader, its rivals, and who varies most with and against these races; by name."""
         ends = [np.array([self.leader]), races]
         if not self.knowledge.joint.separate:
             along = self._along(self.knowledge.joint, races)[allowed]
             order = np.argsort(along, axis=0, kind="stable")
             ends += [allowed[order[:EXTREMES].ravel()], allowed[order[-EXTREMES:].ravel()]]
         _, first = np.unique(listed := np.concatenate(ends), return_index=True)
-        ends_kept = listed[np.sort(first)]
-        ends_kept = np.sort(ends_kept[self._coming.allowed[ends_kept]][:ENDS])
-        one, other = np.triu_indices(ends_kept.size, 1)
-        # The leader's rivals stand on the plus side: a positive result means that a rival is better.
-        pairs = np.column_stack([ends_kept[other], ends_kept[one]])
-        turned = pairs[:, 0] == self.leader
-        pairs[turned] = pairs[turned][:, ::-1]
-        return pairs
+        kept = listed[np.sort(first)]
+        ends_kept = allowed[np.isin(allowed, kept[self._coming.allowed[kept]][:ENDS])]
+        # What may be measured need not be in the races.
+        return np.asarray(ends_kept if ends_kept.size > 1 else allowed[:ENDS])
 
     def prices(self, probes: Codes) -> Floats:
         """Of each probe; comparing costs what both options cost."""
@@ -193,9 +202,9 @@ class _Field:
         options, weights, noise = np.array([option]), np.ones(1), float(self._coming.noise[option]) ** 2
         if minus != NOBODY:
             options, weights = np.array([option, minus]), np.array([1.0, -1.0])
-        elif self.company is not None and not joint.separate:
-            options = np.append(self.company.options, option)
-            weights, noise = np.append(-self.company.shares, 1.0), noise + self.company.variance
+        elif (company := self._company(joint)) is not None:
+            options = np.append(company.options, option)
+            weights, noise = np.append(-company.shares, 1.0), noise + company.variance
         along, variances = joint.mixed(options, weights), joint.variances()
         read = float(weights @ along[options])
         to_leader = joint.mixed(np.array([self.leader]), np.ones(1))
@@ -204,6 +213,11 @@ class _Field:
         return Lesson(
             (along - along[self.leader])[None], np.array([noise + max(read, 0.0)]), np.nan_to_num(race)
         )
+
+    def _company(self, joint: Joint) -> Company | None:
+        """What a value in the coming block is compared with; None where its offset is known, or cancels."""
+        known = joint.separate or (joint is self.knowledge.given_weights and self.knowledge.offsets_given)
+        return None if known else self.company
 
     def _along(self, joint: Joint, races: Codes) -> Floats:
         """The covariances of every option with the races, (n, races)."""
@@ -224,7 +238,7 @@ class _Field:
             read = variances[option] + variances[minus] - 2.0 * between
             return Lesson(along[option] - along[minus], noise + np.maximum(read, 0.0), np.maximum(race, 0.0))
         with_company, own = np.zeros(races.size), 0.0
-        shared, company = np.zeros(option.size), self.company
+        shared, company = np.zeros(option.size), self._company(joint)
         if company is not None:
             with_company = company.shares @ along[company.options]
             mixed = joint.mixed(company.options, company.shares)
@@ -260,9 +274,14 @@ def _narrowed(half: Floats, quantile: float, whole: Lesson, left: Lesson | None)
     """
     if left is None:
         return np.asarray(half * np.sqrt(1.0 - whole.fall / np.maximum(whole.race, 1e-300)))
-    weights = np.maximum(whole.race - left.race, 1e-300)
-    weights_after = np.clip(weights - whole.fall + left.fall, 0.0, weights)
-    narrowed = np.maximum(half - quantile * np.sqrt(left.race), 0.0) * np.sqrt(weights_after / weights)
+    weights = whole.race - left.race
+    # This part may also grow: a value that is pulled to its own measurements is pulled off its features.
+    weights_after = np.maximum(weights - whole.fall + left.fall, 0.0)
+    known = (
+        weights > ROUNDING * whole.race
+    )  # else the features are the same, and all that is left is rounding
+    ratio = np.where(known, weights_after / np.where(known, weights, 1.0), 1.0)
+    narrowed = np.maximum(half - quantile * np.sqrt(left.race), 0.0) * np.sqrt(ratio)
     return np.asarray(narrowed + quantile * np.sqrt(left.race - left.fall))
 
 

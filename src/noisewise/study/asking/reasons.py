@@ -12,8 +12,15 @@ from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.under_way import UnderWay
 from noisewise.study.certificate.bound import Recommended
 from noisewise.study.log.measurements import NOBODY
+from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
 
+#: What is estimated from more options, and from repeats.
+LACKED = {
+    MORE_OPTIONS: "options deviate from their features",
+    MORE_REPEATS: "measurements scatter beyond their error bars",
+}
 #: A bound that stays above this part of what it was has hardly been lowered.
 HARDLY = 0.99
 
@@ -49,6 +56,8 @@ class Reasons:
             waiting = sum(one.option == chosen.option and one.minus == NOBODY for one in under_way)
             start = self._look(chosen.option, waiting)
         parts = [self._race(chosen) if chosen.leader is not None else self._standing(chosen, found)]
+        if self._policy == RACE and chosen.leader is None and self._analysis.sizes.lacking:
+            parts.append("wanted to estimate how far " + LACKED[self._analysis.sizes.lacking[0]])
         if waiting:
             parts.append(f"{waiting} under way")
         sigmas = self._analysis.sigmas.estimated

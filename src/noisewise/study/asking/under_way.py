@@ -1,6 +1,7 @@
 """Measurements under way, taken as if they had come out as expected."""
 
 import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +9,9 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import block_going_on, expected_noise
 from noisewise.study.asking.what_if import More, WhatIf, condensed, with_more
+from noisewise.study.intake.answers import blocks_named
 from noisewise.study.log.measurements import NOBODY, Columns
-from noisewise.study.log.state import Job, State
+from noisewise.study.log.state import Job
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.variance_components import Sizes
 
@@ -41,27 +43,40 @@ class Imagination:
         return condensed(self._analysis)
 
     def with_all(self, under_way: list[UnderWay]) -> Analysis:
-        """The study with all of these."""
+        """The study with all of these; as it is while standard errors are not known, and nothing follows."""
+        analysis = self._analysis
+        if not under_way or (analysis.columns.value.size and analysis.sigmas.waiting):
+            return analysis
+        sigma = np.array([one.sigma for one in under_way])
+        # Extra scatter is in all error bars already.
+        sizes = Sizes(deviation=analysis.sizes.certified[0], waiting=analysis.sizes.waiting)
+        return WhatIf(analysis.state, with_more(self._columns, self._more(under_way, sigma)), sizes)
+
+    def told(self, under_way: list[UnderWay]) -> Analysis:
+        """The study as it will be when all of these have been told, with estimates as they will be shown."""
         analysis = self._analysis
         if not under_way:
             return analysis
-        more = More(
+        more = self._more(under_way, np.array([_error_bar(one, analysis) for one in under_way]))
+        return WhatIf(analysis.state, with_more(analysis.columns, more), analysis.sizes)
+
+    def _more(self, under_way: list[UnderWay], sigma: Floats) -> More:
+        return More(
             plus=np.array([one.option for one in under_way]),
             minus=np.array([one.minus for one in under_way]),
             value=self._expected(under_way),
-            sigma=np.array([one.sigma for one in under_way]),
+            sigma=sigma,
             blocks=[one.block for one in under_way],
         )
-        # Extra scatter is in all error bars already.
-        sizes = Sizes(deviation=analysis.sizes.certified[0], waiting=analysis.sizes.waiting)
-        return WhatIf(analysis.state, with_more(self._columns, more), sizes)
 
     def _expected(self, under_way: list[UnderWay]) -> Floats:
         """As a person would read them."""
         analysis = self._analysis
         if not analysis.columns.value.size:
             return np.zeros(len(under_way))
-        fit, sums = analysis.certified, analysis.certified_sums
+        waiting = bool(analysis.sigmas.waiting)  # then there is no certified fit
+        fit = analysis.estimates if waiting else analysis.certified
+        sums = analysis.sums if waiting else analysis.certified_sums
         places = {name: place for place, name in enumerate(sums.blocks)}
         expected = []
         for one in under_way:
@@ -73,32 +88,31 @@ class Imagination:
         return analysis.specification.sign * np.array(expected)
 
 
+def _error_bar(one: UnderWay, analysis: Analysis) -> float:
+    """What will be told: without extra scatter."""
+    if one.announced is not None:
+        return one.announced
+    scatter = analysis.sizes.certified[1]
+    return math.sqrt(max(one.sigma**2 - scatter**2, 1e-12 * one.sigma**2))
+
+
 def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
     """What these suggestions stand for."""
     state = analysis.state
-    named = _named_since(state) if any(job.together for job in jobs) else {}
     usual = expected_noise(analysis, None)
     found = []
     for job in jobs:
         option, minus = state.index[job.option], NOBODY if job.minus is None else state.index[job.minus]
         sigma = usual[option] if job.sigma is None else expected_noise(analysis, job.sigma)[option]
-        found.append(UnderWay(option, minus, _block_of(job, analysis, named), float(sigma), job.sigma))
+        found.append(UnderWay(option, minus, _block_of(job, analysis), float(sigma), job.sigma))
     return found
 
 
-def _block_of(job: Job, analysis: Analysis, named: dict[str, str]) -> str:
+def _block_of(job: Job, analysis: Analysis) -> str:
+    """The block that was said, that answers to the same new block named, or that goes on."""
     if job.block is not None:
         return job.block
-    if job.together is not None:
-        return named.get(job.together, UNNAMED + job.together)
-    return block_going_on(analysis)
-
-
-def _named_since(state: State) -> dict[str, str]:
-    """The names that new blocks got when their first measurements were told."""
-    named: dict[str, str] = {}
-    for job, number in state.answers.items():
-        block = state.told[number - 1].get("block")
-        if block is not None and job in state.jobs and (together := state.jobs[job].together) is not None:
-            named.setdefault(together, block)
-    return named
+    if job.together is None:
+        return block_going_on(analysis)
+    named = blocks_named(analysis.state, job.together)
+    return min(named) if named else UNNAMED + job.together

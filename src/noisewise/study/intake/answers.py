@@ -46,8 +46,7 @@ def block_asked(state: State, job: Job, where: str, named_here: Iterable[str] = 
         return job.block
     if (own := _told_in(state, job.id)) is not None:
         return own
-    named = {block for id in state.together[job.together] if (block := _told_in(state, id)) is not None}
-    named.update(named_here)
+    named = blocks_named(state, job.together) | set(named_here)
     if len(named) == 1:
         return named.pop()
     if job.minus is not None or not (named or _has_blocks(state)):
@@ -57,6 +56,12 @@ def block_asked(state: State, job: Job, where: str, named_here: Iterable[str] = 
         f"{where}{job.id} is meant for a new block, {known}: say block= (the day, plate or judge; in a "
         "table, the column block), or, if it is in no block, tell it without the suggestion."
     )
+
+
+def blocks_named(state: State, together: str) -> set[str]:
+    """The names that answers gave to the new block that these suggestions are meant for."""
+    told = (_told_in(state, id) for id in state.together.get(together, ()))
+    return {block for block in told if block is not None}
 
 
 def took_its_block(state: State, told: dict[str, Any]) -> bool:

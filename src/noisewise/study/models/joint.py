@@ -34,7 +34,7 @@ class Joint(ABC):
 
     @abstractmethod
     def mixed(self, options: Codes, weights: Floats) -> Floats:
-        """The covariances of every option with a weighted sum of some, (n,)."""
+        """The covariances of every option with a weighted sum of some, (n,); one may be in it twice."""
 
 
 class SeparateJoint(Joint):
@@ -58,7 +58,7 @@ class SeparateJoint(Joint):
     def mixed(self, options: Codes, weights: Floats) -> Floats:
         """0 but for those in the sum."""
         found = np.zeros(self._own.size)
-        found[options] = self._own[options] * weights
+        np.add.at(found, options, self._own[options] * weights)
         return found
 
 
@@ -86,7 +86,7 @@ class LoadedJoint(Joint):
     def mixed(self, options: Codes, weights: Floats) -> Floats:
         """The covariances of every option with a weighted sum of some, (n,)."""
         found = self._loads @ (weights @ self._loads[options])
-        found[options] += self._own[options] * weights
+        np.add.at(found, options, self._own[options] * weights)
         return np.asarray(found)
 
 
@@ -137,10 +137,10 @@ class NetworkJoint(Joint):
         stays, follows = self._stays[nodes], self._follows[nodes]
         here, there = np.flatnonzero(stays >= 0), np.flatnonzero(follows >= 0)
         along = np.zeros(self._covariance.shape[0])
-        along[stays[here]] = weights[here]
+        np.add.at(along, stays[here], weights[here])
         along += weights[there] @ self._loads[follows[there]]
         found = self._reached((self._covariance @ along)[:, None])[:, 0]
-        found[options[there]] += self._own[follows[there]] * weights[there]
+        np.add.at(found, options[there], self._own[follows[there]] * weights[there])
         return found
 
     def _reached(self, shared: Floats) -> Floats:
@@ -164,3 +164,4 @@ class Knowledge(NamedTuple):
     joint: Joint
     given_weights: Joint | None = None
     quantile: float = 0.0
+    offsets_given: bool = False  # whether offsets of blocks are known, too, once the weights are

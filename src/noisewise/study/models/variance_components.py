@@ -33,6 +33,10 @@ LEAST = 1e-2
 MOST = 60
 
 
+#: What a size that is to be estimated may lack: options that were never measured, repeats of those that were.
+MORE_OPTIONS, MORE_REPEATS = "options", "repeats"
+
+
 class Sizes(NamedTuple):
     """What the model reckons with."""
 
@@ -42,6 +46,7 @@ class Sizes(NamedTuple):
     #: Upper limits, which the certificate uses; None where the size was stated.
     largest_deviation: float | None = None
     largest_scatter: float | None = None
+    lacking: tuple[str, ...] = ()  # what would end the waiting: MORE_OPTIONS, MORE_REPEATS
 
     @property
     def certified(self) -> tuple[float, float]:
@@ -144,19 +149,22 @@ def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood], delt
     if not choice.estimates:
         return stated
     given = likelihood()
-    waiting = tuple(_waiting(choice, given))
+    lacking = _waiting(choice, given)
+    waiting = tuple(lacking.values())
+    stated = stated._replace(waiting=waiting, lacking=tuple(lacking))
     if not given.measurements:
-        return stated._replace(waiting=waiting)
+        return stated
     both = len(choice.estimates) == 2
     if both and given.repeats >= LEAST_FREEDOM:
-        sizes = Sizes(*estimate_both(given), waiting)
+        deviation, scatter = estimate_both(given)
+        sizes = stated._replace(deviation=deviation, extra_scatter=scatter)
     elif "deviation" in choice.estimates:
         # Without repeats the two are one: the deviation, which stays in the values, is the cautious reading.
         deviation = estimate_one(lambda size: given(size, stated.extra_scatter), given.tried)
-        sizes = Sizes(deviation, stated.extra_scatter, waiting)
+        sizes = stated._replace(deviation=deviation)
     else:
         scatter = estimate_one(lambda size: given(stated.deviation, size), given.tried)
-        sizes = Sizes(stated.deviation, scatter, waiting)
+        sizes = stated._replace(extra_scatter=scatter)
     return sizes if waiting else _limited(choice, given, sizes, delta)
 
 
@@ -195,11 +203,11 @@ def _number(size: float | str | None) -> float:
     return 0.0 if size is None or size == ESTIMATE else float(size)
 
 
-def _waiting(choice: ModelChoice, given: Likelihood) -> list[str]:
-    """What cannot be estimated well enough yet."""
-    reasons = []
+def _waiting(choice: ModelChoice, given: Likelihood) -> dict[str, str]:
+    """Why a size cannot be estimated well enough yet, by what it lacks."""
+    reasons = {}
     if "deviation" in choice.estimates and (freedom := max(0, given.options - given.rank)) < LEAST_FREEDOM:
-        reasons.append(
+        reasons[MORE_OPTIONS] = (
             f"the size of the deviations would be estimated from {freedom} more options than unknowns, and "
             f"needs {LEAST_FREEDOM}: measure more options, or state deviation="
         )
@@ -208,7 +216,7 @@ def _waiting(choice: ModelChoice, given: Likelihood) -> list[str]:
         freedom = max(0, given.repeats if apart else given.measurements - given.rank)
         if freedom < LEAST_FREEDOM:
             what = "repeats of options" if apart else "more measurements than unknowns"
-            reasons.append(
+            reasons[MORE_REPEATS] = (
                 f"the extra scatter would be estimated from {freedom} {what}, and needs {LEAST_FREEDOM}: "
                 "repeat measurements, or state extra_scatter="
             )

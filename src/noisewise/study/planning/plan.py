@@ -11,7 +11,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count, check_positive
 from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.words import about, as_html, counted, percent
-from noisewise.study.asking.suggestion import some_allowed
+from noisewise.study.asking.decision import some_allowed
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM

@@ -1,40 +1,34 @@
 """A slot, an opportunity to measure with a known error bar: what to measure in it, and what that is worth.
 
-The bound is decided by the recommended option and its strongest rival. A slot goes to the option whose
-measurement most reduces the variance of their difference, per cost:
-
-    (aᵀV⁻¹y)²/(σ² + aᵀV⁻¹a) / cost,      y the difference, a an option,
-
-or, of the `TRIED` best by this, to the one that is expected to lower the bound most per cost, if one does.
-While there is no bound, it goes to the option that it teaches most about, ``log(1 + aᵀV⁻¹a/σ²)/cost``.
-Here σ is the slot's error bar with the study's extra scatter; standard errors are those of the fit, before
-and with a measurement that comes out as expected.
+What to measure is decided by RACE, as when a study asks, so that `ask` and `slot` agree. What it is worth is
+found by fitting the study again, with everything under way and the slot told as they are expected: radii
+change with what was measured, and so do standard errors.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
-from noisewise.core.model.covariances import squared_covariances
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_positive
+from noisewise.core.support.checks import check_choice, check_positive
 from noisewise.core.support.ranges import check_amount
+from noisewise.core.support.text import check_text
 from noisewise.core.support.words import number, rounded_up, usual_measurements
-from noisewise.study.asking.chooser import Chooser
-from noisewise.study.asking.policy import without_bounds
-from noisewise.study.asking.what_if import More, WhatIf, reference_of, with_more
+from noisewise.study.asking.coming import DIFFERENCE, PROBES, Coming, company_in, with_scatter
+from noisewise.study.asking.decision import Decider
+from noisewise.study.asking.policy import racing
+from noisewise.study.asking.race import Proposal
+from noisewise.study.asking.reasons import HARDLY
+from noisewise.study.asking.under_way import UNNAMED, Imagination, all_under_way
 from noisewise.study.certificate.bound import Recommended, recommend
-from noisewise.study.log.measurements import NOBODY
+from noisewise.study.log.measurements import NO_BLOCK, NOBODY
+from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
-
-#: The number of options that are tried out.
-TRIED = 12
-#: A bound that stays above this part of what it was has hardly been lowered.
-HARDLY = 0.99
+from noisewise.study.models.levels import display_errors
+from noisewise.study.planning.ledger import information_of_last
 
 
 @dataclass(frozen=True)
@@ -46,23 +40,29 @@ class Slot:
     cost: float | None
     usual: float | None  # as many measurements of the median noise so far carry the same precision
     information: float  # nats
-    se_before: float | None  # of the option's estimate; None if there is none yet
+    se_before: float | None  # of the option's estimate, or of the difference; None if there is none yet
     se_after: float | None
     bound_before: float | None
     bound_after: float | None
     rival: str | None  # the option that it helps to tell apart from the recommended one
     recommended: str | None
     withheld: bool = False  # then there is no bound, before or after
+    minus: str | None = None  # the other option, if a difference is to be measured
+    block: str | None = None  # the block that it is thought to be in
+    opens: bool = False  # whether it is the first measurement of its block
+    policy: str | None = None  # who is asked by `ask`, if it is another one
 
     def __str__(self) -> str:
         paid = "" if self.cost is None else f" (cost {self.cost:g})"
-        lines = [f"sigma {self.sigma:g}: measure {self.option}{paid}."]
+        where = "" if self.block is None else f" in {'the new ' if self.opens else ''}block {self.block}"
+        lines = [f"sigma {self.sigma:g}: measure {self._what}{where}{paid}."]
         if self.withheld:
             lines.append("The certificate is withheld: what it does to the bound cannot be said.")
         elif self.bound_before == 0.0:
             lines.append(f"The bound of {self.recommended} is 0 already: there is nothing left to decide.")
         elif self.bound_before is not None and (self.bound_after or 0.0) > HARDLY * self.bound_before:
-            lines.append(f"By itself it will hardly lower the bound, {rounded_up(self.bound_before)}.")
+            opens = " Others in this block will be compared with it." if self.opens else ""
+            lines.append(f"By itself it will hardly lower the bound, {rounded_up(self.bound_before)}.{opens}")
         elif self.rival is not None and self.bound_before is not None:
             lines.append(
                 f"It helps most to tell {self.recommended} from {self.rival}: the bound falls from "
@@ -72,42 +72,53 @@ class Slot:
         worth = "" if self.usual is None else f"; worth {usual_measurements(self.usual)}"
         now = "not known yet" if self.se_before is None else f"now ±{number(self.se_before)}"
         known = "" if self.se_after is None else f"would be known to ±{number(self.se_after)}, "
-        lines.append(f"{self.option} {known}{now if known else f'is {now}'}{worth}.")
+        lines.append(f"{self._what} {known}{now if known else f'is {now}'}{worth}.")
+        if self.policy is not None:
+            lines.append(f"`ask` follows another policy, {self.policy}, and may suggest something else.")
         return "\n  ".join(lines)
 
     __repr__ = __str__
+
+    @property
+    def _what(self) -> str:
+        return self.option if self.minus is None else f"{self.option} - {self.minus}"
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON values."""
         return asdict(self)
 
 
-def fill_slots(
-    analysis: Analysis,
-    sigmas: float | Sequence[float],
-    budget: float | None,
-    under_way: list[tuple[int, float | None]],
-    *,
-    withheld: bool = False,
-) -> list[Slot]:
-    """An option for every slot, the quietest choosing first; in the order given.
+class Wanted(NamedTuple):
+    """What is known of the slots besides their error bars."""
+
+    budget: float | None = None  # what all may cost together
+    block: str | None = None  # default: the last one goes on
+    probe: str | None = None  # default: what is usual
+    withheld: bool = False  # whether the certificate is: no bound is told then
+
+
+def fill_slots(analysis: Analysis, sigmas: float | Sequence[float], now: float, wanted: Wanted) -> list[Slot]:
+    """Something to measure for every slot, the quietest choosing first; in the order given.
 
     Args:
         analysis: What is known.
         sigmas: Of the slots.
-        budget: What all may cost together.
-        under_way: Options that are being measured now, with their sigmas.
-        withheld: Whether the certificate is: no bound is told then.
+        now: Suggestions that have not expired by now are under way.
+        wanted: What else is known.
     """
     listed = [sigmas] if isinstance(sigmas, int | float) else sigmas
     given = [check_amount("sigma", sigma) for sigma in listed]
     if not given:
         raise ValueError("`sigma` must name at least one slot; got none.")
-    if budget is not None:
-        check_positive("budget", budget)
+    if wanted.budget is not None:
+        check_positive("budget", wanted.budget)
         if analysis.state.costs is None:
             raise ValueError("`budget` needs costs: the catalogue of this study has no cost column.")
-    filler = _Filler(analysis, under_way, budget, withheld)
+    if wanted.block is not None:
+        wanted = wanted._replace(block=check_text("block", wanted.block))
+    if wanted.probe is not None:
+        check_choice("probe", wanted.probe, PROBES)
+    filler = _Filler(analysis, now, wanted)
     filled: dict[int, Slot] = {}
     for place in sorted(range(len(given)), key=lambda at: (given[at], at)):
         filled[place] = filler.fill(given[place])
@@ -117,131 +128,111 @@ def fill_slots(
 class _Filler:
     """Slots one after the other, each as if those before came out as expected."""
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        under_way: list[tuple[int, float | None]],
-        budget: float | None,
-        withheld: bool,
-    ) -> None:
-        self._analysis, self._budget, self._withheld = analysis, budget, withheld
-        self._chooser = Chooser(analysis, without_bounds(analysis.state.policy))
-        self._extra = analysis.sizes.extra_scatter
+    def __init__(self, analysis: Analysis, now: float, wanted: Wanted) -> None:
+        state, specification = analysis.state, analysis.specification
+        self._analysis, self._wanted, self._left = analysis, wanted, wanted.budget
+        policy = racing(state.policy, delta=specification.delta, seed=specification.seed)
+        self._decider = Decider(analysis, policy, all_under_way(analysis, state.open_jobs(now)))
+        self._imagination = Imagination(analysis)
+        self._asked = len(state.jobs)
         self._usual = float(np.median(analysis.sigmas.estimated)) if analysis.columns.value.size else None
-        costs = analysis.state.costs
-        self._costs = None if costs is None else np.array(costs)
-        self._now = analysis
-        self._found = recommend(analysis)
-        for option, sigma in under_way:
-            assumed = sigma if sigma is not None else self._usual_error_bar()
-            if assumed is not None:
-                self._expect(option, assumed)
-
-    def fill(self, sigma: float) -> Slot:
-        state, chooser = self._analysis.state, self._chooser
-        noise = math.hypot(sigma, self._extra)
-        allowed = self._affordable()
-        scores, rival = self._scores(noise / chooser.unit, allowed)
-        prices = np.ones(allowed.size) if self._costs is None else self._costs
-        option = self._best(np.where(allowed, scores / prices, -np.inf), prices, sigma)
-        error, before = self._error(option), self._found
-        width = float(chooser.model.squared_widths[option]) * chooser.unit**2
-        if self._budget is not None and self._costs is not None:
-            self._budget -= float(self._costs[option])
-        self._expect(option, sigma)
-        return Slot(
-            sigma=sigma,
-            option=state.ids[option],
-            cost=None if self._costs is None else float(self._costs[option]),
-            usual=None if self._usual is None else (self._usual / noise) ** 2,
-            information=math.log1p(width / noise**2),
-            se_before=error,
-            se_after=self._error(option),
-            bound_before=None if self._withheld else _finite(before),
-            bound_after=None if self._withheld else _finite(self._found),
-            rival=None if rival is None else state.ids[rival],
-            recommended=None if before is None else state.ids[before.option],
-            withheld=self._withheld,
-        )
-
-    def _usual_error_bar(self) -> float | None:
-        """The one that has the usual noise, extra scatter added."""
-        if self._usual is None:
-            return None
-        return math.sqrt(max(self._usual**2 - self._extra**2, 1e-12 * self._usual**2))
-
-    def _error(self, option: int) -> float | None:
-        """The standard error of an option's estimate; None while there is none, but for a convention."""
-        fit = self._now.estimates
-        if not self._now.columns.value.size or fit.group[option] < 0:
-            return None
-        error = math.sqrt(float(fit.variances()[option]))
-        return error if 0.0 < error < math.inf else None
-
-    def _best(self, scores: Floats, prices: Floats, sigma: float) -> int:
-        """Of those with the best scores, the one that is expected to lower the bound most per cost."""
-        first = int(np.argmax(scores))
-        if self._found is None or not math.isfinite(self._found.bound):
-            return first
-        tried = [int(option) for option in np.argsort(-scores, kind="stable")[:TRIED] if scores[option] > 0.0]
-        falls = {}
-        for option in tried:
-            then = recommend(self._as_expected(option, sigma))
-            falls[option] = 0.0 if then is None else (self._found.bound - then.bound) / float(prices[option])
-        best = max(falls, key=lambda option: falls[option], default=first)
-        return best if falls.get(best, 0.0) > 0.0 else first
-
-    def _affordable(self) -> Mask:
-        allowed = self._analysis.state.allowed()
-        if self._budget is not None and self._costs is not None:
-            allowed &= self._costs <= self._budget
-        if not allowed.any():
-            left = (
-                ""
-                if self._budget is None
-                else f" that costs at most what is left of the budget ({self._budget:g})"
-            )
-            raise ValueError(f"there is no option{left}: leave out a slot, or include options.")
-        return allowed
-
-    def _scores(self, sigma: float, allowed: Mask) -> tuple[Floats, int | None]:
-        """What measuring each option brings, in the chooser's units, (n,); and the rival it is about."""
-        model, found = self._chooser.model, self._found
-        widths = np.asarray(model.squared_widths)
-        rival = None if found is None else _rival(self._now, found)
-        if found is None or rival is None:
-            fit = self._now.estimates
-            unknown = fit.group < 0 if self._now.columns.value.size else np.ones(widths.size, dtype=bool)
-            taught = np.log1p(widths / sigma**2)
-            return (np.where(unknown, taught, 0.0) if (unknown & allowed).any() else taught), None
-        squares = squared_covariances(model, np.array([rival]), found.option, np.ones(1))
-        return np.asarray(squares / (sigma**2 + widths)), rival
-
-    def _expect(self, option: int, sigma: float) -> None:
-        """Take a measurement as if it had come out as expected."""
-        self._chooser.imagine(option, math.hypot(sigma, self._extra))
-        self._now = self._as_expected(option, sigma)
+        self._costs = None if state.costs is None else np.array(state.costs)
+        self._now = self._imagination.told(self._decider.under_way)
         self._found = recommend(self._now)
 
-    def _as_expected(self, option: int, sigma: float) -> WhatIf:
-        analysis = self._now
-        reference = reference_of(analysis)
-        expected = float(analysis.estimates.means[option]) + reference.zero + analysis.sums.centre
-        value = np.array([analysis.specification.sign * expected])
-        more = More(np.array([option]), np.array([NOBODY]), value, np.array([sigma]), [reference.name])
-        return WhatIf(analysis.state, with_more(analysis.columns, more), analysis.sizes)
+    def fill(self, sigma: float) -> Slot:
+        state, wanted = self._analysis.state, self._wanted
+        coming = self._decider.coming(sigma, block=wanted.block, probe=wanted.probe)
+        chosen = self._chosen(coming, sigma)
+        before, found = self._now, self._found
+        self._decider.expect(chosen, coming, sigma)
+        self._now = self._imagination.told(self._decider.under_way)
+        self._found = recommend(self._now)
+        noise = with_scatter(self._analysis, sigma) or sigma
+        cost = self._price(chosen)
+        self._left = None if self._left is None or cost is None else self._left - cost
+        rival = chosen.rival if chosen.helped is None else chosen.helped
+        opens = coming.probe != DIFFERENCE and company_in(before.sums, coming.block) is None
+        return Slot(
+            sigma=sigma,
+            option=state.ids[chosen.option],
+            cost=cost,
+            usual=None if self._usual is None else (self._usual / noise) ** 2,
+            information=information_of_last(self._now),
+            se_before=_error(before, chosen),
+            se_after=_error(self._now, chosen),
+            bound_before=None if wanted.withheld else _finite(found),
+            bound_after=None if wanted.withheld else _finite(self._found),
+            rival=None if rival is None else state.ids[rival],
+            recommended=None if found is None else state.ids[found.option],
+            withheld=wanted.withheld,
+            minus=None if chosen.minus == NOBODY else state.ids[chosen.minus],
+            block=_named(wanted.block if coming.probe == DIFFERENCE else coming.block),
+            opens=opens and _named(coming.block) is not None,
+            policy=None if state.policy.name == RACE else state.policy.name,
+        )
+
+    def _chosen(self, coming: Coming, sigma: float) -> Proposal:
+        """What RACE measures of what can be paid."""
+        self._asked += 1
+        allowed = self._affordable(coming)
+        while True:
+            chosen = self._decider.decide(coming._replace(allowed=allowed), sigma, self._asked)
+            ends = [chosen.option] + [chosen.minus] * (chosen.minus != NOBODY)
+            cost = self._price(chosen)
+            if self._left is None or cost is None or cost <= self._left:
+                return chosen
+            # Two options that are too dear together: without the dearer one there is a pair, if there is any.
+            allowed = allowed.copy()
+            costs = self._costs
+            assert costs is not None
+            allowed[max(ends, key=lambda end: float(costs[end]))] = False
+
+    def _affordable(self, coming: Coming) -> Mask:
+        """Options that can be paid, as a difference together with the cheapest other one."""
+        if self._left is None or self._costs is None:
+            return coming.allowed
+        at_least = np.zeros(self._costs.size)
+        needed, what = 1, "option"
+        if coming.probe == DIFFERENCE:
+            needed, what = 2, "pair of options"
+            options = np.flatnonzero(coming.allowed)
+            cheapest = options[np.argsort(self._costs[options], kind="stable")[:2]]
+            at_least[:] = self._costs[cheapest[0]]
+            at_least[cheapest[0]] = self._costs[cheapest[1]]
+        allowed = coming.allowed & (self._costs + at_least <= self._left)
+        if int(allowed.sum()) < needed:
+            raise ValueError(
+                f"there is no {what} that costs at most what is left of the budget ({self._left:g}): leave "
+                "out a slot, or include options."
+            )
+        return allowed
+
+    def _price(self, chosen: Proposal) -> float | None:
+        if self._costs is None:
+            return None
+        return float(self._costs[chosen.option] + (self._costs[chosen.minus] if chosen.minus >= 0 else 0.0))
 
 
-def _rival(analysis: Analysis, found: Recommended) -> int | None:
-    """The option that may be furthest above the recommended one; None while every option may be, or none."""
-    if analysis.sigmas.waiting or not math.isfinite(found.bound):
+def _error(analysis: Analysis, chosen: Proposal) -> float | None:
+    """The standard error of an option's estimate, or of a difference; None while there is none."""
+    fit, option, minus = analysis.estimates, chosen.option, chosen.minus
+    if not analysis.columns.value.size or fit.group[option] < 0:
         return None
-    fit = analysis.certified
-    gaps = fit.means - fit.means[found.option] + analysis.boundary.half_widths(found.option)
-    gaps[~analysis.state.allowed()] = -np.inf
-    gaps[found.option] = -np.inf
-    rival = int(np.argmax(gaps))
-    return rival if np.isfinite(gaps[rival]) else None
+    if minus == NOBODY:
+        error = float(display_errors(fit, analysis.sums)[option])
+    elif fit.group[option] != fit.group[minus] or analysis.sigmas.waiting:
+        return None
+    else:
+        joint = analysis.model.knowledge(fit, analysis.boundary, option).joint
+        ends, apart = np.array([option, minus]), np.array([1.0, -1.0])
+        error = math.sqrt(max(0.0, float(apart @ joint.mixed(ends, apart)[ends])))
+    return error if 0.0 < error < math.inf else None
+
+
+def _named(block: str | None) -> str | None:
+    """The name that people gave a block, if there is one."""
+    return None if block in (None, NO_BLOCK) or block.startswith(UNNAMED) else block
 
 
 def _finite(found: Recommended | None) -> float | None:

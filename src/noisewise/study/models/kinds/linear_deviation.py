@@ -54,10 +54,14 @@ class LinearDeviation(Linear):
         return MixedBoundary(case.fit, case.delta, case.n_allowed, case.resolution, any_order=case.any_choice)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
-        """Options follow the weights; once these are known, deviations and offsets are left."""
+        """Options follow the weights; once these are known, deviations and offsets are left.
+
+        Offsets that are in the mixture are known with the weights.
+        """
         assert isinstance(boundary, MixedBoundary)
         left = LoadedJoint(fit.own, fit.loads[:, : boundary.before])
-        return Knowledge(LoadedJoint(fit.own, fit.loads), left, boundary.quantile)
+        mixed = boundary.before < fit.parts.layout.before
+        return Knowledge(LoadedJoint(fit.own, fit.loads), left, boundary.quantile, offsets_given=mixed)
 
     def assumptions(self, sizes: Sizes) -> list[str]:
         """That deviations are normal and of the size that is used, and that the span is right."""

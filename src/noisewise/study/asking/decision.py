@@ -1,0 +1,167 @@
+"""What to measure next, one measurement after the other: for suggestions and for slots alike."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.core.choice.selection import Mask
+from noisewise.study.asking.coming import (
+    DIFFERENCE,
+    OPTION,
+    Coming,
+    block_going_on,
+    expected_noise,
+    usual_probe,
+    with_scatter,
+)
+from noisewise.study.asking.policy import without_bounds
+from noisewise.study.asking.race import Proposal, propose
+from noisewise.study.asking.reasons import looks_at
+from noisewise.study.asking.under_way import Imagination, UnderWay
+from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.log.measurements import NO_BLOCK, NOBODY
+from noisewise.study.log.specification import RACE, PolicyChoice
+from noisewise.study.log.state import State
+from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
+
+if TYPE_CHECKING:  # policies are loaded when one has to decide
+    from noisewise.study.asking.chooser import Chooser
+
+
+class Decider:
+    """A policy that decides, and everything that it reckons with.
+
+    Args:
+        analysis: What was measured.
+        policy: Who decides.
+        under_way: What is being measured.
+    """
+
+    def __init__(self, analysis: Analysis, policy: PolicyChoice, under_way: list[UnderWay]) -> None:
+        state = analysis.state
+        self._analysis, self._policy = analysis, policy
+        self._allowed = some_allowed(state)
+        self._costs = None if state.costs is None else np.array(state.costs)
+        self._imagination = Imagination(analysis)
+        self.under_way: list[UnderWay] = []
+        self._chooser: Chooser | None = None
+        self._prepared: tuple[int, Analysis, Recommended | None] | None = None
+        self.reckon_with(under_way)
+        self.prepare()
+
+    def coming(
+        self, sigma: float | None, *, block: str | None, probe: str | None, new: str | None = None
+    ) -> Coming:
+        """What is known of the next measurements.
+
+        Args:
+            sigma: The error bar that was announced.
+            block: The block that was said; default: the last one goes on.
+            probe: What was said; default: what is usual.
+            new: By default, begin this block instead if measurements are in blocks.
+        """
+        if probe is None:
+            probe = usual_probe(self._analysis) if self._policy.name == RACE else OPTION
+        if probe == DIFFERENCE and int(self._allowed.sum()) < 2:
+            raise ValueError("a difference needs two options, and only one of this study is not excluded.")
+        if probe == DIFFERENCE:
+            where = NO_BLOCK
+        elif block is not None:
+            where = block
+        else:
+            where = block_going_on(self._analysis)
+            where = where if new is None or where == NO_BLOCK else new
+        return Coming(
+            noise=expected_noise(self._analysis, sigma, probe), allowed=self._allowed, block=where,
+            probe=probe, costs=self._costs,
+        )  # fmt: skip
+
+    def decide(self, coming: Coming, sigma: float | None, number: int) -> Proposal:
+        """What to measure; random draws belong to the number of the question."""
+        if self._policy.name == RACE:
+            imagined, found = self.prepare()
+            proposal = propose(imagined, found, coming, float(self._policy.options["sharpness"]))
+            if proposal is not None:
+                return proposal
+        option = self._chosen(coming.allowed, sigma, number)
+        return Proposal(option, self._opponent(option, coming) if coming.probe == DIFFERENCE else NOBODY)
+
+    def expect(self, chosen: Proposal, coming: Coming, sigma: float | None) -> None:
+        """Reckon with what was decided."""
+        noise, where = float(coming.noise[chosen.option]), coming.block or NO_BLOCK
+        self.reckon_with([UnderWay(chosen.option, chosen.minus, where, noise, sigma)])
+
+    def reckon_with(self, more: list[UnderWay]) -> None:
+        """More is being measured."""
+        self.under_way += more
+        for one in more:
+            self._imagine(one)
+
+    def prepare(self) -> tuple[Analysis, Recommended | None]:
+        """The study that is decided on, and what it recommends: RACE sees all under way as it is expected."""
+        count = len(self.under_way) if self._policy.name == RACE else 0
+        if self._prepared is None or self._prepared[0] != count:
+            imagined = self._imagination.with_all(self.under_way[:count])
+            self._prepared = count, imagined, recommend(imagined)
+        return self._prepared[1:]
+
+    def _chosen(self, allowed: Mask, sigma: float | None, number: int) -> int:
+        """What the policy chooses, if it is another one than RACE, or RACE cannot yet."""
+        if self._chooser is None:
+            from noisewise.study.asking.chooser import Chooser
+
+            self._chooser = Chooser(self._analysis, without_bounds(self._policy))
+            for one in self.under_way:
+                self._imagine(one)
+        if self._policy.name == RACE:
+            allowed = _that_ends_waiting(self._analysis, allowed, self.under_way)
+        allowed = _worth_asking(self._analysis, allowed, self.prepare()[1])
+        free = _first_results_first(allowed, looks_at(self._analysis), self.under_way)
+        return self._chooser.choose(free, with_scatter(self._analysis, sigma), number)
+
+    def _opponent(self, option: int, coming: Coming) -> int:
+        """The option to compare a chosen one with: the leader, or the first other one by name."""
+        found, by_name = self.prepare()[1], self._analysis.state.by_name()
+        others = [k for k in by_name[coming.allowed[by_name]].tolist() if k != option]
+        return found.option if found is not None and found.option in others else others[0]
+
+    def _imagine(self, one: UnderWay) -> None:
+        if self._chooser is not None and one.minus == NOBODY:
+            self._chooser.imagine(one.option, with_scatter(self._analysis, one.announced))
+
+
+def some_allowed(state: State) -> Mask:
+    """Options that are not excluded, of which there must be one."""
+    allowed = state.allowed()
+    if not allowed.any():
+        raise ValueError("every option of this study is excluded: there is nothing to ask for.")
+    return allowed
+
+
+def _that_ends_waiting(analysis: Analysis, allowed: Mask, under_way: list[UnderWay]) -> Mask:
+    """While a size cannot be estimated, and there is no bound for it: what it lacks, if there is any."""
+    seen = looks_at(analysis) > 0
+    seen[[one.option for one in under_way]] = True
+    for lack, wanted in ((MORE_OPTIONS, ~seen), (MORE_REPEATS, seen)):
+        if lack in analysis.sizes.lacking and (allowed & wanted).any():
+            return allowed & wanted
+    return allowed
+
+
+def _worth_asking(analysis: Analysis, allowed: Mask, found: Recommended | None) -> Mask:
+    """Options that are not excluded; where options share nothing, only those that may still be the best.
+
+    Such an option teaches about itself, and in a block about the offset, which the others do as well.
+    """
+    if not analysis.model.shares_information and found is not None and (allowed & found.candidates).any():
+        return allowed & found.candidates
+    return allowed
+
+
+def _first_results_first(allowed: Mask, looks: NDArray[np.intp], under_way: list[UnderWay]) -> Mask:
+    """Without the options whose very first measurement is still under way, if any others are left."""
+    free = allowed.copy()
+    free[[one.option for one in under_way if looks[one.option] == 0]] = False
+    return free if free.any() else allowed
