@@ -38,6 +38,7 @@ NAMES = (
     "imports",
     "flips",
     "adversaries",
+    "coverage",
 )
 
 

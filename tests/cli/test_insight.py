@@ -42,6 +42,25 @@ def test_plan(store):
     assert max(map(len, said.splitlines())) <= 80
 
 
+def test_plan_in_days(tmp_path):
+    path = tmp_path / "days.db"
+    study = nw.create_study(path, options=["A", "B", "C"], eps=0.5)
+    for day in ("2026-11-16", "2026-11-17"):
+        for option, value in (("A", 1.0), ("B", 1.3), ("C", 0.8)):
+            study.tell(option=option, value=value, se=0.3, block=day)
+    content = plain("plan", path, "--paths", 4)
+    assert (content["block"], content["batch"], content["rule"]) == (3, 1, "race")
+    (forecast,) = content["forecasts"]
+    assert forecast["unit"] == "day"
+    assert forecast["blocks_low"] <= forecast["blocks"] <= forecast["blocks_high"]
+    said = " ".join(run("plan", path, "--block", 5, "--batch", 5, "--paths", 4).stdout.split())
+    assert "Assumed: blocks of 5, the present one filled up first (2 more) and not counted, 5 asked" in said
+    assert " more day" in said
+    refused = CliRunner().invoke(app, ["plan", str(path), "--batch", "4"])
+    assert isinstance(refused.exception, ValueError)
+    assert "`batch` must be at most `block`, which is 3" in str(refused.exception)
+
+
 def test_worth(store, tmp_path):
     content = plain("worth", store)
     assert content["schema"] == "noisewise.worth/1"
@@ -61,6 +80,12 @@ def test_slot(store):
     assert first["option"] in ("A", "B")
     assert run("slot", store, 0.05).stdout.startswith("sigma 0.05: measure ")
     assert plain("slot", store, 0.05, "--budget", 1)["slots"][0]["cost"] == 1.0
+    (asked,) = plain("ask", store, "--sigma", 0.05, "--dry-run")["jobs"]
+    assert (first["option"], first["minus"], first["policy"]) == (asked["option"], None, None)
+    (opening,) = plain("slot", store, 0.05, "--block", "Tue")["slots"]
+    assert (opening["block"], opening["opens"]) == ("Tue", True)
+    (pair,) = plain("slot", store, 0.05, "--probe", "difference")["slots"]
+    assert {pair["option"], pair["minus"]} == {"A", "B"}
 
 
 def test_report(store, tmp_path):
@@ -85,6 +110,7 @@ def test_levels():
         (("plan", "--noise", "0.3", "--noise", "0.1@1.5"), "`noise` must leave something of 1"),
         (("plan", "--menu", "0.3"), "`menu` must look like 0.3@5, a sigma and its cost; got '0.3'"),
         (("slot", "0"), "`sigma` must be"),
+        (("slot", "0.1", "--probe", "pair"), "`probe` must be one of 'option', 'difference'"),
         (("worth", "--by", "colour"), "`what` must be"),
         (("report", "--out", "a.pdf"), "`path` must end in .html"),
     ],

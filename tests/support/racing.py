@@ -11,7 +11,8 @@ import numpy as np
 
 import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_noise
-from noisewise.study.asking.race import NEGLIGIBLE, Proposal, propose
+from noisewise.study.asking.field import NEGLIGIBLE
+from noisewise.study.asking.race import Proposal, propose
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 

@@ -123,8 +123,13 @@ class Study(Entries):
         most: int = 1_000_000,
         seed: int = 0,
         compare: bool = True,
+        block: int | None = None,
+        batch: int | None = None,
     ) -> "Plan":
         """How many more measurements until the bound is at most eps, with the study simulated forward.
+
+        It goes on as it does now: by its own rule, in blocks like those so far, and the certificate is looked
+        at after every measurement. The answer says how many more blocks are begun, and what it assumes.
 
         Args:
             noise: How noisy they will be: one sigma, several (equally often), or ``(sigma, share)`` pairs;
@@ -138,6 +143,9 @@ class Study(Entries):
             most: Measurements after which a future is given up.
             seed: Of the simulation.
             compare: Whether to say also what happens without the quietest level.
+            block: How many measurements a coming block (a day, a plate) will hold; default: as many as usual
+                so far, if the last measurement is in a block. The present block is filled up first.
+            batch: How many are asked for at once, in one block; default: one by one.
         """
         from noisewise.study.planning.plan import make_plan
 
@@ -145,7 +153,7 @@ class Study(Entries):
         certificate = self._judge()[1]
         return make_plan(
             self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
-            compare=compare, withheld=certificate.withheld, bound=certificate.bound,
+            compare=compare, block=block, batch=batch, withheld=certificate.withheld, bound=certificate.bound,
         )  # fmt: skip
 
     def worth(self, looks: int = MOST_LOOKS) -> "Worth":

@@ -7,10 +7,14 @@ import pytest
 
 import noisewise as nw
 from noisewise.core.support.randomness import generator
-from noisewise.study.planning import paths as ahead
+from noisewise.study.asking.what_if import reference_of
+from noisewise.study.planning import chooser_path, paths, race_path
+from noisewise.study.planning.chooser_path import ChooserPath
+from noisewise.study.planning.coming_blocks import coming_blocks
 from noisewise.study.planning.noise_menu import by_share
 from noisewise.study.planning.paths import NoiseMenu as Menu
-from noisewise.study.planning.paths import Path, ask_ahead
+from noisewise.study.planning.paths import ask_ahead
+from noisewise.study.planning.plan import path_of
 from noisewise.study.planning.worlds import draw_worlds
 
 
@@ -24,45 +28,56 @@ def told_study(model="independent", n=6, **question):
     return study
 
 
+def question_of(study, menu, eps=0.4, most=10**6, block=None, batch=None):
+    analysis = study._now()
+    return ask_ahead(analysis, menu, eps, most, coming_blocks(analysis, block, batch))
+
+
+def one_level(sigma):
+    return Menu(np.array([sigma]), np.ones(1), np.ones(1))
+
+
 def counts_of(study, worlds, sigma=0.6):
-    question = ask_ahead(study._now(), Menu(np.array([sigma]), np.ones(1), np.ones(1)), 0.4, 10**6)
+    question = question_of(study, one_level(sigma))
     return np.array(
-        [Path(question, world, generator(7, "plan", k)).go().needed for k, world in enumerate(worlds)]
+        [path_of(question, world, generator(7, "plan", k)).go().needed for k, world in enumerate(worlds)]
     )
 
 
+@pytest.mark.parametrize("policy", ["race", "vage"])
 @pytest.mark.parametrize("model", ["independent", "linear"])
-def test_strides_take_as_many_measurements_as_single_steps(model, monkeypatch):
+def test_strides_take_as_many_measurements_as_single_steps(model, policy, monkeypatch):
     """The naive twin: one measurement, one look, one question at a time."""
-    study = told_study(model)
+    study = told_study(model, policy=policy)
     worlds = draw_worlds(study._now(), 16, np.random.default_rng(3), 5.0)
     strides = counts_of(study, worlds)
-    monkeypatch.setattr(ahead, "STRIDE", 0.0)
-    monkeypatch.setattr(ahead, "LOOKED", (0.0, 0.0))
+    monkeypatch.setattr(paths, "STRIDE", 0.0)
+    monkeypatch.setattr(chooser_path, "STRIDE", 0.0)
+    monkeypatch.setattr(chooser_path, "LOOKED", (0.0, 0.0))
+    monkeypatch.setattr(race_path, "LOOKED", 0.0)
     steps = counts_of(study, worlds)
     assert (steps > 20).sum() >= 4
     # Two runs in one world differ by at most 0.4 (standard deviation of logs): the mean of 16 by 0.1.
     assert abs(np.mean(np.log(strides + 1.0) - np.log(steps + 1.0))) < 0.5
 
 
-class Falling(Path):
+class Falling(ChooserPath):
     """A path whose bound is 8/√count, and whose measurements cost 2."""
 
     def _first_looks(self):
         pass
 
-    def _stride(self):
+    def _go_on(self):
         self._count, self._cost, self._precision = self._count + 1, self._cost + 2.0, self._precision + 1.0
 
-    def _look(self):
+    def _look_and_choose(self):
         self._looks += 1
         self._bound = 8.0 / math.sqrt(self._count) if self._count else math.inf
 
 
 @pytest.mark.parametrize("eps", [1.0, 0.5, 0.3, 0.11])
 def test_where_the_bound_was_small_enough_between_two_looks(eps):
-    study = told_study()
-    question = ask_ahead(study._now(), Menu(np.array([0.6]), np.ones(1), np.ones(1)), eps, 10**6)
+    question = question_of(told_study(policy="vage"), one_level(0.6), eps)
     outcome = Falling(question, np.zeros(6), generator(0, "plan", 1)).go()
     exact = (8.0 / eps) ** 2
     assert outcome.needed == pytest.approx(exact, abs=1.0 + 0.001 * exact)
@@ -73,9 +88,9 @@ def test_where_the_bound_was_small_enough_between_two_looks(eps):
 def test_a_stride_ends_with_what_came_and_quiet_levels_are_no_rarer():
     study = told_study()
     menu = Menu(np.array([0.6, 0.06]), np.array([0.9, 0.1]), np.ones(2))
-    path = Path(ask_ahead(study._now(), menu, 0.4, 10**6), np.zeros(6), generator(0, "plan", 1))
+    path = path_of(question_of(study, menu), np.zeros(6), generator(0, "plan", 1))
     noisy, quiet = menu.sigma**-2.0
-    strides = [path._levels(0.1, 50, 6.5 * noisy) for _ in range(4000)]
+    strides = [path._levels(None, 50, 6.5 * noisy) for _ in range(4000)]
     for levels in strides:
         # Six noisy ones, or as many as came before the first quiet one.
         assert levels.size <= 6
@@ -84,8 +99,8 @@ def test_a_stride_ends_with_what_came_and_quiet_levels_are_no_rarer():
     drawn = np.concatenate(strides)
     # Of so many, beyond five standard deviations with probability below 1e-6.
     assert abs(drawn.mean() - 0.1) < 5.0 * math.sqrt(0.1 * 0.9 / drawn.size)
-    assert all(path._levels(0.1, 3, 1e9).size == 3 for _ in range(5))
-    assert all(path._levels(0.1, 0, 0.0).size == 1 for _ in range(5))
+    assert all(path._levels(None, 3, 1e9).size == 3 for _ in range(5))
+    assert all(path._levels(None, 0, 0.0).size == 1 for _ in range(5))
     assert quiet > 50 * noisy
 
 
@@ -95,8 +110,8 @@ def test_the_forward_simulation_takes_as_long_as_studies_do():
         rng = np.random.default_rng(seed)
         study = nw.create_study(options=["A", "B", "C", "D"], eps=0.5, span=4.0)
         world = np.array([0.0, -0.7, -1.0, -1.6])
-        question = ask_ahead(study._now(), Menu(np.array([0.7]), np.ones(1), np.ones(1)), 0.5, 10**6)
-        foreseen += [Path(question, world, generator(seed, "plan", k)).go().needed for k in range(2)]
+        question = question_of(study, one_level(0.7), 0.5)
+        foreseen += [path_of(question, world, generator(seed, "plan", k)).go().needed for k in range(2)]
         while not study.certificate().reached:
             (job,) = study.ask()
             study.tell(job, world[study.options.index(job.option)] + 0.7 * rng.standard_normal(), se=0.7)
@@ -145,9 +160,9 @@ def test_before_the_first_measurement():
 
 
 def test_deviations_and_extra_scatter_take_longer():
-    plain = told_study("linear", n=12).plan(noise=0.4, paths=5).median
-    deviating = told_study("linear+deviation", n=12, deviation=0.3)
-    assert deviating.plan(noise=0.4, paths=5).median > plain
+    plain = told_study("linear", n=12).plan(noise=0.4, paths=9).median
+    deviating = told_study("linear+deviation", n=12, deviation=0.6)
+    assert deviating.plan(noise=0.4, paths=9).median > plain
     scattered = told_study("linear", n=12, extra_scatter=0.8)
     assert scattered.plan(noise=0.4, paths=5).median > 2 * plain
 
@@ -195,6 +210,30 @@ def test_the_noise_so_far_is_the_default():
     study = told_study()
     (forecast,) = study.plan(paths=4).forecasts
     assert [(level.sigma, level.share) for level in forecast.levels] == [(0.3, 1.0)]
+
+
+def loud_and_quiet(rng, truth):
+    """Four rounds of ten options, of which every other one is loud."""
+    study = nw.create_study(options=[f"o{k}" for k in range(10)], eps=0.5)
+    sigma = np.where(np.arange(10) % 2, 1.0, 0.25)
+    for k in [*range(10)] * 2:
+        study.tell(option=f"o{k}", value=float(truth[k] + sigma[k] * rng.normal()), se=sigma[k])
+    return study, sigma
+
+
+def test_noise_that_goes_with_options_is_expected_of_them():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=10)
+    study, sigma = loud_and_quiet(rng, truth)
+    plan = study.plan(paths=19)
+    assert "noise as it was so far, option by option (sigma 0.25 to 1)" in str(plan)
+    # As if every measurement were quiet half of the time, which no loud option ever is.
+    assert plan.median > 2 * study.plan(noise=[0.25, 1.0], compare=False, paths=19).median
+    ((_, menu),) = by_share(study._now(), None, True)
+    assert np.allclose(menu.sigma.mean() * menu.times, sigma, rtol=0.05)
+    path = path_of(question_of(study, menu, 0.5), truth, generator(0, "plan", 1))
+    path.go()
+    assert np.allclose(path._sigma, np.sqrt(1.0 / np.array(path._often)) * sigma[path._plus], rtol=0.05)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +359,7 @@ def test_worlds_agree_with_the_zero_of_the_measurements():
     study.tell(option="A00", value=5.0, se=1e-4)
     analysis = study._now()
     worlds = draw_worlds(analysis, 50, np.random.default_rng(1), 8.0)
-    zero = ahead.reference_of(analysis).zero + analysis.sums.centre
+    zero = reference_of(analysis).zero + analysis.sums.centre
     assert np.allclose(worlds[:, 0] + zero, 5.0, atol=1e-3)
 
 
@@ -366,7 +405,7 @@ def test_what_had_no_error_bars_has_its_scatter_already():
         study.tell(option=option, value=0.0, se=0.2)
     analysis = study._now()
     ((_, menu),) = by_share(analysis, None, True)
-    question = ask_ahead(analysis, menu, 0.5, 100)
+    question = question_of(study, menu, 0.5, 100)
     assert np.allclose(np.sort(question.menu.sigma), np.unique(analysis.sigmas.estimated))
     assert np.allclose(np.sort(menu.sigma), np.unique(analysis.stated.estimated))
     assert menu.share == pytest.approx([1 / 9, 8 / 9])
@@ -380,7 +419,7 @@ def test_many_levels_keep_their_precision():
     analysis = study._now()
     ((_, menu),) = by_share(analysis, None, True)
     assert menu.sigma.size == 8
-    precision = ask_ahead(analysis, menu, 0.5, 100).menu.sigma ** -2.0
+    precision = question_of(study, menu, 0.5, 100).menu.sigma ** -2.0
     assert menu.share @ precision == pytest.approx(np.mean(analysis.sigmas.estimated**-2.0))
 
 

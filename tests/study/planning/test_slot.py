@@ -1,4 +1,4 @@
-"""Slots: the option that settles the closest race, per cost, and what it brings."""
+"""What slots bring: standard errors, bounds, costs, and words."""
 
 import numpy as np
 import pytest

@@ -57,6 +57,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.switch/1` | `study`, `model`, `deviation`, `extra_scatter` (the sizes in use), `was` (the model \
 before), `certificate` |
 | `noisewise.plan/1` | `study`, `sentence`, `eps`, `confidence`, `bound` (now), `by_cost`, \
+`block` (measurements in a coming block, or `null`), `batch`, `rule`, `assumed` (in words), \
 `forecasts` (see below; the first is the one asked for, of a menu the cheapest), \
 `withheld` (why no certificate would be given now), `notes` |
 | `noisewise.worth/1` | `study`, `sentence`, `information`, `precision`, `equivalent`, `looks`, \
@@ -99,7 +100,8 @@ is [JSON lines](storage.md) |
   measurements), `study`, and a `schema` of its own.
 - A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one
   more than `high`; `null`: more than were simulated), `cost`, `cost_low`, `cost_high`, `levels` (`sigma`,
-  `share`, `cost`) and `paths`, how many futures were simulated.
+  `share`, `cost`) and `paths`, how many futures were simulated; where further blocks are begun `unit` ("day"
+  or "block"), `blocks`, `blocks_low`, `blocks_high`, how many (`null` without).
 - A row of the ledger has `id`, `option`, `minus`, `value`, `sigma`, `block`, `instrument`, `quiet`,
   `precision`, `precision_share`, `information` (nats), `share`, `bound_before`, `bound_after` (`null`: none,
   or not looked at); a group the sums, and `measurements`.

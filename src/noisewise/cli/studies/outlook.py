@@ -24,6 +24,13 @@ Menu = Annotated[
         "--menu", metavar="SIGMA@COST", help="Instead of --noise: levels to choose from, each with its cost."
     ),
 ]
+BlockSize = Annotated[
+    int | None,
+    typer.Option(help="How many measurements a coming block (a day) will hold; default: as usual so far."),
+]
+Batch = Annotated[
+    int | None, typer.Option(help="How many are asked for at once, in one block; default: one by one.")
+]
 Ledger = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write the ledger (.csv, .parquet, .jsonl).")
 ]
@@ -38,12 +45,17 @@ def plan(
     span: Span = None,
     paths: Annotated[int, typer.Option(help="The largest number of futures that are simulated.")] = 60,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    block: BlockSize = None,
+    batch: Batch = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Forecast how many more measurements it takes until the bound is small enough, and their cost."""
+    """Forecast how many more measurements (and days) it takes until the bound is small enough."""
     opened = open_study(store, study)
-    made = opened.plan(read_noise(noise), menu=read_menu(menu), eps=eps, span=span, paths=paths, seed=seed)
+    made = opened.plan(
+        read_noise(noise), menu=read_menu(menu), eps=eps, span=span, paths=paths, seed=seed, block=block,
+        batch=batch,
+    )  # fmt: skip
     say_report("plan", opened, json, made.to_plain(), str(made).splitlines())
 
 

@@ -72,7 +72,7 @@ def expected_noise(analysis: Analysis, sigma: float | None, probe: str = OPTION)
     seen = seen[np.isfinite(known[seen]) & (known[seen] > 0.0)]
     if not seen.size:
         return np.full(analysis.n, analysis.specification.resolution)
-    usual = float(np.mean(known[seen] ** -2.0) ** -0.5)
+    usual = float(np.mean(np.sort(known[seen] ** -2.0)) ** -0.5)  # sorted: the order of telling is no matter
     if probe == DIFFERENCE:
         return np.full(analysis.n, usual)
     return np.asarray(usual * np.exp(_belonging(np.log(known[seen]), columns.plus[seen], analysis.n)))

@@ -141,13 +141,15 @@ def some_allowed(state: State) -> Mask:
 
 
 def _that_ends_waiting(analysis: Analysis, allowed: Mask, under_way: list[UnderWay]) -> Mask:
-    """While a size cannot be estimated, and there is no bound for it: what it lacks, if there is any."""
-    seen = looks_at(analysis) > 0
+    """While standard errors or a size cannot be estimated, and there is no bound for it: what that takes.
+
+    Where options share nothing, each has to be measured once in any case.
+    """
+    seen, lacking = looks_at(analysis) > 0, analysis.sizes.lacking
     seen[[one.option for one in under_way]] = True
-    for lack, wanted in ((MORE_OPTIONS, ~seen), (MORE_REPEATS, seen)):
-        if lack in analysis.sizes.lacking and (allowed & wanted).any():
-            return allowed & wanted
-    return allowed
+    if (allowed & ~seen).any() and (MORE_OPTIONS in lacking or not analysis.model.shares_information):
+        return allowed & ~seen
+    return allowed & seen if MORE_REPEATS in lacking and (allowed & seen).any() else allowed
 
 
 def _worth_asking(analysis: Analysis, allowed: Mask, found: Recommended | None) -> Mask:

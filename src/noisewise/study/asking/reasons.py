@@ -111,7 +111,7 @@ class Reasons:
         known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
         if not may_be_best[option]:
             return f"{known}; out of the running so far, but teaches most about those in it"
-        if found is not None and option == found.option:
+        if known and found is not None and option == found.option:
             return f"{known}, the present leader"
         rank = int((self._errors[may_be_best] > error * (1.0 + 1e-9)).sum())
         among = f"of {few} in the running" if few < self._analysis.n else f"of {few}"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.asking.coming import block_going_on, expected_noise
+from noisewise.study.asking.coming import DIFFERENCE, OPTION, PROBES, block_going_on, expected_noise
 from noisewise.study.asking.what_if import More, WhatIf, condensed, with_more
 from noisewise.study.intake.answers import blocks_named
 from noisewise.study.log.measurements import NOBODY, Columns
@@ -70,21 +70,33 @@ class Imagination:
         )
 
     def _expected(self, under_way: list[UnderWay]) -> Floats:
-        """As a person would read them."""
+        """As a person would read them.
+
+        Where nothing links an option with its coming block, or with the option that it is compared with,
+        nobody knows what to expect. What is linked is then taken to lie around the same middle, so that
+        nothing depends on the level that a block happens to have.
+        """
         analysis = self._analysis
         if not analysis.columns.value.size:
             return np.zeros(len(under_way))
-        waiting = bool(analysis.sigmas.waiting)  # then there is no certified fit
+        waiting = bool(analysis.sigmas.waiting)  # then no error bars are certified
         fit = analysis.estimates if waiting else analysis.certified
         sums = analysis.sums if waiting else analysis.certified_sums
-        places = {name: place for place, name in enumerate(sums.blocks)}
-        expected = []
-        for one in under_way:
-            if one.minus != NOBODY:
-                expected.append(float(fit.means[one.option] - fit.means[one.minus]))
-            else:
-                offset = float(fit.offsets[places[one.block]]) if one.block in places else 0.0
-                expected.append(float(fit.means[one.option]) + offset + sums.centre)
+        _, place = np.unique(fit.group, return_inverse=True)
+        middle = np.bincount(place, fit.means) / np.bincount(place)
+        above = fit.means - middle[place]
+        above[fit.group < 0] = 0.0
+        # What is added in a block: its offset, and the middle of those that it is linked with.
+        level = np.flatnonzero(sums.minus < 0)
+        zero = np.zeros(len(sums.blocks))
+        zero[sums.block[level]] = fit.offsets[sums.block[level]] + middle[place[sums.plus[level]]]
+        added = dict(zip(sums.blocks, zero.tolist(), strict=True))
+        expected = [
+            above[one.option] - above[one.minus]
+            if one.minus != NOBODY
+            else above[one.option] + added.get(one.block, 0.0) + sums.centre
+            for one in under_way
+        ]
         return analysis.specification.sign * np.array(expected)
 
 
@@ -99,11 +111,12 @@ def _error_bar(one: UnderWay, analysis: Analysis) -> float:
 def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
     """What these suggestions stand for."""
     state = analysis.state
-    usual = expected_noise(analysis, None)
+    usual = {probe: expected_noise(analysis, None, probe) for probe in PROBES}
     found = []
     for job in jobs:
         option, minus = state.index[job.option], NOBODY if job.minus is None else state.index[job.minus]
-        sigma = usual[option] if job.sigma is None else expected_noise(analysis, job.sigma)[option]
+        probe = OPTION if minus == NOBODY else DIFFERENCE
+        sigma = (usual[probe] if job.sigma is None else expected_noise(analysis, job.sigma, probe))[option]
         found.append(UnderWay(option, minus, _block_of(job, analysis), float(sigma), job.sigma))
     return found
 

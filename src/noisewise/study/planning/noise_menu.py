@@ -8,6 +8,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import as_float, check_number, check_positive
 from noisewise.core.support.ranges import check_amount
+from noisewise.study.asking.coming import expected_noise
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
@@ -15,6 +16,8 @@ from noisewise.study.planning.paths import NoiseMenu
 
 #: Levels that are told apart when the noise so far is taken for the noise to come.
 USUAL_LEVELS = 8
+#: Noise goes with options if no more than this part of its differences is left when that is taken off.
+EXPLAINED = 0.5
 
 Noise = float | Sequence[float] | Sequence[tuple[float, float]] | Mapping[float, float]
 Priced = Sequence[tuple[float, float]] | Mapping[float, float]
@@ -85,10 +88,28 @@ def _usual(analysis: Analysis) -> NoiseMenu:
             "noise=[(0.3, 0.9), (0.03, 0.1)] with shares: nothing was measured yet."
         )
     stated, extra = analysis.stated.estimated, analysis.sizes.extra_scatter
+    times = _going_with_options(analysis)
+    if times is not None:
+        sigma, share = _levels(stated / times[analysis.columns.plus], 0.0)
+        return NoiseMenu(sigma, share / share.sum(), np.ones(sigma.size), times=times)
     with_bars, without = _levels(stated[barred], extra), _levels(stated[~barred], 0.0)
     sigma, share = (np.concatenate(both) for both in zip(with_bars, without, strict=True))
     scatters = np.arange(sigma.size) < with_bars[0].size
     return NoiseMenu(sigma, share / share.sum(), np.ones(sigma.size), scatters)
+
+
+def _going_with_options(analysis: Analysis) -> Floats | None:
+    """By how much noise is larger for each option, (n,); None unless that explains most of its differences.
+
+    As far as that is so, RACE reckons with it (`expected_noise`), and what it gets for it must be the same.
+    """
+    columns, sigma = analysis.columns, analysis.stated.estimated
+    if analysis.sizes.extra_scatter > 0.0 or (columns.minus >= 0).any():
+        return None
+    expected = expected_noise(analysis, None)
+    times = expected / float(np.mean(sigma**-2.0) ** -0.5)
+    left = np.log(sigma / times[columns.plus])
+    return times if float(np.var(left)) < EXPLAINED * float(np.var(np.log(sigma))) else None
 
 
 def _levels(sigma: Floats, extra: float) -> tuple[Floats, Floats]:

@@ -12,12 +12,15 @@ from noisewise.core.support.checks import check_count, check_positive
 from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.words import about, as_html, counted, percent
 from noisewise.study.asking.decision import some_allowed
-from noisewise.study.log.measurements import NO_BLOCK
+from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
+from noisewise.study.planning.chooser_path import ChooserPath
+from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
 from noisewise.study.planning.needs import least_more
 from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share
 from noisewise.study.planning.paths import NoiseMenu, Outcome, Path, Question, ask_ahead
+from noisewise.study.planning.race_path import RacePath
 from noisewise.study.planning.worlds import draw_worlds
 
 #: How few worlds will do when each takes long: all of nine lie in a band of 80 %.
@@ -28,7 +31,7 @@ WORK = 4000.0
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
 WITHHELD = "The certificate is withheld now"
-COMING = "Coming measurements"
+ASSUMED = "Assumed: "
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,22 @@ class Forecast:
     cost_high: float
     levels: tuple[Level, ...]  # the shares are those that were used
     paths: int
+    unit: str | None = None  # what the coming blocks are called, "day" or "block"; None: there are none
+    blocks: float | None = None  # how many more of them are begun, median; the present one is not counted
+    blocks_low: float | None = None
+    blocks_high: float | None = None
 
     def words(self) -> str:
         """The counts in words."""
         if math.isinf(self.median):
             return "more measurements than were simulated"
-        count = f"about {about(self.median)} more measurement{'' if self.median == 1 else 's'}"
-        return f"{count} (80 %: {_to(self.low, self.high)})"
+        band = f"(80 %: {_to(self.low, self.high)})"
+        if self.unit is None or self.blocks is None or self.blocks_low is None or self.blocks_high is None:
+            return f"about {about(self.median)} more measurement{_s(self.median)} {band}"
+        blocks = "no further" if self.blocks == 0.0 else f"about {about(self.blocks)} more"
+        whole = f"{blocks} {self.unit}{_s(self.blocks or 1.0)}"
+        count = f"about {about(self.median)} measurement{_s(self.median)} {band}"
+        return f"{whole} (80 %: {_to(self.blocks_low, self.blocks_high)}), {count}"
 
     def cost_words(self) -> str:
         """The cost in words."""
@@ -77,6 +89,10 @@ class Plan:
     bound: float  # now
     forecasts: tuple[Forecast, ...]  # the first is the one asked for; of a menu the cheapest
     by_cost: bool
+    block: int | None = None  # how many measurements a coming block holds; None: no further block is begun
+    batch: int = 1  # how many are asked for at once
+    rule: str = RACE  # who asks
+    assumed: tuple[str, ...] = field(default=())  # what it rests on, in words
     notes: tuple[str, ...] = field(default=())
     withheld: tuple[str, ...] = field(default=())  # why there is no certificate now, whatever the bound
 
@@ -94,6 +110,11 @@ class Plan:
     def high(self) -> float:
         """A number of measurements that nine of ten simulated studies do not exceed."""
         return self.forecasts[0].high
+
+    @property
+    def blocks(self) -> float | None:
+        """How many more blocks half of the simulated studies do not exceed; None if none are begun."""
+        return self.forecasts[0].blocks
 
     @property
     def without_quiet(self) -> Forecast | None:
@@ -127,9 +148,10 @@ class Plan:
                     f"{percent(level.share, 0)} at {level.sigma:g}" for level in self.forecasts[0].levels
                 )
                 lines.append(f"Of the measurements: {used}.")
+            lines.append(f"{ASSUMED}{', '.join(self.assumed)}.")
         notes = self.notes
-        if self.high == 0.0:  # then the sentence says it, or nothing is to come
-            notes = tuple(note for note in notes if not note.startswith((WITHHELD, COMING)))
+        if self.high == 0.0:  # then the sentence says it
+            notes = tuple(note for note in notes if not note.startswith(WITHHELD))
         return "\n".join([*lines, *notes])
 
     __repr__ = __str__
@@ -155,6 +177,8 @@ def make_plan(
     most: int,
     seed: int,
     compare: bool,
+    block: int | None,
+    batch: int | None,
     withheld: Sequence[str],
     bound: float,
 ) -> Plan:
@@ -166,13 +190,24 @@ def make_plan(
     if noise is not None and menu is not None:
         raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")
     ways = by_cost(menu) if menu is not None else by_share(analysis, noise, compare)
+    blocks = coming_blocks(analysis, block, batch)
     least = least_more(analysis)
     rng = generator(check_seed(seed), "plan", 0)
     worlds = draw_worlds(analysis, count, rng, span)
     made = [
-        _forecast(ask_ahead(analysis, levels, eps, most, least), name, levels, worlds, seed, WORK / len(ways))
+        _forecast(
+            ask_ahead(analysis, levels, eps, most, blocks, least),
+            name,
+            levels,
+            worlds,
+            seed,
+            WORK / len(ways),
+        )
         for name, levels in ways
     ]
+    assumed = _assumed(
+        blocks, _noise_in_words(noise, ways[0][1], priced=menu is not None), analysis.state.policy.name
+    )
     if menu is not None:
         made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
     reasons = tuple(dict.fromkeys([*withheld, *analysis.sigmas.waiting]))
@@ -182,6 +217,10 @@ def make_plan(
         bound=bound,
         forecasts=tuple(made),
         by_cost=menu is not None,
+        block=blocks.size,
+        batch=blocks.batch,
+        rule=analysis.state.policy.name,
+        assumed=tuple(assumed),
         notes=tuple(_notes(analysis, reasons)),
         withheld=reasons,
     )
@@ -198,21 +237,50 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
         if (missing := LEAST_FREEDOM - pool.freedom) > 0:
             more = counted(missing, "degree of freedom")
             notes.append(f"The scatter of {pool.name} lacks {more}, which no measurement with se= brings.")
-    if any(analysis.columns.blocks[code] != NO_BLOCK for code in np.unique(analysis.columns.block)):
-        notes.append(f"{COMING} are assumed to share one block; in new blocks it takes more of them.")
     return notes
+
+
+def _assumed(blocks: ComingBlocks, noise: str, rule: str) -> list[str]:
+    """What the simulation goes by, in words."""
+    so_far = " (as so far)" if blocks.as_so_far else ""
+    if blocks.size is not None:
+        made = [f"blocks of {blocks.size}{so_far}"]
+        if blocks.room:
+            made.append(f"the present one filled up first ({blocks.room} more) and not counted")
+    else:
+        made = [f"all in block {blocks.name}"] if blocks.name else ["no blocks"]
+    asked = "asked for one by one" if blocks.batch == 1 else f"{blocks.batch} asked for at once"
+    return [*made, asked, noise, f"the rule {rule}"]
+
+
+def _noise_in_words(noise: Noise | None, usual: NoiseMenu, *, priced: bool) -> str:
+    if priced:
+        return "noise by the menu"
+    times = np.ones(1) if usual.times is None else usual.times
+    least, most = float((usual.sigma.min() * times).min()), float((usual.sigma.max() * times).max())
+    size = f"sigma {least:.3g}" if f"{least:.3g}" == f"{most:.3g}" else f"sigma {least:.3g} to {most:.3g}"
+    if usual.times is not None:
+        return f"noise as it was so far, option by option ({size})"
+    return f"noise as it was so far ({size})" if noise is None else f"noise as stated ({size})"
+
+
+def path_of(question: Question, world: Floats, rng: np.random.Generator) -> Path:
+    """One possible future, with the study's own rule."""
+    kind = RacePath if question.state.policy.name == RACE else ChooserPath
+    return kind(question, world, rng)
 
 
 def _forecast(
     question: Question, name: str, menu: NoiseMenu, worlds: Floats, seed: int, work: float
 ) -> Forecast:
-    step, look = question.model.milliseconds()
+    step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
     outcomes: list[Outcome] = []
     spent = 0.0
     for place, world in enumerate(worlds):
-        if place >= LEAST_PATHS and spent > work:
+        # Of 9, 19, 29 ... order statistics there are two between which 80 % lie, not more.
+        if place >= LEAST_PATHS and (place + 1) % 10 == 0 and spent > work:
             break
-        outcomes.append(Path(question, world, generator(seed, "plan", place + 1)).go())
+        outcomes.append(path_of(question, world, generator(seed, "plan", place + 1)).go())
         spent += step * outcomes[-1].steps + look * outcomes[-1].looks
     counts = np.sort([outcome.needed for outcome in outcomes])
     costs = np.sort([outcome.cost for outcome in outcomes])
@@ -228,7 +296,20 @@ def _forecast(
         cost_high=_end(costs, 1.0 - TAIL),
         levels=tuple(map(Level, menu.sigma.tolist(), share.tolist(), menu.cost.tolist())),
         paths=len(outcomes),
+        **_blocks(question.blocks, counts),
     )
+
+
+def _blocks(blocks: ComingBlocks, counts: Floats) -> dict[str, Any]:
+    """How many blocks the measurements begin: more measurements never begin fewer."""
+    if blocks.size is None:
+        return {}
+    ends = {
+        "blocks": _middle(counts),
+        "blocks_low": _end(counts, TAIL),
+        "blocks_high": _end(counts, 1.0 - TAIL),
+    }
+    return {"unit": blocks.unit, **{name: blocks.begun(count) for name, count in ends.items()}}
 
 
 def _end(ordered: Floats, share: float) -> float:
@@ -247,6 +328,10 @@ def _read_eps(analysis: Analysis, eps: float | None) -> float:
     if wanted is None:
         raise ValueError("`eps` must be given: this study has none, and a plan needs to know what is enough.")
     return wanted
+
+
+def _s(count: float) -> str:
+    return "" if count == 1.0 else "s"
 
 
 def _to(low: float, high: float) -> str:

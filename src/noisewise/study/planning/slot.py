@@ -50,7 +50,7 @@ class Slot:
     minus: str | None = None  # the other option, if a difference is to be measured
     block: str | None = None  # the block that it is thought to be in
     opens: bool = False  # whether it is the first measurement of its block
-    policy: str | None = None  # who is asked by `ask`, if it is another one
+    policy: str | None = None  # the one that `ask` follows, if it is not race
 
     def __str__(self) -> str:
         paid = "" if self.cost is None else f" (cost {self.cost:g})"
@@ -175,18 +175,16 @@ class _Filler:
     def _chosen(self, coming: Coming, sigma: float) -> Proposal:
         """What RACE measures of what can be paid."""
         self._asked += 1
-        allowed = self._affordable(coming)
+        allowed, costs = self._affordable(coming), self._costs
         while True:
             chosen = self._decider.decide(coming._replace(allowed=allowed), sigma, self._asked)
-            ends = [chosen.option] + [chosen.minus] * (chosen.minus != NOBODY)
             cost = self._price(chosen)
-            if self._left is None or cost is None or cost <= self._left:
+            if costs is None or cost is None or self._left is None or cost <= self._left:
                 return chosen
             # Two options that are too dear together: without the dearer one there is a pair, if there is any.
+            dearer = chosen.option if costs[chosen.option] >= costs[chosen.minus] else chosen.minus
             allowed = allowed.copy()
-            costs = self._costs
-            assert costs is not None
-            allowed[max(ends, key=lambda end: float(costs[end]))] = False
+            allowed[dearer] = False
 
     def _affordable(self, coming: Coming) -> Mask:
         """Options that can be paid, as a difference together with the cheapest other one."""

@@ -121,7 +121,11 @@ def draw_plan(plan: Plan) -> Any:
     """The forecasts that have an end above 0."""
     from noisewise.charts import forecast_bands
 
-    parts = ("cost", "cost_low", "cost_high") if plan.by_cost else ("median", "low", "high")
+    parts, what = ("median", "low", "high"), "More measurements"
+    if plan.by_cost:
+        parts, what = ("cost", "cost_low", "cost_high"), "Cost"
+    elif plan.forecasts[0].unit is not None and all(forecast.blocks_high for forecast in plan.forecasts):
+        parts, what = ("blocks", "blocks_low", "blocks_high"), f"More {plan.forecasts[0].unit}s"
     rows = []
     for forecast in plan.forecasts:
         median, low, high = (float(getattr(forecast, part)) for part in parts)
@@ -133,6 +137,4 @@ def draw_plan(plan: Plan) -> Any:
     if not rows:
         raise ValueError(f"there is nothing to draw. {plan.sentence}")
     title = f"What it takes until the bound is at most {plan.eps:g}"
-    return forecast_bands(
-        pl.DataFrame(rows), what="Cost" if plan.by_cost else "More measurements", title=title
-    )
+    return forecast_bands(pl.DataFrame(rows), what=what, title=title)

@@ -17,6 +17,7 @@ from noisewise.study.models.joint import Knowledge, NetworkJoint, SeparateJoint
 from noisewise.study.models.networks.border import assemble_border
 from noisewise.study.models.networks.contrasts import Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent, root_of
+from noisewise.study.models.networks.worlds import network_worlds
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.spreads import possible_spreads
 from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
@@ -82,6 +83,9 @@ class Independent(StudyModel):
         means, errors = fit.means[known], variances[known]
         scale = 3.0 * float(np.std(means)) if means.size > 1 else math.inf
         spreads = possible_spreads(self.n, span, max(scale, self.specification.resolution))
+        if fit.components:
+            parts = [(part, root_of(part, fit.offset_precision)) for part in fit.components]
+            return network_worlds(fit.means, parts, spreads, count, rng)
         tau = spreads.tau
         weights = 1.0 / (tau[:, None] ** 2 + errors)
         total = weights.sum(axis=1)
