@@ -22,7 +22,7 @@ from tests.support.geometric import Ratio, geometric_ratio
 
 from benchmarks.asking_page import page
 from benchmarks.asking_play import BATCHES, OLD_RULE, ONE_BY_ONE, WHOLE_DAYS
-from benchmarks.asking_runs import Cell, played
+from benchmarks.asking_runs import Cell, is_kept, played
 from benchmarks.baseline import NEW, OLD
 from benchmarks.pages import write_figures
 from benchmarks.timing import Row
@@ -109,14 +109,16 @@ def ways(world: World, version: str) -> list[str]:
     return [ONE_BY_ONE, *beside]
 
 
-def figures(worlds: Iterable[World], seeds: int, jobs: int) -> dict[Cell, Figures]:
-    """What both versions need in these worlds."""
+def figures(worlds: Iterable[World], seeds: int, jobs: int, only_kept: bool = False) -> dict[Cell, Figures]:
+    """What both versions need in these worlds; if so wished without those that would have to be played."""
     cells = [
         Cell(world, way, version)
         for version in (OLD, NEW)
         for world in worlds
         for way in ways(world, version)
     ]
+    if only_kept:
+        cells = [cell for cell in cells if is_kept(cell, seeds)]
     return {cell: Figures(runs) for cell, runs in played(cells, seeds, jobs).items()}
 
 
@@ -131,15 +133,14 @@ def judged(found: dict[Cell, Figures]) -> list[Row]:
 
 def _of_ratio(cell: Cell, new: Figures, found: dict[Cell, Figures]) -> list[Row]:
     name, way = cell.world.name, cell.way
-    if way == BATCHES:
-        alone = found[Cell(cell.world, ONE_BY_ONE, NEW)]
+    alone, old = (found.get(Cell(cell.world, ONE_BY_ONE, version)) for version in (NEW, OLD))
+    if way == BATCHES and alone is not None:
         detail = f"r {new.over(alone)}; {new} against {alone}"
         return [
             Row(f"{name}, {way}: N / N one by one", new.over(alone).mean, "x", BATCH_RATIO, False, detail)
         ]
-    if way in (WHOLE_DAYS, OLD_RULE) or not (name in RATIOS or name in AS_GOOD):
+    if way != ONE_BY_ONE or old is None or not (name in RATIOS or name in AS_GOOD):
         return []
-    old = found[Cell(cell.world, ONE_BY_ONE, OLD)]
     r = new.over(old)
     detail = f"r {r}; {new} against {old}"
     if name in RATIOS:
@@ -174,12 +175,13 @@ def main() -> None:
     parser.add_argument("page", nargs="?", type=Path, help="the page that the tables are written into")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="studies per world")
     parser.add_argument("--jobs", type=int, default=JOBS, help="processes at a time")
+    parser.add_argument("--kept", action="store_true", help="play nothing: what was played before")
     parser.add_argument("--worlds", nargs="*", default=list(WORLDS), help="their names; default: all")
     given = parser.parse_args()
     if unknown := [name for name in given.worlds if name not in WORLDS]:
         parser.error(f"`--worlds` must be among {'; '.join(WORLDS)}; got {unknown[0]!r}.")
     worlds = [world for world in (*NAMED, *OTHERS) if world.name in given.worlds]
-    found = figures(worlds, given.seeds, given.jobs)
+    found = figures(worlds, given.seeds, given.jobs, given.kept)
     for cell, one in found.items():
         old = found.get(Cell(cell.world, ONE_BY_ONE, OLD))
         r = f"  r {one.over(old)}" if old is not None and cell.version == NEW else ""

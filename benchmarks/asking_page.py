@@ -55,7 +55,7 @@ def in_words(world: World) -> str:
 
 def page(found: "dict[Cell, Figures]", seeds: int) -> str:
     """Three tables: worlds of the development, fresh ones, and several measurements at a time."""
-    worlds = list(dict.fromkeys(cell.world for cell in found))
+    worlds = [cell.world for cell in found if cell.version == NEW and cell.way == ONE_BY_ONE]
     named = [world for world in worlds if world in NAMED]
     fresh = [world for world in worlds if world not in NAMED]
     lines = [
@@ -102,8 +102,8 @@ def _several(found: "dict[Cell, Figures]") -> list[str]:
         "|---|---|---|---|---|",
     ]
     for cell, new in found.items():
-        if cell.version == NEW and cell.way in (BATCHES, WHOLE_DAYS):
-            alone = found[Cell(cell.world, ONE_BY_ONE, NEW)]
+        alone = found.get(Cell(cell.world, ONE_BY_ONE, NEW))
+        if cell.version == NEW and cell.way in (BATCHES, WHOLE_DAYS) and alone is not None:
             lines.append(f"| {cell.world.name} | {cell.way} | {new} | {alone} | {new.over(alone)} |")
     return lines
 
@@ -115,7 +115,7 @@ def _owed(found: "dict[Cell, Figures]") -> list[str]:
         "|---|---|---|---|---|",
     ]
     for cell, between in found.items():
-        if cell.way == OLD_RULE:
-            old, new = found[Cell(cell.world, ONE_BY_ONE, OLD)], found[Cell(cell.world, ONE_BY_ONE, NEW)]
+        old, new = (found.get(Cell(cell.world, ONE_BY_ONE, version)) for version in (OLD, NEW))
+        if cell.way == OLD_RULE and old is not None and new is not None:
             lines.append(f"| {cell.world.name} | {old} | {between} | {new} | {new.over(between)} |")
     return lines

@@ -40,6 +40,11 @@ def played(cells: Iterable[Cell], seeds: int, jobs: int = 1) -> dict[Cell, list[
     return {cell: [found[cell][seed] for seed in wanted] for cell in cells}
 
 
+def is_kept(cell: Cell, seeds: int) -> bool:
+    """Whether all of these seeds were played before."""
+    return set(range(FIRST_SEED, FIRST_SEED + seeds)) <= kept(cell).keys()
+
+
 def _parts(cell: Cell, wanted: range) -> Iterator[range]:
     """Runs of seeds that are missing, at most `AT_ONCE` long."""
     there, first = kept(cell), wanted.start
