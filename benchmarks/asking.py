@@ -80,7 +80,7 @@ class Figures(NamedTuple):
     @property
     def median(self) -> float:
         """Of the numbers of measurements."""
-        return statistics.median(run["n"] for run in self.runs)
+        return float(statistics.median(run["n"] for run in self.runs))
 
     @property
     def mean(self) -> float:

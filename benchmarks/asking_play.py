@@ -55,7 +55,8 @@ def play(world: World, way: str, seed: int) -> dict[str, Any]:
 
 
 def _ask(study: nw.Study, drawn: Drawn, way: str, number: int) -> list[Any]:
-    world, given = drawn.world, {}
+    world = drawn.world
+    given: dict[str, Any] = {}
     if world.announced:
         given["sigma"] = drawn.sigma(number)
     if world.day and way != OLD_RULE and knows_blocks(study):
