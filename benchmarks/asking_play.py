@@ -29,7 +29,7 @@ PLAYED = 1
 def play(world: World, way: str, seed: int) -> dict[str, Any]:
     """How many measurements it took, what they cost, and whether the study came to its end."""
     drawn, began = Drawn(world, seed), time.perf_counter()
-    rule = {"policy": "vage"} if way == OLD_RULE else {}
+    rule: dict[str, Any] = {"policy": "vage"} if way == OLD_RULE else {}
     study = nw.create_study(**drawn.question(), **rule)
     is_old = not knows_blocks(study)
     cap = (world.cap_of_old or world.cap) if is_old else world.cap
