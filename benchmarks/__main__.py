@@ -30,6 +30,7 @@ NAMES = (
     "precision_tracking",
     "study",
     "planning",
+    "asking",
     "deviation",
     "storage",
     "workers",

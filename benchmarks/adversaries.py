@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 import noisewise as nw
 from benchmarks import adversarial_worlds as worlds
 from benchmarks.adversarial_worlds import World
+from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 
 STUDIES = int(os.environ.get("ADVERSARIES_STUDIES", "300"))
@@ -35,7 +36,6 @@ PROCESSES = int(os.environ.get("ADVERSARIES_PROCESSES", "2"))
 CONFIDENCES = (0.5, 0.95)
 #: A true certificate has more misses than the target with this probability.
 FALSE_ALARM = 1e-6
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
 WORLDS: dict[str, World] = {
     "error bars chosen by luck": World(worlds.adaptive, "every error bar is chosen in view of all before"),
@@ -242,15 +242,6 @@ def _in_words(counts: list[Count]) -> list[str]:
     return said
 
 
-def write_page(path: Path, counts: list[Count]) -> None:
-    """Put the tables between the marks of the page."""
-    before, mark, rest = path.read_text("utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (mark and end):
-        raise ValueError(f"{path} must have the lines {BEGIN!r} and {END!r}, for the tables to go between.")
-    path.write_text(f"{before}{BEGIN}\n{page(counts)}\n{END}{after}", "utf-8")
-
-
 def rows() -> list[Row]:
     """Misses, and studies that ended in an error, against what a true certificate would have."""
     found = []
@@ -269,4 +260,4 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    write_page(Path(sys.argv[1]), count())
+    write_figures(Path(sys.argv[1]), page(count()))

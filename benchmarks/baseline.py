@@ -126,7 +126,7 @@ def ratio(
 @functools.cache
 def prepared() -> Baseline:
     """Version 0.1.0, ready to run: taken out of the repository and given its packages if need be."""
-    home = _cache() / COMMIT[:12]
+    home = cache_folder() / COMMIT[:12]
     tree = home / "tree"
     listed = _listed()
     if not _is_whole(tree, listed):
@@ -150,7 +150,8 @@ def _environment(source: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), str(ROOT)])}
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where code and results of 0.1.0 are kept."""
     root = os.environ.get("NOISEWISE_CACHE_DIR")
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
