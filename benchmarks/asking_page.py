@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING
 
 from tests.support.asking_worlds import NAMED, World
 
-import noisewise as nw
 from benchmarks.asking_play import BATCHES, OLD_RULE, ONE_BY_ONE, WHOLE_DAYS
 from benchmarks.asking_runs import FIRST_SEED, Cell
 from benchmarks.baseline import NEW, OLD
 
 if TYPE_CHECKING:
     from benchmarks.asking import Figures
+
+#: Lines of a table before its first row.
+HEAD = 2
 
 VALUES = {
     "normal": "normal values",
@@ -54,30 +56,23 @@ def in_words(world: World) -> str:
 
 
 def page(found: "dict[Cell, Figures]", seeds: int) -> str:
-    """Three tables: worlds of the development, fresh ones, and several measurements at a time."""
+    """One table for each question, of what there are figures for."""
     worlds = [cell.world for cell in found if cell.version == NEW and cell.way == ONE_BY_ONE]
     named = [world for world in worlds if world in NAMED]
     fresh = [world for world in worlds if world not in NAMED]
+    parts = {
+        "Kinds of worlds that the rule was made with": _compared(named, found),
+        "Others, that it had not seen": _compared(fresh, found),
+        "Several at a time": _several(found),
+        "Days: what is owed to the rule, and what to the certificate": _owed(found),
+    }
     lines = [
-        f"{seeds} studies per line and version (seeds {FIRST_SEED} to {FIRST_SEED + seeds - 1}), noisewise "
-        f"{nw.__version__} beside 0.1.0, {platform.machine()}.",
-        "",
-        "### Kinds of worlds that the rule was made with",
-        "",
-        *_compared(named, found),
-        "",
-        "### Others, that it had not seen",
-        "",
-        *_compared(fresh, found),
-        "",
-        "### Several at a time",
-        "",
-        *_several(found),
-        "",
-        "### Days: what is owed to the rule, and what to the certificate",
-        "",
-        *_owed(found),
+        f"{seeds} studies per line and version (seeds {FIRST_SEED} to {FIRST_SEED + seeds - 1}), "
+        f"{platform.machine()}:"
     ]
+    for title, table in parts.items():
+        if len(table) > HEAD:
+            lines += ["", f"### {title}", "", *table]
     return "\n".join(lines)
 
 
