@@ -205,3 +205,17 @@ def test_a_thousand_options_that_are_all_equal_are_taken_by_name(model):
         assert study.options[found.leader] == min(study.options)
     pair = proposed(analysis, coming_to(analysis, probe=DIFFERENCE))
     assert pair.option != pair.minus
+
+
+def test_a_block_that_was_begun_by_asking_for_it_goes_on():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5)
+    study.ask(2, block="Mon")
+    assert study.ask(dry_run=True)[0].block == "Mon"
+    for job in study.pending:
+        study.tell(job, 1.0, se=0.3)
+    study.ask(2, block="Tue")
+    assert study.ask(dry_run=True)[0].block == "Tue"
+    assert study.slot(0.3)[0].block == "Tue"
+    for job in study.pending:
+        study.release(job)
+    assert study.ask(dry_run=True)[0].block == "Mon"

@@ -18,7 +18,7 @@ from noisewise.study.asking.coming import (
 from noisewise.study.asking.policy import without_bounds
 from noisewise.study.asking.race import Proposal, propose
 from noisewise.study.asking.reasons import looks_at
-from noisewise.study.asking.under_way import Imagination, UnderWay
+from noisewise.study.asking.under_way import UNNAMED, Imagination, UnderWay
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE, PolicyChoice
@@ -71,12 +71,19 @@ class Decider:
         elif block is not None:
             where = block
         else:
-            where = block_going_on(self._analysis)
+            where = self._going_on()
             where = where if new is None or where == NO_BLOCK else new
         return Coming(
             noise=expected_noise(self._analysis, sigma, probe), allowed=self._allowed, block=where,
             probe=probe, costs=self._costs,
         )  # fmt: skip
+
+    def _going_on(self) -> str:
+        """The last block: one that was begun by asking for it, or that of the last measurement."""
+        measured = set(self._analysis.columns.blocks)
+        begun = [one.block for one in self.under_way if one.minus == NOBODY and one.block not in measured]
+        named = [block for block in begun if not block.startswith(UNNAMED)]
+        return named[-1] if named else block_going_on(self._analysis)
 
     def decide(self, coming: Coming, sigma: float | None, number: int) -> Proposal:
         """What to measure; random draws belong to the number of the question."""
