@@ -64,7 +64,7 @@ def page(found: "dict[Cell, Figures]", seeds: int) -> str:
         "Kinds of worlds that the rule was made with": _compared(named, found),
         "Others, that it had not seen": _compared(fresh, found),
         "Several at a time": _several(found),
-        "Days: what is owed to the rule, and what to the certificate": _owed(found),
+        "Days: what is owed to the rule, and what to other changes": _owed(found),
     }
     lines = [
         f"{seeds} studies per line and version (seeds {FIRST_SEED} to {FIRST_SEED + seeds - 1}), "
@@ -104,9 +104,9 @@ def _several(found: "dict[Cell, Figures]") -> list[str]:
 
 
 def _owed(found: "dict[Cell, Figures]") -> list[str]:
-    """The rule of 0.1.0 with the present certificates, in worlds where certificates have changed."""
+    """The rule of 0.1.0 in the present version, in worlds where certificates and what rules see have changed."""
     lines = [
-        "| world | 0.1.0 | its rule, present certificates | now | now over its rule, 95 % interval |",
+        "| world | 0.1.0 | its rule in the present version | now | now over its rule, 95 % interval |",
         "|---|---|---|---|---|",
     ]
     for cell, between in found.items():
