@@ -104,7 +104,7 @@ def _several(found: "dict[Cell, Figures]") -> list[str]:
 
 
 def _owed(found: "dict[Cell, Figures]") -> list[str]:
-    """The rule of 0.1.0 in the present version, in worlds where certificates and what rules see have changed."""
+    """The rule of 0.1.0 in the present version, where certificates and what rules see have changed."""
     lines = [
         "| world | 0.1.0 | its rule in the present version | now | now over its rule, 95 % interval |",
         "|---|---|---|---|---|",
