@@ -92,8 +92,9 @@ def test_repeats_are_not_said_to_tell_how_far_options_deviate():
 
 def test_no_block_is_opened_where_none_is_named():
     study = nw.create_study(options=list("abc"), eps=0.3)
-    study.ask(3, block="Mon")
-    (job,) = study.ask()
+    for plus, minus in (("a", "b"), ("b", "c")):
+        study.tell(plus=plus, minus=minus, value=1.0, se=0.3)
+    (job,) = study.ask(probe="option")
     assert job.block is None
     assert "the leader is measured first where nothing names a block" in job.why
 
