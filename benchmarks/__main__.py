@@ -31,6 +31,7 @@ NAMES = (
     "study",
     "planning",
     "asking",
+    "ask_times",
     "deviation",
     "storage",
     "workers",

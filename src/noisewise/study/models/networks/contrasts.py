@@ -48,6 +48,8 @@ ELSEWHERE = sorted({tuning.elsewhere for tuning in PAIRS})
 _WHICH = np.array([ELSEWHERE.index(tuning.elsewhere) for tuning in PAIRS])
 _LOG_FLAT = np.log([tuning.share for tuning in ELLIPSOIDS])
 _LOG_PAIR = np.log([tuning.share for tuning in PAIRS])
+#: Of at most so many options, half-widths are kept: who asks needs again what the certificate looked at.
+REMEMBERED = 5000
 #: With more nodes than this, blocks take the place of options in the algebra if they are fewer.
 DENSE = 400
 #: Estimates that refinement still moved by more than this, in their errors, are not certified.
@@ -90,6 +92,7 @@ class Contrasts:
         slack: float = 0.0,
     ) -> None:
         self._shares, self._slack = shares, slack
+        self._looked: dict[int, Floats] = {}
         unit = resolution**-2.0
         self._components = components
         self._parts = [make_part(component, any_choice, unit) for component in components]
@@ -103,12 +106,16 @@ class Contrasts:
 
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,); infinite if unconnected."""
+        if option in self._looked:
+            return self._looked[option].copy()
         half = np.full(self._shares.n_now, np.inf)
         for component, part in zip(self._components, self._parts, strict=True):
             at = int(np.searchsorted(component.options, option))
             if at < component.options.size and component.options[at] == option:
                 half[component.options] = self._within(component, part, at)
         half[option] = 0.0
+        if half.size <= REMEMBERED:
+            self._looked[option] = half.copy()
         return half
 
     def _within(self, component: Component, part: PartAlgebra, at: int) -> Floats:
