@@ -1,23 +1,11 @@
 """Asking for blocks and differences on the command line, and sheets that say them."""
 
-import json
-
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from tests.support.commands import plain, run
 
 import noisewise as nw
-from noisewise.cli import app, main
-
-
-def run(*arguments, stdin=None):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
-
-
-def plain(*arguments, stdin=None):
-    done = run(*arguments, "--json", stdin=stdin)
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+from noisewise.cli import main
 
 
 @pytest.fixture

@@ -1,27 +1,16 @@
 """What the commands take in: nothing misread in silence, whole or nothing, nothing raw on a terminal."""
 
-import json
 import os
 import subprocess
 import sys
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from tests.support.commands import plain, run
 
 import noisewise as nw
-from noisewise.cli.app import app, main
+from noisewise.cli.app import main
 from noisewise.study.stores.protocol import Event
-
-
-def run(*arguments, stdin=None):
-    return CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
-
-
-def plain(*arguments, stdin=None):
-    result = run(*arguments, "--json", stdin=stdin)
-    assert result.exit_code == 0, result.exception
-    return json.loads(result.stdout)
 
 
 @pytest.fixture

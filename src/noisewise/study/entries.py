@@ -8,6 +8,7 @@ from noisewise.core.support.checks import check_choice
 from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
 from noisewise.core.support.text import check_text
+from noisewise.study.asking.coming import PROBES
 from noisewise.study.intake.batch import Batch, Taken, check_batch
 from noisewise.study.intake.changes import (
     added_options,
@@ -33,9 +34,6 @@ from noisewise.study.journal import Journal
 from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.stores.protocol import Event
-
-#: What a suggestion asks for: an option, or the difference of two.
-PROBES = ("option", "difference")
 
 
 class Entries(Journal):

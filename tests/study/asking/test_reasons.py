@@ -44,7 +44,7 @@ def test_a_bound_that_reckons_with_what_is_under_way_says_so():
     assert f"from {now} " not in second.why
     assert "(when what is under way has come in) to " in second.why
     *_, last = study.ask(8, sigma=0.01)
-    assert "which will be 0 (when what is under way has come in)" in last.why
+    assert "which is expected to be 0 (when what is under way has come in)" in last.why
     assert study.certificate().bound > 0.0
     for job in study.pending:
         study.tell(job, {"a": 0.0, "b": 1.0, "c": 1.3}[job.option], se=0.01)

@@ -28,12 +28,18 @@ def featured(count, rng, **question):
     )
 
 
+def follow(study, truth, rng):
+    """Ask, and tell what was asked for."""
+    (job,) = study.ask(sigma=0.5)
+    study.tell(job, truth[job.option] + 0.5 * rng.normal(), se=0.5)
+    return job
+
+
 def test_a_size_that_waits_for_options_gets_options_until_there_is_a_bound():
     rng = np.random.default_rng(5)
     study, truth = featured(26, rng)
     for asked in range(24):
-        (job,) = study.ask(sigma=0.5)
-        study.tell(job, truth[job.option] + 0.5 * rng.normal(), se=0.5)
+        job = follow(study, truth, rng)
         assert "wanted to estimate how far options deviate from their features" in job.why
         assert len(set(study.frame("measurements")["option"])) == asked + 1
     assert study.certificate().bound < 8.0
@@ -42,11 +48,7 @@ def test_a_size_that_waits_for_options_gets_options_until_there_is_a_bound():
 def test_a_size_that_waits_for_repeats_gets_repeats():
     rng = np.random.default_rng(6)
     study, truth = featured(26, rng, deviation=0.3, extra_scatter="estimate")
-    measured = []
-    for _ in range(21):
-        (job,) = study.ask(sigma=0.5)
-        study.tell(job, truth[job.option] + 0.5 * rng.normal(), se=0.5)
-        measured.append(job.option)
+    measured = [follow(study, truth, rng).option for _ in range(21)]
     assert len(measured) - len(set(measured)) >= 20
     assert not study.analysis().sigmas.waiting
 
@@ -55,6 +57,5 @@ def test_where_there_are_too_few_options_for_a_size_asking_goes_on():
     rng = np.random.default_rng(7)
     study, truth = featured(6, rng)
     for _ in range(15):
-        (job,) = study.ask(sigma=0.5)
-        study.tell(job, truth[job.option] + 0.5 * rng.normal(), se=0.5)
+        follow(study, truth, rng)
     assert study.n_measurements == 15

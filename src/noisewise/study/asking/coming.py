@@ -11,6 +11,7 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sums import Sums, totals
 
+#: What a suggestion asks for: an option, or the difference of two.
 OPTION, DIFFERENCE = "option", "difference"
 PROBES = (OPTION, DIFFERENCE)
 

@@ -107,7 +107,7 @@ class Reasons:
         else:
             race = f"it tells most about {ids[rival]} against {leader}, a race that {decides}"
         if chosen.bound <= 0.0:
-            return f"{race}, which {'will be 0' if when else 'is 0 already'}{when}"
+            return f"{race}, which {'is expected to be 0' if when else 'is 0 already'}{when}"
         now, then = rounded_up(chosen.bound), rounded_up(chosen.after)
         if now == then or chosen.after > HARDLY * chosen.bound:
             return f"{race}, {now}{when}, which one measurement alone hardly lowers"
