@@ -32,6 +32,8 @@ from noisewise.study.intake.events import Happened
 from noisewise.study.intake.parsed_table import Parsed
 from noisewise.study.journal import Journal
 from noisewise.study.log.budget import warn_of_budget
+from noisewise.study.log.looks import check_blind
+from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.stores.protocol import Event
 
@@ -266,16 +268,18 @@ class Entries(Journal):
 
     def set_policy(self, name: str | None = None, **options: Any) -> None:
         """Let another policy ask, or the same one in the version that is installed now."""
-        from noisewise.study.asking.policy import pinned_policy
 
         def chosen(news: list[Event]) -> Happened:
-            asked = name or self._state.policy.name
-            choice = pinned_policy(
-                asked, options, delta=self.specification.delta, seed=self.specification.seed
-            )
-            return [("policy", {"policy": asdict(choice)})]
+            asked = check_blind(name or self._state.policy.name, self._state.looks)
+            return [("policy", self._policy_body(asked, options))]
 
         self._record(chosen, ("policy", name, options), lambda: None)
+
+    def _policy_body(self, name: str, options: dict[str, Any]) -> dict[str, Any]:
+        from noisewise.study.asking.policy import pinned_policy
+
+        asked = self.specification
+        return {"policy": asdict(pinned_policy(name, options, delta=asked.delta, seed=asked.seed))}
 
     def switch(
         self,
@@ -284,6 +288,7 @@ class Entries(Journal):
         deviation: float | str | None = None,
         extra_scatter: float | str | None = None,
         span: float | None = None,
+        looks: str | None = None,
         reason: str | None = None,
     ) -> None:
         """Use another model from now on; the log stays, and the change is an event of it.
@@ -293,6 +298,8 @@ class Entries(Journal):
             deviation: The size of deviations, in the unit of your values, or ``"estimate"``.
             extra_scatter: What every error bar lacks, in the same unit, or ``"estimate"``; 0: nothing.
             span: By how much options differ at most, if the study was made without it.
+            looks: ``"once"``: bounds hold for one look only from now on, and a policy that does not look at
+                values asks. There is no way back.
             reason: Why, for those who read the log later.
         """
         from noisewise.study.asking.suggestion import rehearse_asking
@@ -300,14 +307,18 @@ class Entries(Journal):
         def changed(news: list[Event]) -> Happened:
             body = switched_model(
                 self._state, model=model, span=span, deviation=deviation, extra_scatter=extra_scatter,
-                reason=reason,
+                looks=looks, reason=reason,
             )  # fmt: skip
+            happened: Happened = [("switch", body)]
+            if "looks" in body and self._state.policy.name not in BLIND:
+                happened = [("policy", self._policy_body(BLIND[0], {})), *happened]
             imagined = replay(self.specification, self._storage.read(self.name))
-            imagined.apply(Event(imagined.n_events + 1, self._clock(), "switch", body))
+            for kind, content in happened:
+                imagined.apply(Event(imagined.n_events + 1, self._clock(), kind, content))
             rehearse_asking(imagined)
-            return [("switch", body)]
+            return happened
 
-        self._record(changed, ("switch", model, deviation, extra_scatter, span, reason), lambda: None)
+        self._record(changed, ("switch", model, deviation, extra_scatter, span, looks, reason), lambda: None)
 
     def _close(self, kind: str, job: Job | str | Sequence[Job | str], reason: str | None) -> None:
         jobs = [job] if isinstance(job, Job | str) else list(job)

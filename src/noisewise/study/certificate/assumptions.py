@@ -6,6 +6,7 @@ import numpy as np
 
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
+from noisewise.study.certificate.one_look import about_errors_once, about_one_look
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
@@ -15,7 +16,8 @@ from noisewise.study.models.variance_components import with_limit
 
 def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
     """Everything that must be true for the certificate to hold, one sentence each."""
-    return tuple(said for topic in TOPICS for said in topic(analysis, check))
+    topics = ONE_LOOK_TOPICS if analysis.once else TOPICS
+    return tuple(said for topic in topics for said in topic(analysis, check))
 
 
 def _kinds(analysis: Analysis) -> set[str]:
@@ -99,6 +101,8 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
 TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_blocks, about_fit)
+#: The same for certificates that hold for one look only.
+ONE_LOOK_TOPICS: tuple[Topic, ...] = (about_one_look, about_errors_once, about_time, about_model, about_fit)
 
 
 def approximations(analysis: Analysis) -> tuple[str, ...]:
@@ -109,7 +113,7 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
     if model.extra_scatter == ESTIMATE:
         reasons.append("the extra scatter was estimated from the same measurements")
     present = _kinds(analysis) - {KNOWN}
-    if NONE in present:
+    if NONE in present and not analysis.once:
         reasons.append(
             "the scatter of measurements without error bars is exactly limited only if what was repeated did "
             "not depend on their values"

@@ -14,6 +14,7 @@ from noisewise.study.certificate.assumptions import approximations, assumptions
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.certificate.claims import Claim, claim_at
+from noisewise.study.certificate.one_look import broken_promises
 from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.log.measurements import Codes
 from noisewise.study.log.model_choice import SIZES
@@ -33,7 +34,11 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
     unusable = tuple(one.advice.removesuffix(".") for one in state.unusable())
-    withheld = (*check.problems, *unusable, *_lost_to_rounding(analysis)) if found is not None else ()
+    withheld = (
+        (*check.problems, *unusable, *_lost_to_rounding(analysis), *broken_promises(analysis))
+        if found is not None
+        else ()
+    )
     claim = claim_at(analysis, found, withheld)
     return Certificate(
         study=specification.name,
@@ -48,7 +53,8 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         assumptions=assumptions(analysis, check),
         approximate=approximations(analysis),
         notes=(*_notes(analysis, found, claim), *(one.advice for one in state.ignored.values())),
-        radius=analysis.model.radius,
+        radius=analysis.model.radius_once if analysis.once else analysis.model.radius,
+        looks=state.looks,
         **claim._asdict(),
     )
 
@@ -211,6 +217,7 @@ def fingerprint(analysis: Analysis) -> str:
                 sorted(analysis.state.excluded),
                 # Only where there are any: certificates of earlier versions stay what they are.
                 *((name, size) for name in SIZES if (size := getattr(model, name)) is not None),
+                *([("looks", analysis.state.looks)] if analysis.once else []),
             )
         ).encode()
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from noisewise.core.support.text import NOTE_LENGTH, check_text
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
+from noisewise.study.log.looks import switched_looks
 from noisewise.study.log.model_choice import named_models, switched
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
@@ -86,13 +87,20 @@ def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
 
 
 def switched_model(
-    state: State, *, model: Any, span: Any, deviation: Any, extra_scatter: Any, reason: Any
+    state: State, *, model: Any, span: Any, deviation: Any, extra_scatter: Any, looks: Any, reason: Any
 ) -> dict[str, Any]:
-    """The body of an event "switch": the whole model that holds from now on."""
-    chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
+    """The body of an event "switch": the whole model that holds from now on, and how often one may look."""
+    looked = switched_looks(state, looks)
+    chosen = state.model
+    if not looked or any(given is not None for given in (model, span, deviation, extra_scatter)):
+        chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
     if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:
         raise ValueError(
             f"`model` must be {named_models(lambda facts: not facts.limits_pairs)} for {len(state.pairs)} "
             f"distinct pairs of compared options: the {chosen.model} model keeps at most {MOST_PAIRS}."
         )
-    return {"model": asdict(chosen), **({"reason": require_reason(reason)} if reason is not None else {})}
+    return {
+        "model": asdict(chosen),
+        **looked,
+        **({"reason": require_reason(reason)} if reason is not None else {}),
+    }

@@ -15,7 +15,7 @@ from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, TIME, VALUE, R
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.model_choice import ModelChoice, choose_model
-from noisewise.study.log.specification import PolicyChoice
+from noisewise.study.log.specification import ONCE, PolicyChoice
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
@@ -226,6 +226,8 @@ def _check_switch(state: "State", body: dict[str, Any]) -> None:
     choose_model(model.model, model.span, model.deviation, model.extra_scatter)
     if model.uses_features and state.whitening is None:
         raise FlawError(f"the {model.model} model needs features, and this study has none")
+    if body.get("looks", ONCE) != ONCE:
+        raise FlawError(f"looks={body['looks']!r} cannot be switched to")
 
 
 def _check_mend(state: "State", body: dict[str, Any]) -> None:

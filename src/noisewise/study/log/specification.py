@@ -23,6 +23,10 @@ DEFAULT_POLICY = RACE
 #: The policy of a study that names none and has a budget: the smallest expected regret at its end.
 BUDGET_POLICY = "vage"
 GOALS = ("max", "min")
+#: How often bounds may be looked at: see `noisewise.study.models.once`.
+ANY_TIME, ONCE = LOOKS = ("any time", "once")
+#: Policies that do not look at values: what they ask for could have been written down beforehand.
+BLIND = ("round_robin", "uniform")
 WEEK = 7 * 24 * 3600.0
 #: Raised when the meaning of specifications or events changes.
 SCHEMA = 1
@@ -57,6 +61,7 @@ class Specification:
     extra_scatter: Size = None
     blocks: str = ANY  # what is promised about them; studies from before there was a choice promised nothing
     budget: int | None = None  # how many measurements there will be, if that is fixed
+    looks: str | None = None  # ONCE, or None: at any time
 
     @property
     def first_model(self) -> ModelChoice:
@@ -82,7 +87,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget")
+        optional = (*SIZES, "budget", "looks")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -112,6 +117,7 @@ def check_question(
     extra_scatter: Any = None,
     blocks: Any = CONTRASTS,
     budget: Any = None,
+    looks: Any = ANY_TIME,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     chosen = choose_model(model, span, deviation, extra_scatter)
@@ -125,6 +131,7 @@ def check_question(
         "seed": check_count_within("seed", seed, SEED),
         "blocks": check_choice("blocks", blocks, PROMISES),
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
+        "looks": ONCE if check_choice("looks", looks, LOOKS) == ONCE else None,
     }
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(

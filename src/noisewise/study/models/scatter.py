@@ -16,7 +16,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import chi_square_tails
+from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails
 from noisewise.core.support.words import counted
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
@@ -50,6 +50,8 @@ def settle(
     delta: float,
     noise_floor: float | None,
     residual: Callable[[Columns], tuple[float, int]],
+    *,
+    once: bool = False,
 ) -> Sigmas:
     """Give every measurement a standard error.
 
@@ -59,7 +61,9 @@ def settle(
         noise_floor: Standard errors are at least this.
         residual: Sum of squares and degrees of freedom that remain when the model is fitted to measurements
             with equal weights: the scatter of those that came without error bars.
+        once: Whether limits need to hold at one look only; then few degrees of freedom will do.
     """
+    least = 1 if once else LEAST_FREEDOM
     estimated = columns.sigma.copy()
     lacking = np.isnan(estimated)
     if not lacking.any():
@@ -71,17 +75,18 @@ def settle(
     pools, waiting = [], []
     for code in used:
         members = lacking & (columns.pool == code)
-        pool = _pool(columns, members, columns.pools[code], share, residual)
+        limit = one_look_limit if once else upper_limit
+        pool = _pool(columns, members, columns.pools[code], share, residual, limit)
         readings = np.sqrt(columns.readings[members])
         usable = math.isfinite(pool.sd) and pool.sd > 0.0
         fallback = float(np.median(columns.sigma[~lacking])) if not lacking.all() else 1.0
         estimated[members] = pool.sd / readings if usable else fallback
         certified[members] = pool.upper / readings
         pools.append(pool)
-        if pool.freedom < LEAST_FREEDOM:
+        if pool.freedom < least:
             waiting.append(
                 f"the scatter of {pool.name} has {counted(pool.freedom, 'degree of freedom')} and needs "
-                f"{LEAST_FREEDOM}: repeat measurements, or give se="
+                f"{least}: repeat measurements, or give se="
             )
         elif not usable and noise_floor is None:
             waiting.append(
@@ -119,6 +124,7 @@ def _pool(
     name: str,
     delta: float,
     residual: Callable[[Columns], tuple[float, int]],
+    limit: Callable[[float, float, float], float],
 ) -> Pool:
     if KINDS[int(columns.kind[members][0])] == NONE:
         squares, freedom = residual(columns.select(members))
@@ -126,7 +132,12 @@ def _pool(
         squares = float(np.sort(columns.scatter[members]).sum())
         freedom = int((columns.readings[members] - 1).sum())
     sd = math.sqrt(squares / freedom) if freedom > 0 else math.nan
-    return Pool(name, freedom, sd, upper_limit(squares, freedom, delta))
+    return Pool(name, freedom, sd, limit(squares, freedom, delta))
+
+
+def one_look_limit(squares: float, freedom: float, delta: float) -> float:
+    """An upper limit of the standard deviation, true at one look with probability 1 - delta."""
+    return math.sqrt(squares / chi_square_quantile(freedom, delta)) if freedom > 0 else math.inf
 
 
 def upper_limit(squares: float, freedom: float, delta: float) -> float:

@@ -18,6 +18,7 @@ from noisewise.study.log.state import State
 from noisewise.study.models.boundary import Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Joint, Knowledge, LoadedJoint, SeparateJoint
+from noisewise.study.models.once.look import OneLook
 from noisewise.study.models.remedies import Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.sums import Sums
@@ -59,6 +60,8 @@ class StudyModel(ABC):
     fit_knows_choice: ClassVar[bool] = False
     #: What the half-widths are, in the words of the certificate.
     radius: ClassVar[str]
+    #: The same where they hold for one look only.
+    radius_once: ClassVar[str]
     #: What may be wrong if the chi-square is too large.
     blame: ClassVar[str] = "the measurements disagree by more than their error bars"
     #: What to do if nothing is wrong with measurements that look like outliers.
@@ -87,6 +90,10 @@ class StudyModel(ABC):
     @abstractmethod
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """Bounds on differences that hold at every moment."""
+
+    @abstractmethod
+    def one_look(self, look: OneLook) -> HalfWidths:
+        """Bounds on differences that hold at one look only."""
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """How the values of options vary together, as far as differences to ``option`` are concerned.

@@ -12,13 +12,14 @@ from noisewise.core.support.checks import check_count, check_positive
 from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.words import about, as_html, counted, percent
 from noisewise.study.asking.decision import some_allowed
-from noisewise.study.log.specification import RACE
+from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.planning.chooser_path import ChooserPath
 from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
 from noisewise.study.planning.needs import least_more
 from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share
+from noisewise.study.planning.one_look import OneLookAhead
 from noisewise.study.planning.paths import NoiseMenu, Outcome, Path, Question, ask_ahead
 from noisewise.study.planning.race_path import RacePath
 from noisewise.study.planning.worlds import draw_worlds
@@ -55,7 +56,7 @@ class Forecast:
     cost_low: float
     cost_high: float
     levels: tuple[Level, ...]  # the shares are those that were used
-    paths: int
+    paths: int  # that were simulated; 0: the counts do not depend on what comes out
     unit: str | None = None  # what the coming blocks are called, "day" or "block"; None: there are none
     blocks: float | None = None  # how many more of them are begun, median; the present one is not counted
     blocks_low: float | None = None
@@ -65,7 +66,7 @@ class Forecast:
         """The counts in words."""
         if math.isinf(self.median):
             return "more measurements than were simulated"
-        band = f"(80 %: {_to(self.low, self.high)})"
+        band = f"(80 %: {_to(self.low, self.high)})" if self.paths else "whatever comes out"
         if self.unit is None or self.blocks is None or self.blocks_low is None or self.blocks_high is None:
             return f"about {about(self.median)} more measurement{_s(self.median)} {band}"
         blocks = "no further" if self.blocks == 0.0 else f"about {about(self.blocks)} more"
@@ -77,7 +78,8 @@ class Forecast:
         """The cost in words."""
         if math.isinf(self.cost):
             return "more than was simulated"
-        return f"about {about(self.cost)} (80 %: {_to(self.cost_low, self.cost_high)})"
+        band = f" (80 %: {_to(self.cost_low, self.cost_high)})" if self.paths else ""
+        return f"about {about(self.cost)}{band}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,7 @@ class Plan:
     assumed: tuple[str, ...] = field(default=())  # what it rests on, in words
     notes: tuple[str, ...] = field(default=())
     withheld: tuple[str, ...] = field(default=())  # why there is no certificate now, whatever the bound
+    looks: str = ANY_TIME  # or ONCE: then nothing was simulated from values
 
     @property
     def median(self) -> float:
@@ -128,6 +131,8 @@ class Plan:
         """The plan in one sentence."""
         first = self.forecasts[0]
         until = f"Until the bound is at most {self.eps:g}"
+        if self.looks == ONCE:
+            until = f"Until one look finds a bound of at most {self.eps:g}"
         if first.high == 0.0 and self.withheld:
             reasons = "; ".join(self.withheld)
             return f"{until}: no more, were it not for the certificate, which is withheld: {reasons}."
@@ -193,7 +198,7 @@ def make_plan(
     blocks = coming_blocks(analysis, block, batch)
     least = least_more(analysis)
     rng = generator(check_seed(seed), "plan", 0)
-    worlds = draw_worlds(analysis, count, rng, span)
+    worlds = np.zeros((0, analysis.n)) if analysis.once else draw_worlds(analysis, count, rng, span)
     made = [
         _forecast(
             ask_ahead(analysis, levels, eps, most, blocks, least),
@@ -208,6 +213,8 @@ def make_plan(
     assumed = _assumed(
         blocks, _noise_in_words(noise, ways[0][1], priced=menu is not None), analysis.state.policy.name
     )
+    if analysis.once:
+        assumed = [*assumed[:-3], *assumed[-2:], "every option in turn, and one look at the end"]
     if menu is not None:
         made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
     reasons = tuple(dict.fromkeys([*withheld, *analysis.sigmas.waiting]))
@@ -223,6 +230,7 @@ def make_plan(
         assumed=tuple(assumed),
         notes=tuple(_notes(analysis, reasons)),
         withheld=reasons,
+        looks=analysis.state.looks,
     )
 
 
@@ -274,7 +282,7 @@ def _forecast(
     question: Question, name: str, menu: NoiseMenu, worlds: Floats, seed: int, work: float
 ) -> Forecast:
     step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
-    outcomes: list[Outcome] = []
+    outcomes: list[Outcome] = [OneLookAhead(question).go()] if question.analysis.once else []
     spent = 0.0
     for place, world in enumerate(worlds):
         # Of 9, 19, 29 ... order statistics there are two between which 80 % lie, not more.
@@ -295,7 +303,7 @@ def _forecast(
         cost_low=_end(costs, TAIL),
         cost_high=_end(costs, 1.0 - TAIL),
         levels=tuple(map(Level, menu.sigma.tolist(), share.tolist(), menu.cost.tolist())),
-        paths=len(outcomes),
+        paths=min(len(outcomes), len(worlds)),
         **_blocks(question.blocks, counts),
     )
 

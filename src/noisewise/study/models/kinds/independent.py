@@ -18,6 +18,10 @@ from noisewise.study.models.networks.border import assemble_border
 from noisewise.study.models.networks.contrasts import Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent, root_of
 from noisewise.study.models.networks.worlds import network_worlds
+from noisewise.study.models.once.connected import ConnectedOnce
+from noisewise.study.models.once.look import OneLook
+from noisewise.study.models.once.separate import SeparateOnce
+from noisewise.study.models.once.shares import SharesOnce
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.spreads import possible_spreads
 from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
@@ -29,6 +33,11 @@ class Independent(StudyModel):
 
     facts = ModelFacts("independent")
     radius = "normal-mixture boundaries, one per option, over differences to the best (union bound)"
+
+    radius_once = (
+        "one look: differences to the best within a common multiple of their standard errors (Dunnett); "
+        "exact binomial limits for shares"
+    )
 
     def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
         """The weighted means, or the network of what connects options, solved."""
@@ -44,6 +53,15 @@ class Independent(StudyModel):
         return Contrasts(
             case.fit.components, shares, case.resolution, any_choice=case.any_choice, slack=case.fit.slack
         )
+
+    def one_look(self, look: OneLook) -> HalfWidths:
+        """Dunnett's comparisons, exact limits of shares, or those of a network."""
+        linked = look.sums.without_lone_blocks()
+        if linked.has_border:
+            return ConnectedOnce(look)
+        if look.errors.shares and self.choice.extra_scatter is None and not look.sums.has_border:
+            return SharesOnce(look)
+        return SeparateOnce(look.fit if linked is look.sums else fit_independent(self.n, linked), look)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Each option on its own, or the network that it is part of."""

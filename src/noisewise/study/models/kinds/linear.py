@@ -16,6 +16,8 @@ from noisewise.study.models.features.linear_fit import estimated_weights, fit_li
 from noisewise.study.models.features.worlds import weighted_worlds
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, LoadedJoint
+from noisewise.study.models.once.look import OneLook
+from noisewise.study.models.once.weighted import WeightedOnce
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
@@ -34,6 +36,7 @@ class Linear(StudyModel):
     facts = ModelFacts("linear", uses_features=True, needs_span=True, limits_pairs=False)
     shares_information = True
     radius = "normal-mixture ellipsoid of the features, over differences"
+    radius_once = "one look: differences to the best within a common multiple of their standard errors"
     blame = "the linear model, the error bars or some measurements are wrong"
     if_nothing_is_wrong: ClassVar[str | None] = (
         f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
@@ -54,6 +57,10 @@ class Linear(StudyModel):
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """One ellipsoid for all differences."""
         return LinearBoundary(case.fit, case.delta, case.resolution, any_order=case.any_choice)
+
+    def one_look(self, look: OneLook) -> HalfWidths:
+        """What the ridge may have moved, plus a multiple of the standard error."""
+        return WeightedOnce(look)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Options follow the weights."""
