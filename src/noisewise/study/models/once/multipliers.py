@@ -19,6 +19,7 @@ one that was estimated with ν degrees of freedom (``S² ~ χ²_ν/ν``, indepen
   rival's exact p-value, and ``z_i`` those of the others, all ``max(z, 0)² + max(z_i, 0)² <= c²``.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -32,12 +33,14 @@ from noisewise.core.support.distributions import chi_square_quantile, normal_qua
 MOST_COMMON = 0.99
 #: Steps of the trapezoidal rule over Z: errors of smooth steps of width 0.1 are below 1e-15.
 STEP, REACH = 0.05, 8.5
+#: To which part of 1 common factors are told apart.
+FINE = 2.0**40
 #: Of the table from which probabilities are averaged over S.
 TABLE = 0.1
 #: Smaller probabilities are rounding.
 LEAST = 1e-15
 #: Where the search for a quantile ends, and what is added to it for rounding.
-CLOSE = 1e-10
+CLOSE = 1e-9
 
 
 def all_within(
@@ -52,13 +55,29 @@ def all_within(
         freedom: Degrees of freedom of the shared standard deviation; None if it is known.
         factors: How many factors of the product are computed at once.
     """
-    rows = common.shape[0]
-    step = max(1, int(factors / max(1, common.shape[1] * 2 * REACH / STEP)))
+    # Rounded down, so that what differs by rounding alone is found once.
+    common = np.floor(np.minimum(common, math.sqrt(MOST_COMMON)) * FINE) / FINE
+    kinds = max(1, common.shape[1])
+    step = max(1, int(factors / (kinds * 2.0 * REACH / STEP)))
     found = [
-        _quantiles(common[at : at + step], many[at : at + step], delta, freedom)
-        for at in range(0, rows, step)
+        _kept(
+            common[at : at + step].tobytes(),
+            many[at : at + step].astype(float).tobytes(),
+            kinds,
+            delta,
+            freedom,
+        )
+        for at in range(0, len(common), step)
     ]
     return np.concatenate(found) if found else np.zeros(0)
+
+
+@functools.lru_cache(maxsize=128)
+def _kept(common: bytes, many: bytes, kinds: int, delta: float, freedom: float | None) -> Floats:
+    shape = (-1, kinds)
+    return _quantiles(
+        np.frombuffer(common).reshape(shape), np.frombuffer(many).reshape(shape), delta, freedom
+    )
 
 
 def _quantiles(common: Floats, many: Floats, delta: float, freedom: float | None) -> Floats:
@@ -68,7 +87,7 @@ def _quantiles(common: Floats, many: Floats, delta: float, freedom: float | None
     count = np.maximum(many.sum(axis=1), 1.0)
     one = np.full(count.size, at_most(1.0, delta, freedom))
     every = np.array([at_most(number, delta, freedom) for number in count])
-    return _crossing(lambda c: np.log(missed(c) / delta), one, every)
+    return falls_to_zero(lambda c: np.log(missed(c) / delta), one, every)
 
 
 def _missed(common: Floats, many: Floats) -> Callable[[Floats], Floats]:
@@ -77,7 +96,6 @@ def _missed(common: Floats, many: Floats) -> Callable[[Floats], Floats]:
 
     z = np.arange(-REACH, REACH + 0.5 * STEP, STEP)
     mass = STEP / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * z * z)
-    common = np.minimum(common, math.sqrt(MOST_COMMON))
     own = np.sqrt(1.0 - common**2)
     along = (common / own)[:, :, None] * z
 
@@ -85,7 +103,7 @@ def _missed(common: Floats, many: Floats) -> Callable[[Floats], Floats]:
         with np.errstate(divide="ignore"):
             each = np.log(ndtr(c[:, None, None] / own[:, :, None] - along))
         each = np.where(many[:, :, None] > 0.0, many[:, :, None] * each, 0.0)
-        return np.maximum(1.0 - np.exp(each.sum(axis=1)) @ mass, LEAST)
+        return np.asarray(np.maximum(1.0 - np.exp(each.sum(axis=1)) @ mass, LEAST))
 
     return missed
 
@@ -118,10 +136,11 @@ def _scales(freedom: float) -> tuple[Floats, Floats]:
     return np.exp(logs[used]), weights[used]
 
 
-def _crossing(excess: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+def falls_to_zero(excess: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
     """Where falling functions cross 0, from above: false position, halved where one end stays (Illinois)."""
     at_low, at_high = excess(low), excess(high)
-    for _ in range(60):
+    stayed = np.zeros(low.size)  # 1: the upper end did, -1: the lower
+    for _ in range(100):
         done = (at_low <= 0.0) | (at_high >= 0.0) | (high - low <= CLOSE)
         if done.all():
             break
@@ -129,14 +148,15 @@ def _crossing(excess: Callable[[Floats], Floats], low: Floats, high: Floats) -> 
             middle = np.where(done, high, (low * at_high - high * at_low) / (at_high - at_low))
         middle = np.where((middle > low) & (middle < high), middle, 0.5 * (low + high))
         value = excess(middle)
-        above = value > 0.0
-        at_high = np.where(done, at_high, np.where(above, 0.5 * at_high, value))
-        at_low = np.where(done, at_low, np.where(above, value, 0.5 * at_low))
-        # A point that is as good as the crossing ends the search; the next one looks at its far side.
-        near = np.abs(value) <= 1e-11
-        low = np.where(done, low, np.where(above | near, middle, low))
-        high = np.where(done, high, np.where(above & ~near, high, middle))
-    return np.asarray(np.where(at_low <= 0.0, np.minimum(low, high), high) + CLOSE)
+        above, near = value > 0.0, np.abs(value) <= CLOSE
+        at_high = np.where(done, at_high, np.where(above, at_high * np.where(stayed > 0.0, 0.5, 1.0), value))
+        at_low = np.where(done, at_low, np.where(above, value, at_low * np.where(stayed < 0.0, 0.5, 1.0)))
+        low, high = (
+            np.where(done, low, np.where(above | near, middle, low)),
+            np.where(done, high, np.where(above & ~near, high, middle)),
+        )
+        stayed = np.where(above, 1.0, -1.0)
+    return np.asarray(np.where(at_low <= 0.0, low, high) + 2.0 * CLOSE)
 
 
 def at_most(count: float, delta: float, freedom: float | None = None) -> float:
@@ -168,7 +188,7 @@ def in_dimensions(count: float, dimensions: int, delta: float, freedom: float | 
     def excess(c: Floats) -> Floats:
         return np.array([math.log(max(missed(float(c[0])), 1e-300) / delta)])
 
-    return min(high, float(_crossing(excess, np.array([one]), np.array([high]))[0]))
+    return min(high, float(falls_to_zero(excess, np.array([one]), np.array([high]))[0]))
 
 
 def whole_ellipsoid(dimensions: int, delta: float) -> float:
@@ -236,4 +256,4 @@ def two_evidences(count: float, delta: float) -> float:
         return np.asarray(np.log(np.maximum(1.0 - below - around, 1e-15) / delta))
 
     high = math.hypot(at_most(1.0, 0.5 * delta), at_most(count, 0.5 * delta))
-    return float(_crossing(excess, np.zeros(1), np.array([high]))[0])
+    return float(falls_to_zero(excess, np.zeros(1), np.array([high]))[0])

@@ -16,7 +16,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.once.look import OneLook, never_compared
-from noisewise.study.models.once.multipliers import two_evidences
+from noisewise.study.models.once.multipliers import falls_to_zero, two_evidences
 from noisewise.study.models.sums import totals
 
 #: Directions in which evidence is divided between two options; fewer with very many options.
@@ -112,9 +112,13 @@ class _Options:
             return (np.sqrt(4.0 * trials) * exact + side * weight * (p - mean)) / np.sqrt(all_weight)
 
         shape = (options.size, z.size)
-        inner, outer = np.full(shape, 0.5 - 0.5 * side), np.full(shape, 0.5 + 0.5 * side)
-        for _ in range(60):
-            middle = 0.5 * (inner + outer)
-            beyond = reached(middle) > z
-            inner, outer = np.where(beyond, inner, middle), np.where(beyond, middle, outer)
-        return outer
+
+        def too_little(
+            far: Floats,
+        ) -> Floats:  # how far z is from being reached, at this distance from 0 or 1
+            p = far.reshape(shape) if side > 0.0 else 1.0 - far.reshape(shape)
+            return np.asarray((z - reached(p)).ravel())
+
+        size = options.size * z.size
+        limit = np.minimum(1.0, falls_to_zero(too_little, np.zeros(size), np.ones(size))).reshape(shape)
+        return limit if side > 0.0 else 1.0 - limit
