@@ -255,7 +255,7 @@ class Kind:
             if number < with_ratio:
                 at_any_time = self.analysis(self.any, bodies)
                 if not at_any_time.sigmas.waiting:
-                    wide = at_any_time.boundary.half_widths(best)[others]
+                    wide = at_any_time.boundary.lead_widths(best)[others]
                     ratios.append(np.log(widths[others] / wide).mean())
         return Rates(studies, missed, wrong, float(np.exp(np.mean(ratios))) if ratios else np.nan)
 
