@@ -173,8 +173,8 @@ def test_a_log_in_which_they_were_withholds_the_certificate():
         study.tell(study.ask()[0], 1.0, se=0.5)
     body = {"model": {"model": "independent", "span": None, "deviation": None, "extra_scatter": None}}
     number = len(study.events())
-    event = Event(number + 1, 0.0, "switch", body | {"looks": "once", "costs": COST}, "by hand")
-    storage.append(study.name, [event], number)
+    event = Event(number + 1, 0.0, "switch", body | {"looks": "once", "costs": COST})
+    storage.append(study.name, number, [event])
     certificate = nw.load_study(storage).certificate()
     assert "does not hold for what was chosen by looking" in certificate.withheld[0]
     assert certificate.bound == float("inf")
@@ -184,7 +184,7 @@ def test_an_event_that_switches_back_is_ignored_and_named():
     storage = nw.MemoryStorage()
     study = nw.create_study(storage, options=NAMES, eps=0.5, looks="once")
     body = {"model": {"model": "independent", "span": None, "deviation": None, "extra_scatter": None}}
-    storage.append(study.name, [Event(1, 0.0, "switch", body | {"looks": "any time"}, "by hand")], 0)
+    storage.append(study.name, 0, [Event(1, 0.0, "switch", body | {"looks": "any time"})])
     study = nw.load_study(storage)
     assert study.looks == "once"
     assert "looks='any time' cannot be switched to" in study.notes[0]
@@ -260,7 +260,7 @@ def test_the_command_line(tmp_path):
     assert made["looks"] == "once"
     assert made["policy"] == "round_robin"
     pl.DataFrame(ROWS).write_csv(tmp_path / "rows.csv")
-    plain("tell", store, tmp_path / "rows.csv")
+    plain("import", store, tmp_path / "rows.csv")
     done = run("certify", store)
     assert done.exit_code == 3  # there is a bound, and it is not small enough
     assert "valid for one look only" in done.output.replace("\n", " ")

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.connected_parts import Component
 from noisewise.study.models.joint import NetworkJoint
@@ -27,7 +28,7 @@ UNSETTLED = 1e-6
 LOST = 1e-6
 
 
-class ConnectedOnce:
+class ConnectedOnce(HalfWidths):
     """Half-widths: a multiplier for every rival, times the standard error of the difference."""
 
     def __init__(self, look: OneLook) -> None:

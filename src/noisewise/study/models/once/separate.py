@@ -3,6 +3,7 @@
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.once.look import OneLook, never_compared
 from noisewise.study.models.once.multipliers import all_within, independent_at_most
@@ -11,7 +12,7 @@ from noisewise.study.models.once.multipliers import all_within, independent_at_m
 MOST_KINDS, MOST_ESTIMATED = 64, 24
 
 
-class SeparateOnce:
+class SeparateOnce(HalfWidths):
     """Half-widths ``c_j·√(v_i + v_j)`` of "j minus i".
 
     Args:

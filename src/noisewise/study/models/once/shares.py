@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.once.look import OneLook, never_compared
 from noisewise.study.models.once.multipliers import falls_to_zero, two_evidences
@@ -23,7 +24,7 @@ from noisewise.study.models.sums import totals
 DIRECTIONS, FEWER, MANY = 256, 64, 5000
 
 
-class SharesOnce:
+class SharesOnce(HalfWidths):
     """Half-widths from tables of how far each option can be off at every z."""
 
     def __init__(self, look: OneLook) -> None:

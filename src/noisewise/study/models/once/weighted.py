@@ -13,6 +13,7 @@ is b plus a multiplier times the standard error of the noise. With the unknowns 
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.models.exact.weighted_rows import ENOUGH
 from noisewise.study.models.features.linear_boundary import TOO_MUCH
 from noisewise.study.models.features.linear_fit import Parts
@@ -20,7 +21,7 @@ from noisewise.study.models.once.look import OneLook
 from noisewise.study.models.once.multipliers import in_dimensions, whole_ellipsoid
 
 
-class WeightedOnce:
+class WeightedOnce(HalfWidths):
     """Half-widths, the same for "j minus i" as for "i minus j"."""
 
     def __init__(self, look: OneLook) -> None:
@@ -52,5 +53,3 @@ class WeightedOnce:
         half[np.isnan(half)] = np.inf
         half[option] = 0.0
         return np.asarray(half)
-
-    lead_widths = half_widths
