@@ -268,36 +268,33 @@ def rows() -> list[Row]:
     for line in LINES:
         for confidence in CONFIDENCES:
             played = Kind(line, confidence).play(STUDIES)
-            allowed = 1.0 - confidence
-            limit = float(binom.ppf(1.0 - FALSE_ALARM, played.studies, allowed)) / played.studies
-            found.append(
-                Row(
-                    f"{line.name}, {confidence:g}",
-                    played.missed / played.studies,
-                    "outside",
-                    limit,
-                    detail=f"certificates wrong {played.wrong / played.studies:.4f}; half-widths {played.ratio:.2f} of "
-                    "those at any time",
-                )
-            )
+            limit = float(binom.isf(FALSE_ALARM, played.studies, 1.0 - confidence)) / played.studies
+            wrong = f"certificates wrong {played.wrong / played.studies:.4f}"
+            detail = f"{wrong}; half-widths {played.ratio:.2f} of those at any time"
+            outside = played.missed / played.studies
+            found.append(Row(f"{line.name}, {confidence:g}", outside, "outside", limit, detail=detail))
     return found
+
+
+TITLES = (
+    "measured", "confidence", "outside", "of what is allowed", "certificates wrong", "half-widths over usual"
+)  # fmt: skip
 
 
 def table() -> str:
     """The same for a page."""
-    lines = [
-        "| measured | confidence | outside | of what is allowed | certificates wrong | half-widths over those at any time |"
-    ]
-    lines.append("|---|---|---|---|---|---|")
+    lines = [f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|"]
     for line in LINES:
         for confidence in CONFIDENCES:
-            played = Kind(line, confidence).play(STUDIES)
-            missed, wrong = played.missed / played.studies, played.wrong / played.studies
-            ratio = "-" if np.isnan(played.ratio) else f"{played.ratio:.2f}"
-            lines.append(
-                f"| {line.name} | {confidence:g} | {missed:.3f} | {missed / (1 - confidence):.2f} | {wrong:.3f} | {ratio} |"
-            )
+            lines.append(table_line(line.name, confidence, Kind(line, confidence).play(STUDIES)))
     return "\n".join(lines)
+
+
+def table_line(name: str, confidence: float, played: Rates) -> str:
+    """One line of it."""
+    missed, wrong = played.missed / played.studies, played.wrong / played.studies
+    ratio = "-" if np.isnan(played.ratio) else f"{played.ratio:.2f}"
+    return f"| {name} | {confidence:g} | {missed:.3f} | {missed / (1 - confidence):.2f} | {wrong:.3f} | {ratio} |"
 
 
 def write(page: Path) -> None:
