@@ -98,7 +98,7 @@ def clipped_level(
 
     Example:
         >>> round(clipped_level([1e-9] * 100 + [1.0] * 2000, dim=5), 5)
-        0.00433
+        0.00436
     """
     check_count("dim", dim)
     share = check_positive("max_norm", max_norm) ** 2 / (dim * check_positive("ridge", ridge))
