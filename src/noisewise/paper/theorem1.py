@@ -139,10 +139,10 @@ def _describe_curve(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     lines: list[dict[str, Any]] = []
     for label, name in (
         ("largest width", "width"),
-        ("level of the run, by its log det", "level_of_run"),
-        ("level x, clipped form", "clipped_level"),
-        ("level x, printed form with 1/ln 2", "level"),
-        ("level x, printed form and ι", "printed_level"),
+        ("printed form, log det of the run", "level_of_run"),
+        ("clipped form", "clipped_level"),
+        ("printed form, 1/ln 2 in ι", "level"),
+        ("printed form, printed ι", "printed_level"),
         ("harmonic form", "harmonic_level"),
     ):
         lines += curve(outcomes, label, name)
