@@ -129,6 +129,9 @@ class Analysis:
             n_allowed=int(self.state.allowed().sum()),
             any_choice=self._any_choice,
             promised=not self._promised_nothing,
+            columns=self.columns,
+            sigma=self.sigmas.certified,
+            deviation=self.sizes.certified[0],
         )
         return self.model.boundary(case)
 

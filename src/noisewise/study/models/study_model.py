@@ -42,6 +42,9 @@ class BoundaryCase(NamedTuple):
     n_allowed: int  # options that may be recommended
     any_choice: bool  # whether bounds must hold whatever decided what was measured within blocks
     promised: bool  # whether anything was promised about blocks
+    columns: Columns  # the measurements one by one
+    sigma: Floats  # (N,): the certificate's standard errors
+    deviation: float  # the certificate's size of deviations
 
 
 class StudyModel(ABC):

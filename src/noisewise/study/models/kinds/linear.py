@@ -11,8 +11,15 @@ from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.log.state import State
 from noisewise.study.models.exact.pooled_model import fill_model
-from noisewise.study.models.features.linear_boundary import LinearBoundary
+from noisewise.study.models.features.linear_boundary import LinearBoundary, restart_ridge
 from noisewise.study.models.features.linear_fit import estimated_weights, fit_linear, ridge_of
+from noisewise.study.models.features.restarts import (
+    KeptRestarts,
+    Restart,
+    Told,
+    in_order,
+    restart_places,
+)
 from noisewise.study.models.features.worlds import weighted_worlds
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, LoadedJoint
@@ -26,6 +33,8 @@ from noisewise.study.models.variance_components import Likelihood, Sizes, estima
 WORTH = 0.3
 #: The models that are suggested in place of this one.
 INDEPENDENT, DEVIATION = "independent", "linear+deviation"
+#: The name by which a study keeps its restarts.
+KEPT_BY = "restarts"
 
 
 class Linear(StudyModel):
@@ -33,7 +42,9 @@ class Linear(StudyModel):
 
     facts = ModelFacts("linear", uses_features=True, needs_span=True, limits_pairs=False)
     shares_information = True
-    radius = "normal-mixture ellipsoid of the features, over differences"
+    radius = (
+        "average of normal mixtures over the features, from the start and from restarts, over differences"
+    )
     blame = "the linear model, the error bars or some measurements are wrong"
     if_nothing_is_wrong: ClassVar[str | None] = (
         f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
@@ -53,7 +64,20 @@ class Linear(StudyModel):
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """One ellipsoid for all differences."""
-        return LinearBoundary(case.fit, case.delta, case.resolution, any_order=case.any_choice)
+        return LinearBoundary(
+            case.fit, case.delta, case.resolution, any_order=case.any_choice, restarts=self.restarts(case)
+        )
+
+    def restarts(self, case: BoundaryCase) -> list[Restart]:
+        """The fits at the restarts, which the study keeps."""
+        if case.any_choice:
+            return []
+        columns, sigma = in_order(case.columns, case.sigma)
+        places = restart_places(columns, self.features.shape[1])
+        ridge = restart_ridge(self.features.shape[1], self.ridge)
+        told = Told(columns, sigma, self.specification.sign, self.features, case.deviation, ridge)
+        kept: KeptRestarts = self.state.kept.setdefault(KEPT_BY, KeptRestarts())
+        return kept.at(told, places)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Options follow the weights."""
