@@ -7,6 +7,7 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.log.state import State
@@ -25,7 +26,7 @@ from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, LoadedJoint
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
-from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
+from noisewise.study.models.study_model import BoundaryCase, StudyModel
 from noisewise.study.models.sums import SharedUnknowns, Sums, shared_unknowns
 from noisewise.study.models.variance_components import Likelihood, Sizes, estimate_both, estimate_one
 
@@ -33,8 +34,6 @@ from noisewise.study.models.variance_components import Likelihood, Sizes, estima
 WORTH = 0.3
 #: The models that are suggested in place of this one.
 INDEPENDENT, DEVIATION = "independent", "linear+deviation"
-#: The name by which a study keeps its restarts.
-KEPT_BY = "restarts"
 
 
 class Linear(StudyModel):
@@ -76,7 +75,9 @@ class Linear(StudyModel):
         places = restart_places(columns, self.features.shape[1])
         ridge = restart_ridge(self.features.shape[1], self.ridge)
         told = Told(columns, sigma, self.specification.sign, self.features, case.deviation, ridge)
-        kept: KeptRestarts = self.state.kept.setdefault(KEPT_BY, KeptRestarts())
+        if self.state.restarts is None:
+            self.state.restarts = KeptRestarts()
+        kept: KeptRestarts = self.state.restarts
         return kept.at(told, places)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
