@@ -38,6 +38,7 @@ class Columns(NamedTuple):
     blocks: list[str]
     pools: list[str]
     moment: Codes | None = None  # the same for all that were told together; None where that is unknown
+    fits: tuple[Any, ...] = ()  # of earlier moments, where those of the first moment stand for more than one
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""

@@ -85,6 +85,10 @@ class StudyModel(ABC):
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """Bounds on differences that hold at every moment."""
 
+    def fits_of_moments(self, columns: Columns, sigma: Floats, deviation: float) -> tuple[Any, ...]:
+        """Fits of earlier moments that bounds will rest on, also once something more was told."""
+        return ()
+
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """How the values of options vary together, as far as differences to ``option`` are concerned.
 

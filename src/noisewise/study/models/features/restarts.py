@@ -89,10 +89,12 @@ def in_order(columns: Columns, sigma: Floats) -> tuple[Columns, Floats]:
 def restart_places(columns: Columns, dim: int) -> Codes:
     """After how many of the measurements (in order) a restart stands; nowhere if moments are unknown."""
     moment, number = columns.moment, columns.number
-    if moment is None or number.size < 2:
+    if moment is None or not number.size:
         return np.empty(0, dtype=np.int64)
-    ends = np.flatnonzero(np.diff(moment) != 0)  # the last ones of what was told together
+    ends = np.flatnonzero(np.append(np.diff(moment) != 0, True))  # the last ones of what was told together
     thresholds = FIRST * dim * GROWTH ** np.arange(MOST, dtype=np.int64)
+    if columns.fits:
+        thresholds = thresholds[thresholds > number[ends[0]]]  # those before are known
     at = np.searchsorted(number[ends], thresholds)
     return np.unique(ends[at[at < ends.size]]) + 1
 

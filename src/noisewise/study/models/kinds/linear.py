@@ -67,18 +67,21 @@ class Linear(StudyModel):
             case.fit, case.delta, case.resolution, any_order=case.any_choice, restarts=self.restarts(case)
         )
 
-    def restarts(self, case: BoundaryCase) -> list[Restart]:
+    def restarts(self, case: BoundaryCase) -> tuple[Restart, ...]:
+        """The fits at the restarts."""
+        return () if case.any_choice else self.fits_of_moments(case.columns, case.sigma, case.deviation)
+
+    def fits_of_moments(self, columns: Columns, sigma: Floats, deviation: float) -> tuple[Restart, ...]:
         """The fits at the restarts, which the study keeps."""
-        if case.any_choice:
-            return []
-        columns, sigma = in_order(case.columns, case.sigma)
-        places = restart_places(columns, self.features.shape[1])
-        ridge = restart_ridge(self.features.shape[1], self.ridge)
-        told = Told(columns, sigma, self.specification.sign, self.features, case.deviation, ridge)
+        dim = self.features.shape[1]
+        columns, sigma = in_order(columns, sigma)
+        ridge = restart_ridge(dim, self.ridge)
+        told = Told(columns, sigma, self.specification.sign, self.features, deviation, ridge)
         if self.state.restarts is None:
-            self.state.restarts = KeptRestarts()
-        kept: KeptRestarts = self.state.restarts
-        return kept.at(told, places)
+            self.state.restarts = {}
+        # Studies that are thought of begin with measurements put together: they do not disturb the real one.
+        kept: KeptRestarts = self.state.restarts.setdefault(bool(columns.fits), KeptRestarts())
+        return (*columns.fits, *kept.at(told, restart_places(columns, dim)))
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Options follow the weights."""
