@@ -57,7 +57,7 @@ from noisewise.study.models.fit import Fit
 FIXED = 0.5
 #: The part of that which belongs to restarts; the rest belongs to the martingale from the start.
 RESTARTS = 1.0 / 3.0
-#: Estimates this close, as a part of the largest, lead together; of more than so many none is special.
+#: Estimates this close, as a part of their range, lead together; of more than so many none is special.
 LEADING, MOST_LEADERS = 1e-9, 8
 #: A fit that lost more than this to rounding, in standard errors, bounds nothing.
 TOO_MUCH = 1e-3
@@ -208,7 +208,7 @@ def _directions(fit: Fit, known: Floats, reaches: Reaches, resolution: float) ->
     Weights are smooth, and options that lead together count alike: the order of the list decides nothing.
     """
     gaps = fit.means.max() - fit.means
-    leaders = np.flatnonzero(gaps <= LEADING * (1.0 + np.abs(fit.means).max()))
+    leaders = np.flatnonzero(gaps <= LEADING * gaps.max())
     total = np.zeros((known.shape[0],) * 2)
     for leader in leaders if leaders.size <= MOST_LEADERS else ():
         apart = known - known[:, [leader]]

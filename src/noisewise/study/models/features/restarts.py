@@ -115,11 +115,12 @@ def restarted(
     inverse = np.linalg.inv(factor)
     found = []
     for k, one in enumerate(fits, start=1):
-        known = one.factor @ inverse
-        newer = 1.0 - float(np.sum(known * known)) / units.dim
-        if one.usable and newer > NEW:
-            away = factor @ (one.weights - weights)
-            found.append(from_restart(units, known, away, scale, share / (k * (k + 1))))
+        if not one.usable:
+            continue
+        known, away = one.factor @ inverse, factor @ (one.weights - weights)
+        later = from_restart(units, known, away, scale, share / (k * (k + 1)))
+        if float(np.trace(later.curvature)) > NEW * units.dim:
+            found.append(later)
     return found
 
 
