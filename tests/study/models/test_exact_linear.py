@@ -105,7 +105,7 @@ def problems(deviating):
 
 
 class FromTheStart:
-    """What the martingale from the start leaves of a difference: by a ball around the fit, or without span."""
+    """What the martingale from the start leaves of a difference: by a ball around the fit, or without it."""
 
     def __init__(self, problem, level):
         self.fit, self.free = problem.twin(ridge=problem.ridge), problem.twin()

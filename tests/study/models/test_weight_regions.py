@@ -95,10 +95,6 @@ def written_out(later, mean, precision, theta):
     return float(logs.max() + np.log(np.exp(logs - logs.max()).sum() * area))
 
 
-def value_at(martingale, u):
-    return martingale.mean(u, np.zeros((DIM, DIM)))
-
-
 @pytest.mark.parametrize("deviation", [0.0, 0.4])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_restart_is_a_likelihood_ratio_of_what_came_later(seed, deviation):
@@ -115,7 +111,7 @@ def test_a_restart_is_a_likelihood_ratio_of_what_came_later(seed, deviation):
         theta = weights + np.linalg.solve(factor, u)
         expected = written_out((every - information, all_pull - pull), mean, precision, theta)
         # The first restart has half of the share of all.
-        assert value_at(found, u) == pytest.approx(expected + math.log(0.1), rel=1e-6, abs=1e-6)
+        assert found.at(u) == pytest.approx(expected + math.log(0.1), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("deviation", [0.0, 0.4])
@@ -130,7 +126,7 @@ def test_from_the_start_it_is_the_mean_over_scales(deviation):
             share * math.exp(written_out(whole, np.zeros(DIM), scale * DIM * RIDGE * np.eye(DIM), theta))
             for scale, share in zip(SCALES, SCALE_SHARES, strict=True)
         ]
-        assert value_at(found, u) == pytest.approx(math.log(0.5 * sum(ratios)), rel=1e-6, abs=1e-6)
+        assert found.at(u) == pytest.approx(math.log(0.5 * sum(ratios)), rel=1e-6, abs=1e-6)
 
 
 def region_and_points(problem, level):
@@ -141,7 +137,7 @@ def region_and_points(problem, level):
     martingales = [from_start(units, 2.0 / 3.0), *later]
 
     def inside(u):
-        logs = [value_at(one, u) for one in martingales]
+        logs = [one.at(u) for one in martingales]
         spanned = np.sum((units.pulled + units.shrunk @ u) ** 2) <= 1.0
         return spanned and np.logaddexp.reduce(logs) < level
 

@@ -68,13 +68,9 @@ class Martingale(NamedTuple):
     slope: Floats  # (dim,): g
     constant: float
 
-    def mean(self, centre: Floats, spread: Floats) -> float:
-        """Of u with this mean and covariance."""
-        bent = self.curvature @ centre
-        return (
-            float(0.5 * (centre @ bent + np.sum(self.curvature * spread)) - self.slope @ centre)
-            + self.constant
-        )
+    def at(self, u: Floats) -> float:
+        """Its value."""
+        return float(0.5 * u @ self.curvature @ u - self.slope @ u) + self.constant
 
 
 def from_start(units: Units, share: float) -> Martingale:
@@ -154,7 +150,10 @@ class WeightRegion:
         self, units: Units, martingales: Sequence[Martingale], level: float, *, careful: bool = False
     ) -> None:
         self._units, self._level = units, level
-        self._martingales = martingales[:1] if careful else martingales
+        some = martingales[:1] if careful else martingales
+        self._curvatures = np.array([one.curvature for one in some])
+        self._slopes = np.array([one.slope for one in some])
+        self._constants = np.array([one.constant for one in some])
         self._multipliers = MULTIPLIERS[1:] if careful else MULTIPLIERS
         self._square = units.shrunk.T @ units.shrunk
         self._pull = units.shrunk.T @ units.pulled
@@ -168,7 +167,7 @@ class WeightRegion:
     def ellipsoids(self, directions: Floats) -> list[Ellipsoid]:
         """Ellipsoids that are short along directions with these second moments, (dim, dim)."""
         found = self.around_the_fit()
-        count = len(self._martingales)
+        count = self._constants.size
         if count == 1:
             return found
         starts = [(0.0, self._alone(k)) for k in range(count)]
@@ -191,12 +190,11 @@ class WeightRegion:
 
     def ellipsoid(self, tau: Floats, eta: float) -> Ellipsoid | None:
         """The ellipsoid of these weights; None if it is too flat to be of use."""
-        matrix, pull, constant = eta * self._square, -eta * self._pull, 0.5 * eta * self._excess
-        for weight, one in zip(tau, self._martingales, strict=True):
-            if weight > 0.0:
-                matrix = matrix + weight * one.curvature
-                pull = pull + weight * one.slope
-                constant += float(weight) * (one.constant - math.log(weight))
+        there = np.flatnonzero(tau > 0.0)
+        weight = tau[there]
+        matrix = np.tensordot(weight, self._curvatures[there], 1) + eta * self._square
+        pull = weight @ self._slopes[there] - eta * self._pull
+        constant = float(weight @ (self._constants[there] - np.log(weight))) + 0.5 * eta * self._excess
         sizes, axes = np.linalg.eigh(matrix)
         if not (np.isfinite(sizes).all() and sizes[0] >= FLAT and math.isfinite(constant)):
             return None
@@ -206,14 +204,14 @@ class WeightRegion:
         return Ellipsoid(centre, math.sqrt(squared), axes / np.sqrt(sizes))
 
     def _alone(self, which: int) -> Floats:
-        tau = np.zeros(len(self._martingales))
+        tau = np.zeros(self._constants.size)
         tau[which] = 1.0
         return tau
 
     def _balanced(self, one: Ellipsoid, directions: Floats) -> Floats:
         """Weights in proportion to what the martingales are at its ends: with these Jensen loses nothing."""
-        spread = one.spread(directions)
-        logs = np.array([each.mean(one.centre, spread) for each in self._martingales])
+        moments = np.outer(one.centre, one.centre) + one.spread(directions)
+        logs = self._constants + 0.5 * np.tensordot(self._curvatures, moments, 2) - self._slopes @ one.centre
         weights = np.exp(logs - logs.max())
         return np.asarray(weights / weights.sum())
 
