@@ -119,6 +119,7 @@ class State:
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
+        self.restarts: Any = None  # fits of earlier moments, see `noisewise.study.models.features.restarts`
 
     def apply(self, event: Event) -> None:
         """Let one event happen; one that cannot happen is ignored, and named."""
@@ -210,7 +211,7 @@ class State:
         usable = [body if place not in flaws else _STAND_IN for place, body in enumerate(bodies)]
         plus = [index[body["option"]] if "option" in body else 0 for body in usable]
         minus = [index[body["minus"]] if "minus" in body else NOBODY for body in usable]
-        self.measurements.extend(plus, minus, usable)
+        self.measurements.extend(plus, minus, usable, [event.at for event in events])
         self.told.extend(bodies)
         self.keys.update((body["key"], first + i) for i, body in enumerate(usable) if "key" in body)
         self.pairs.update(

@@ -137,6 +137,7 @@ class Analysis:
             n_allowed=int(self.state.allowed().sum()),
             any_choice=self._any_choice,
             promised=not self._promised_nothing,
+            deviation=self.sizes.certified[0],
         )
         return self.model.boundary(case)
 
