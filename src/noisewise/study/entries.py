@@ -29,6 +29,7 @@ from noisewise.study.intake.entry import (
     told_before,
 )
 from noisewise.study.intake.events import Happened
+from noisewise.study.intake.item_entry import check_next
 from noisewise.study.intake.parsed_table import Parsed
 from noisewise.study.journal import Journal
 from noisewise.study.log.budget import warn_of_budget
@@ -115,7 +116,8 @@ class Entries(Journal):
             value: What came out: a number, "12.34(5)", or an object of the package uncertainties.
             told: At most one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
                 ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
-                ``trials=``; none if you know none. Also ``block=``, ``instrument=``, ``key=`` (telling a key
+                ``trials=``; none if you know none. Or ``items={"q17": 1, ...}``, the values of items that
+                options share, in the order that `next_items` says. Also ``block=``, ``instrument=``, ``key=`` (telling a key
                 again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         given = _given(job, value, told)
@@ -130,6 +132,7 @@ class Entries(Journal):
             if before is not None:
                 number, body = before.number, self._state.told[before.number - 1]
                 return []
+            check_next(self._state, body)
             number = len(self._state.told) + 1
             return [("tell", body)]
 

@@ -1,0 +1,1 @@
+"""Evidence against values of options: one kind per module."""
