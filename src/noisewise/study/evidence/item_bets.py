@@ -19,8 +19,8 @@ values from 0 to 1, which limits the mean by itself; of a pool that was seen to 
 **Scores** that are not 0, ½ or 1 are kept as weights at the two nearest of `SCORE_EDGES`, with the same mean:
 ``log(1 + ℓ(x - m)/m)`` is concave in x and lies above its chords, so that E only becomes smaller.
 
-log E is convex and falls in m. Newton's steps from below therefore never pass the root: every one of them is
-a limit that holds.
+log E falls in m, and is convex in log m. Newton's steps from below therefore never pass the root: every one of
+them is a limit that holds.
 """
 
 import functools
@@ -42,7 +42,7 @@ STAKE, RATIO = 0.95, 1.6
 #: The smallest stake, in units of the difference that matters.
 FINEST = 1.0
 #: Newton's steps: the last ones change nothing that could be seen.
-STEPS, CLOSE = 60, 1e-9
+STEPS, CLOSE = 60, 1e-8
 #: Means below it are not told apart from 0.
 NEAR_ZERO = 1e-12
 #: Numbers that one step may hold at a time.
@@ -96,7 +96,9 @@ def lower_limits(seen: Seen, level: Floats, bets: Floats) -> Floats:
         level: log(1/δ) of every sequence, (sequences,).
         bets: The stakes, from `stakes`.
     """
-    _, n_cuts, n_edges = seen.weights.shape
+    used = 1 + int(np.flatnonzero(seen.weights.any(axis=(0, 2))).max(initial=0))
+    seen = seen._replace(weights=seen.weights[:, :used])
+    n_cuts, n_edges = seen.weights.shape[1:]
     limits = np.empty(level.size)
     step = max(1, ROOM // (n_cuts * n_edges * bets.size))
     for first in range(0, level.size, step):
@@ -118,9 +120,9 @@ def _limits(seen: Seen, level: Floats, bets: Floats) -> Floats:
         log_e, slope = log_evidence(part, mean[going], bets)
         above = log_e - level[going]
         with np.errstate(divide="ignore", invalid="ignore"):
-            move = np.where((above > 0.0) & (slope < 0.0), -above / slope, 0.0)
-        mean[going] = np.minimum(mean[going] + move, 1.0)
-        going = going[move > CLOSE * mean[going]]
+            move = np.where((above > 0.0) & (slope < 0.0), -above / (slope * mean[going]), 0.0)
+        mean[going] = np.minimum(mean[going] * np.exp(np.minimum(move, 30.0)), 1.0)
+        going = going[move > CLOSE]
         if not going.size:
             break
     return np.minimum(np.where(mean > NEAR_ZERO, mean, least), most)
@@ -132,8 +134,9 @@ def log_evidence(seen: Seen, mean: Floats, bets: Floats) -> tuple[Floats, Floats
     if seen.pool is None:
         left, growth = mean[:, None], np.ones((1, 1))
     else:
-        rest = (seen.pool - places[:-1]).astype(np.float64)
-        before = np.cumsum(seen.weights @ seen.edges, axis=1) - seen.weights @ seen.edges
+        rest = (seen.pool - places[: seen.weights.shape[1]]).astype(np.float64)
+        sums = seen.weights @ seen.edges
+        before = np.cumsum(sums, axis=1) - sums
         left = (seen.pool * mean[:, None] - before) / rest
         growth = (seen.pool / rest)[None, :]
     left = np.maximum(left, NEAR_ZERO)  # (sequences, cuts)

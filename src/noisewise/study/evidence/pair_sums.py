@@ -31,9 +31,12 @@ class PairSums:
         self._counted = 0  # of these, in cuts that are complete
         self.weights: Floats = np.zeros((self.n_cuts, PLAIN_EDGES.size))
         self.plain = True  # whether all values so far are 0 or 1
+        #: Limits that were found for these sums, by what they depend on besides.
+        self.limits: dict[Any, float] = {}
 
     def extend(self, count: int) -> "PairSums":
         """Go on to this number of items."""
+        self.limits.clear()
         one, other = (self._items.of(option).values for option in (self._one, self._other))
         if self.plain and not one.dtype == other.dtype == np.int8:
             self.plain, self.count, self.total, self._counted = False, 0, 0.0, 0

@@ -99,14 +99,21 @@ class Pairs:
     def _lows(self, option: int, others: np.ndarray[tuple[int], np.dtype[np.int64]], *, forward: bool) -> Floats:
         """Lower limits of the mean of (1 + x_option - x_other)/2, or with the two exchanged."""
         found = [self._sums(option, int(other)) for other in others]
-        levels, lows = self._doubt(option)[others], np.empty(others.size)
+        levels = self._doubt(option)[others]
+        # Only what went on since the last look is computed again.
+        keys = [
+            (forward == (option < other), level, self._bets.size)
+            for other, level in zip(others.tolist(), levels.tolist(), strict=True)
+        ]
         for plain in (True, False):
-            some = np.array([at for at, sums in enumerate(found) if sums.plain == plain], dtype=np.int64)
-            if some.size:
-                as_asked = [forward == (option < int(others[at])) for at in some.tolist()]
-                seen = _seen([found[at] for at in some.tolist()], as_asked, self._items.pool)
-                lows[some] = lower_limits(seen, levels[some], self._bets)
-        return lows
+            some = [
+                at for at, sums in enumerate(found) if sums.plain == plain and keys[at] not in sums.limits
+            ]
+            if some:
+                seen = _seen([found[at] for at in some], [keys[at][0] for at in some], self._items.pool)
+                for at, low in zip(some, lower_limits(seen, levels[some], self._bets).tolist(), strict=True):
+                    found[at].limits[keys[at]] = low
+        return np.array([sums.limits[key] for sums, key in zip(found, keys, strict=True)])
 
     def _compared(self, option: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         if self._told[option] == 0:

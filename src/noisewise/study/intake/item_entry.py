@@ -65,17 +65,18 @@ def content_of(state: State, names: Sequence[str], values: Sequence[Any], where:
     places = np.array([known.get(name, -1) for name in names], dtype=np.int64)
     new = np.flatnonzero(places < 0)
     if new.size and items.pool is not None:
-        raise _unknown(state, names[int(new[0])], where)
+        raise unknown_item(state, names[int(new[0])], where)
     if len(set(names)) < len(names):
         raise ValueError(f"{where}an item stands twice among the items told; each counts once.")
     fresh = [item_name(names[at]) for at in new.tolist()]
     places[new] = len(items.names) + np.arange(new.size)
     order = np.argsort(places)
-    content = _summary(numbers[order], places[order], items.high - items.low)
+    content = items_summary(numbers[order], places[order], items.high - items.low)
     return content | ({"names": fresh} if fresh else {})
 
 
-def _summary(numbers: Floats, places: Places, width: float) -> dict[str, Any]:
+def items_summary(numbers: Floats, places: Places, width: float) -> dict[str, Any]:
+    """What a measurement holds of values at rising places."""
     count, mean = numbers.size, float(np.mean(numbers))
     return {
         "value": mean,
@@ -105,7 +106,7 @@ def amended_items(state: State, number: int, told: Any) -> dict[str, Any]:
         )
     numbers[np.searchsorted(before.places, after.places)] = read_values(given["items"], given["readings"])
     width = state.items.high - state.items.low
-    return old | _summary(numbers, before.places, width)
+    return old | items_summary(numbers, before.places, width)
 
 
 def check_next(state: State, body: dict[str, Any], where: str = "") -> None:
@@ -142,7 +143,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) or (isinstance(value, np.bool_))
 
 
-def _unknown(state: State, name: str, where: str) -> KeyError:
+def unknown_item(state: State, name: str, where: str) -> KeyError:
+    """The refusal of an item that the pool does not have."""
     close = get_close_matches(name, state.items.names[:10_000], n=2)
     hint = f" Nearest: {', '.join(map(printable, close))}." if close else ""
     return KeyError(

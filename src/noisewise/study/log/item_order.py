@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noisewise.study.inputs.items import Places, read_values
-from noisewise.study.log.items import ROUNDING
+from noisewise.study.log.items import ROUNDING, Answers
 from noisewise.study.log.jobs import Job
 
 if TYPE_CHECKING:
@@ -32,13 +32,22 @@ def next_places(state: "State", option: int, count: int, under_way: list[Job]) -
     return np.concatenate([places[known], places[~known][fresh:]])[:count]
 
 
-def why_not_next(state: "State", option: str, places: Places, job: str | None) -> str | None:
+def why_not_next(
+    state: "State", option: str, places: Places, job: str | None, answers: Answers | None = None
+) -> str | None:
     """Why an option cannot be told items at these places now; None if it can.
 
     Told are the next ones, or those that a suggestion named: what was chosen before anybody saw an answer.
+
+    Args:
+        state: The study before.
+        option: Its name.
+        places: Rising.
+        job: The suggestion that they answer.
+        answers: What the option was told, if that is more than the study knows.
     """
     items = state.items
-    answers = items.of(state.index[option])
+    answers = items.of(state.index[option]) if answers is None else answers
     before = answers.has(places)
     if before.any():
         place = int(places[np.argmax(before)])

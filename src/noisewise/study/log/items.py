@@ -34,6 +34,13 @@ class Answers:
         self.prefix = 0  # items from the first place on without a gap: what comparisons use
         self.version = 0  # raised when an answer is changed or taken back
 
+    def copy(self) -> "Answers":
+        """The same answers, to try something on."""
+        twin = Answers()
+        twin._values, twin.count = self._values.copy(), self.count
+        twin.prefix, twin.version = self.prefix, self.version
+        return twin
+
     @property
     def values(self) -> Values:
         """The values before the first gap, (prefix,)."""
