@@ -31,18 +31,16 @@ from noisewise.study.intake.entry import (
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.item_entry import check_next
 from noisewise.study.intake.parsed_table import Parsed
-from noisewise.study.journal import Journal
+from noisewise.study.item_entries import ItemEntries
 from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from noisewise.study.intake.item_tables import TakenItems
 
 
-class Entries(Journal):
+class Entries(ItemEntries):
     """The changes that a study can be asked for; each is decided on the newest state, and appended."""
 
     def ask(
@@ -127,8 +125,8 @@ class Entries(Journal):
             told: At most one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
                 ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
                 ``trials=``; none if you know none. Or ``items={"q17": 1, ...}``, the values of items that
-                options share, in the order that `next_items` says. Also ``block=``, ``instrument=``, ``key=`` (telling a key
-                again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
+                options share, in the order that `next_items` says. Also ``block=``, ``instrument=``,
+                ``key=`` (telling a key again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         given = _given(job, value, told)
         number, body = 0, {}
@@ -199,20 +197,6 @@ class Entries(Journal):
             return self._record(
                 read, call, lambda: Taken(cast(Batch, batch)), before=lambda: self._decided(read, [])
             )
-
-    def _tell_items(
-        self, table: "pl.DataFrame", match: bool, watch: Callable[[str, int, int], None]
-    ) -> "TakenItems":
-        from noisewise.study.intake.item_tables import TakenItems, happened_of, read_item_table, tell_items
-
-        parsed, taken = read_item_table(table), TakenItems()
-
-        def read(news: list[Event]) -> Happened:
-            nonlocal taken
-            taken = tell_items(self._state, parsed, now=self._clock(), match=match, watch=watch)
-            return happened_of(taken)
-
-        return self._record(read, ("tell_items", table, match), lambda: taken)
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""

@@ -14,10 +14,8 @@ from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.entries import Entries
-from noisewise.study.intake.entry import find_option
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
-from noisewise.study.log.item_order import BATCH, next_places
 from noisewise.study.log.state import Job
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
@@ -31,7 +29,7 @@ if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded whe
     from noisewise.study.planning.worth import Worth
     from noisewise.study.showing.plots import Plots
 
-Frame = Literal["measurements", "options", "events"]
+Frame = Literal["measurements", "options", "events", "items"]
 
 
 class Study(Entries):
@@ -97,18 +95,6 @@ class Study(Entries):
         """Suggestions that are under way."""
         self._catch_up()
         return self._state.open_jobs(self._clock())
-
-    def next_items(self, option: str, n: int = BATCH) -> list[str]:
-        """The items that come next for an option, at most n, in the order that all options share.
-
-        They are those that it was not told and that are not being measured for it. Without a pool the list
-        ends where the items known so far do: what follows is drawn anew, at random.
-        """
-        self._catch_up()
-        row = self._state.index[find_option(self._state, option)]
-        places = next_places(self._state, row, check_count("n", n), self.pending)
-        names = self._state.items.names
-        return [names[place] for place in places.tolist() if place < len(names)]
 
     def certificate(self) -> Certificate:
         """Which option to take now, how far it can be from the best, and what that rests on."""
@@ -211,7 +197,7 @@ class Study(Entries):
         return fill_slots(self._now(), sigma, self._clock(), Wanted(budget, block, probe, withheld))
 
     def frame(self, what: Frame = "options") -> "pl.DataFrame":
-        """The measurements, options or events as a polars frame."""
+        """The measurements, options, events or items as a polars frame."""
         from noisewise.study.showing.frames import make_frame
 
         self._catch_up()

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
 from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
 from noisewise.cli.terminal.options import parse_named, split_list
@@ -59,6 +60,7 @@ def init(
         ),
     ] = "contrasts",
     budget: Budget = None,
+    items: Pool = None,
     policy: Policy = None,
     noise_floor: Annotated[
         float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
@@ -82,6 +84,7 @@ def init(
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget,
+            items=read_pool(items),
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes
@@ -163,7 +166,7 @@ def rename(store: Store, name: str, new: str, json: Json = False) -> None:
 
 def export(
     store: Store,
-    what: Annotated[str, typer.Option(help="log, measurements, options or events.")] = "log",
+    what: Annotated[str, typer.Option(help="log, measurements, options, events or items.")] = "log",
     out: Exported = None,
     study: Name = None,
     json: Json = False,
@@ -174,7 +177,7 @@ def export(
     from noisewise.study.log.export import log_lines, write_log
     from noisewise.study.stores.address import find_study
 
-    check_choice("what", what, ("log", "measurements", "options", "events"))
+    check_choice("what", what, ("log", "measurements", "options", "events", "items"))
     if what == "log":
         # No study is made of it: a log that cannot be replayed can be exported.
         with told_warnings():

@@ -6,8 +6,8 @@
      3  u_k <- m_k - m_i + h_k·√(common items now / common items then);   k* <- argmax u, the strongest rival
      4  If p_i <= p_k*: return i, else k*; if its items are used up, the other one.
 
-Only items that both options were told narrow their difference: whoever is behind is measured. The leader is in
-all races, so that it goes first, and never waits for rivals that are out of the running.
+Only items that both options were told narrow their difference: the option that is behind is measured. The
+leader is in all races, so that it goes first, and never waits for rivals that are out of the running.
 """
 
 import math
@@ -102,8 +102,8 @@ class ItemRace:
     def _racing(self) -> Proposal:
         if not self._open.any():
             raise ValueError(
-                "every option was told all items of the pool, or is being measured on the last of them: there "
-                "is nothing left to ask for."
+                "every option was told all items of the pool, or is being measured on the last of them: "
+                "there is nothing left to ask for."
             )
         found, by_name = self._found, self._analysis.state.by_name()
         among = by_name[self._open[by_name]]
@@ -125,7 +125,9 @@ class ItemRace:
         after = self._upper(leader, then)[rivals].max()
         bound = max(0.0, float(upper[rivals].max()))
         width = float(self._analysis.boundary.half_widths(leader)[rival])
-        return Proposal(option, NOBODY, leader, rival, width, bound, min(bound, max(0.0, float(after))), rival)
+        return Proposal(
+            option, NOBODY, leader, rival, width, bound, min(bound, max(0.0, float(after))), rival
+        )
 
     def _upper(self, leader: int, place: Floats) -> Floats:
         """By how much each option may be better than the leader once items up to these places are told."""

@@ -98,7 +98,12 @@ class Asking:
             chosen = race.propose() if racing else decider.decide(coming, None, asked)
             why = reasons.why(chosen, found, list(decider.under_way))
             decider.expect(chosen, coming, None)
-            body = {"id": f"ask-{asked}", "option": state.ids[chosen.option], "why": why, "expires": now + lease}
+            body = {
+                "id": f"ask-{asked}",
+                "option": state.ids[chosen.option],
+                "why": why,
+                "expires": now + lease,
+            }
             body |= with_items(state, chosen.option, batch, jobs) | ({} if by is None else {"by": by})
             jobs = [*jobs, job_of(body)]
             suggested.append(body)

@@ -19,8 +19,8 @@ values from 0 to 1, which limits the mean by itself; of a pool that was seen to 
 **Scores** that are not 0, ½ or 1 are kept as weights at the two nearest of `SCORE_EDGES`, with the same mean:
 ``log(1 + ℓ(x - m)/m)`` is concave in x and lies above its chords, so that E only becomes smaller.
 
-log E falls in m, and is convex in log m. Newton's steps from below therefore never pass the root: every one of
-them is a limit that holds.
+log E falls in m, and is convex in log m. Newton's steps from below therefore never pass the root: every one
+of them is a limit that holds.
 """
 
 import functools
@@ -49,12 +49,12 @@ NEAR_ZERO = 1e-12
 ROOM = 2_000_000
 
 
-class Seen(NamedTuple):
+class Tally(NamedTuple):
     """What was seen of some sequences of items; each is bet on by itself."""
 
     weights: Floats  # (sequences, cuts, edges): how often each value was seen in each cut that is complete
     total: Floats  # (sequences,): the sum of all values seen
-    count: Floats  # (sequences,): how many were seen
+    seen: Floats  # (sequences,): how many were seen
     edges: Floats  # (edges,)
     pool: int | None = None  # how many there are in all; None: no end
 
@@ -88,35 +88,35 @@ def soft_counts(values: Floats, cut: NDArray[np.int64], n_cuts: int, edges: Floa
     return np.asarray(counts.reshape(n_cuts, size))
 
 
-def lower_limits(seen: Seen, level: Floats, bets: Floats) -> Floats:
+def lower_limits(tally: Tally, level: Floats, bets: Floats) -> Floats:
     """Below which the means cannot be, (sequences,).
 
     Args:
-        seen: What was seen.
+        tally: What was seen.
         level: log(1/δ) of every sequence, (sequences,).
         bets: The stakes, from `stakes`.
     """
-    used = 1 + int(np.flatnonzero(seen.weights.any(axis=(0, 2))).max(initial=0))
-    seen = seen._replace(weights=seen.weights[:, :used])
-    n_cuts, n_edges = seen.weights.shape[1:]
+    used = 1 + int(np.flatnonzero(tally.weights.any(axis=(0, 2))).max(initial=0))
+    tally = tally._replace(weights=tally.weights[:, :used])
+    n_cuts, n_edges = tally.weights.shape[1:]
     limits = np.empty(level.size)
     step = max(1, ROOM // (n_cuts * n_edges * bets.size))
     for first in range(0, level.size, step):
         some = slice(first, first + step)
-        part = Seen(seen.weights[some], seen.total[some], seen.count[some], seen.edges, seen.pool)
+        part = Tally(tally.weights[some], tally.total[some], tally.seen[some], tally.edges, tally.pool)
         limits[some] = _limits(part, level[some], bets)
     return limits
 
 
-def _limits(seen: Seen, level: Floats, bets: Floats) -> Floats:
+def _limits(tally: Tally, level: Floats, bets: Floats) -> Floats:
     least, most = np.zeros(level.size), np.ones(level.size)
-    if seen.pool is not None:  # what was not seen is at least 0 and at most 1
-        least = seen.total / seen.pool
-        most = (seen.total + (seen.pool - seen.count)) / seen.pool
+    if tally.pool is not None:  # what was not seen is at least 0 and at most 1
+        least = tally.total / tally.pool
+        most = (tally.total + (tally.pool - tally.seen)) / tally.pool
     mean = np.maximum(least, NEAR_ZERO)
     going = np.arange(level.size)
     for _ in range(STEPS):
-        part = Seen(seen.weights[going], seen.total[going], seen.count[going], seen.edges, seen.pool)
+        part = Tally(tally.weights[going], tally.total[going], tally.seen[going], tally.edges, tally.pool)
         log_e, slope = log_evidence(part, mean[going], bets)
         above = log_e - level[going]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -128,23 +128,23 @@ def _limits(seen: Seen, level: Floats, bets: Floats) -> Floats:
     return np.minimum(np.where(mean > NEAR_ZERO, mean, least), most)
 
 
-def log_evidence(seen: Seen, mean: Floats, bets: Floats) -> tuple[Floats, Floats]:
+def log_evidence(tally: Tally, mean: Floats, bets: Floats) -> tuple[Floats, Floats]:
     """``log E`` against these means, and its derivative, (sequences,) each."""
-    places = cuts(seen.pool)
-    if seen.pool is None:
+    places = cuts(tally.pool)
+    if tally.pool is None:
         left, growth = mean[:, None], np.ones((1, 1))
     else:
-        rest = (seen.pool - places[: seen.weights.shape[1]]).astype(np.float64)
-        sums = seen.weights @ seen.edges
+        rest = (tally.pool - places[: tally.weights.shape[1]]).astype(np.float64)
+        sums = tally.weights @ tally.edges
         before = np.cumsum(sums, axis=1) - sums
-        left = (seen.pool * mean[:, None] - before) / rest
-        growth = (seen.pool / rest)[None, :]
+        left = (tally.pool * mean[:, None] - before) / rest
+        growth = (tally.pool / rest)[None, :]
     left = np.maximum(left, NEAR_ZERO)  # (sequences, cuts)
     # With o = ℓ·x/m_c: each factor is 1 - ℓ + o, and its derivative with respect to m_c is -o/m_c.
-    odds = bets * (seen.edges[:, None] / left[:, :, None, None])
+    odds = bets * (tally.edges[:, None] / left[:, :, None, None])
     factor = (1.0 - bets) + odds  # (sequences, cuts, edges, bets)
-    logs = np.einsum("pce,pceb->pb", seen.weights, np.log(factor))
-    falls = np.einsum("pce,pceb->pcb", seen.weights, odds / factor)
+    logs = np.einsum("pce,pceb->pb", tally.weights, np.log(factor))
+    falls = np.einsum("pce,pceb->pcb", tally.weights, odds / factor)
     slopes = -np.einsum("pcb,pc->pb", falls, growth / left)
     top = logs.max(axis=1)
     shares = np.exp(logs - top[:, None])

@@ -42,7 +42,9 @@ class PairSums:
             self.plain, self.count, self.total, self._counted = False, 0, 0.0, 0
             self.weights = np.zeros((self.n_cuts, SCORE_EDGES.size))
         fresh = slice(self.count, count)
-        self.total += 0.5 * float(count - self.count + one[fresh].sum(dtype=float) - other[fresh].sum(dtype=float))
+        self.total += 0.5 * float(
+            count - self.count + one[fresh].sum(dtype=float) - other[fresh].sum(dtype=float)
+        )
         self.count = count
         end = complete(self._items.pool, count)
         if end > self._counted:

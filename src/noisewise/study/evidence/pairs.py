@@ -6,9 +6,9 @@ options answer on items before t, the mean of ``D_t`` is the difference of the t
 pool, what is left of it). Hence the bets of `noisewise.study.evidence.item_bets` are a martingale **in the
 order of items**, for every pair of options by itself.
 
-Ville's inequality holds for all places at once, so that the bound holds at whatever place the two options have
-been told so far, whoever decided that, and even if one option ran ahead and everybody saw its answers: the
-common beginning of what both were told ends at *some* place. What it does not allow is to multiply or to
+Ville's inequality holds for all places at once, so that the bound holds at whatever place the two options
+have been told so far, whoever decided that, and even if one option ran ahead and everybody saw its answers:
+the common beginning of what both were told ends at *some* place. What it does not allow is to multiply or to
 average the evidence of several pairs: in the time in which people measure, an option's answer on an item that
 others answered before is no fair bet any more. So δ is divided among the n - 1 pairs with the best option
 (one option, though nobody knows which).
@@ -21,9 +21,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.evidence.item_bets import Seen, lower_limits, stakes
+from noisewise.study.evidence.item_bets import Tally, lower_limits, stakes
 from noisewise.study.evidence.pair_sums import PairSums, pair_sums
 from noisewise.study.log.items import Items
+from noisewise.study.log.measurements import Codes
 
 #: Pseudo-items that say that two options differ on half of them, until they have said otherwise themselves.
 FIRST_GUESS = 2.0
@@ -71,12 +72,12 @@ class Pairs:
 
     def common(self, option: int) -> Floats:
         """How many items each option has in common with this one, from the first on, (n,)."""
-        return np.minimum(self._told, self._told[option]).astype(np.float64)
+        return np.asarray(np.minimum(self._told, self._told[option]).astype(np.float64))
 
     def scatter(self, option: int) -> Floats:
         """The variance of one item's difference to this option, estimated, (n,)."""
         variances = np.full(self._n, 0.5)
-        for other in self._compared(option):
+        for other in self._compared(option).tolist():
             sums = self._sums(option, other)
             weights = sums.weights.sum(axis=0)
             apart = 2.0 * sums.edges - 1.0
@@ -96,9 +97,9 @@ class Pairs:
         widths[option] = 0.0
         return widths
 
-    def _lows(self, option: int, others: np.ndarray[tuple[int], np.dtype[np.int64]], *, forward: bool) -> Floats:
+    def _lows(self, option: int, others: Codes, *, forward: bool) -> Floats:
         """Lower limits of the mean of (1 + x_option - x_other)/2, or with the two exchanged."""
-        found = [self._sums(option, int(other)) for other in others]
+        found = [self._sums(option, other) for other in others.tolist()]
         levels = self._doubt(option)[others]
         # Only what went on since the last look is computed again.
         keys = [
@@ -110,28 +111,27 @@ class Pairs:
                 at for at, sums in enumerate(found) if sums.plain == plain and keys[at] not in sums.limits
             ]
             if some:
-                seen = _seen([found[at] for at in some], [keys[at][0] for at in some], self._items.pool)
-                for at, low in zip(some, lower_limits(seen, levels[some], self._bets).tolist(), strict=True):
+                tally = _tally([found[at] for at in some], [keys[at][0] for at in some], self._items.pool)
+                for at, low in zip(some, lower_limits(tally, levels[some], self._bets).tolist(), strict=True):
                     found[at].limits[keys[at]] = low
         return np.array([sums.limits[key] for sums, key in zip(found, keys, strict=True)])
 
-    def _compared(self, option: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _compared(self, option: int) -> Codes:
         if self._told[option] == 0:
             return np.empty(0, dtype=np.int64)
         others = np.flatnonzero(self._told > 0)
-        return others[others != option]
+        return np.asarray(others[others != option])
 
     def _sums(self, option: int, other: int) -> PairSums:
         count = int(min(self._told[option], self._told[other]))
         return pair_sums(self._items, min(option, other), max(option, other), count)
 
 
-def _seen(sums: list[PairSums], as_told: list[bool], pool: int | None) -> Seen:
+def _tally(sums: list[PairSums], as_told: list[bool], pool: int | None) -> Tally:
     """Several pairs together, each as it was summed or with its options exchanged."""
     weights = np.stack(
         [one.weights if same else one.weights[:, ::-1] for one, same in zip(sums, as_told, strict=True)]
     )
     count = np.array([float(one.count) for one in sums])
     total = np.array([one.total for one in sums])
-    return Seen(weights, np.where(as_told, total, count - total), count, sums[0].edges, pool)
-
+    return Tally(weights, np.where(as_told, total, count - total), count, sums[0].edges, pool)

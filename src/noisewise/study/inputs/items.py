@@ -41,7 +41,9 @@ def check_pool(items: Any) -> list[str] | int | None:
     if not 0 < len(given) <= MOST_ITEMS:
         said = "none" if not given else "more"
         raise ValueError(f"`items` must be a list of 1 to {MOST_ITEMS:,} names; got {said}.")
-    names = [name if type(name) is str and name == name.strip() and name else item_name(name) for name in given]
+    names = [
+        name if type(name) is str and name == name.strip() and name else item_name(name) for name in given
+    ]
     check_texts("items", names)
     if len(set(names)) < len(names):
         seen: set[str] = set()

@@ -66,8 +66,8 @@ def _amended_items(state: State, number: int, given: dict[str, Any]) -> dict[str
     if others or given.get("items") is None or state.told[number - 1].get("kind") != ITEMS:
         what = f"{others[0]}=" if others else "items="
         raise ValueError(
-            f"m-{number} cannot be corrected by {what}: what holds items is corrected by items= with the right "
-            "values of some of them, and only that; otherwise void it, and tell it as it should be."
+            f"m-{number} cannot be corrected by {what}: what holds items is corrected by items= with the "
+            "right values of some of them, and only that; otherwise void it, and tell it as it should be."
         )
     content = amended_items(state, number, given["items"])
     if content == state.told[number - 1] and given.get("note") is None:

@@ -14,8 +14,8 @@ from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.study.inputs.error_bars import read_measured
-from noisewise.study.intake.item_entry import items_content
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked, took_its_block
+from noisewise.study.intake.item_entry import items_content
 from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import OPEN, Job, State
 

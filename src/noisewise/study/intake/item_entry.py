@@ -1,4 +1,4 @@
-"""From told items to what a measurement holds of them: their mean, their places in the order, their values."""
+"""From told items to what a measurement holds of them: their mean, their places, their values."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,8 @@ def items_content(state: State, given: Mapping[str, Any], where: str) -> dict[st
     for name in _INSTEAD:
         if given.get(name) is not None:
             raise ValueError(
-                f"{where}items= bring their own value and error, of one option and in no block; leave {name}= "
-                "out."
+                f"{where}items= bring their own value and error, of one option and in no block; leave "
+                f"{name}= out."
             )
     told = given["items"]
     if not isinstance(told, Mapping) or not told:
@@ -140,7 +140,7 @@ def _numbers(state: State, names: Sequence[str], values: Sequence[Any], where: s
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) or (isinstance(value, np.bool_))
+    return isinstance(value, int | float | np.number | np.bool_)
 
 
 def unknown_item(state: State, name: str, where: str) -> KeyError:
@@ -148,5 +148,6 @@ def unknown_item(state: State, name: str, where: str) -> KeyError:
     close = get_close_matches(name, state.items.names[:10_000], n=2)
     hint = f" Nearest: {', '.join(map(printable, close))}." if close else ""
     return KeyError(
-        f"{where}{printable(name[:60])!r} is not among the {len(state.items.names):,} items of this study.{hint}"
+        f"{where}{printable(name[:60])!r} is not among the {len(state.items.names):,} items of this study."
+        f"{hint}"
     )

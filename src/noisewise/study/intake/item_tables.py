@@ -74,25 +74,37 @@ def read_item_table(table: pl.DataFrame) -> ItemTable:
     for column in table.columns:
         if column not in COLUMNS:
             raise ValueError(
-                f"`measurements` has a column {column!r} that means nothing beside a column of items; drop it. "
-                f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
+                f"`measurements` has a column {column!r} that means nothing beside a column of items; drop "
+                f"it. Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
             )
     texts = {
-        name: as_texts("measurements", table[name]) for name in ("option", "item", "job", "by") if name in table.columns
+        name: as_texts("measurements", table[name])
+        for name in ("option", "item", "job", "by")
+        if name in table.columns
     }
     if not {"option", "job"} & set(texts) or "value" not in table.columns:
         raise ValueError("`measurements` must have the columns option (or job), item and value.")
-    for name, column in texts.items():
-        check_texts(name, column.unique(maintain_order=True).to_list())
-        if name == "item" and (row := column.is_null().arg_max()) is not None and column.null_count():
-            raise ValueError(f"row {row + 1}: `item` must not be empty in a table of items.")
-    names = texts["item"].unique(maintain_order=True)
-    codes = texts["item"].to_frame().join(
-        pl.DataFrame({"item": names, "code": np.arange(names.len())}), on="item", how="left", maintain_order="left"
+    for name, cells in texts.items():
+        check_texts(name, cells.unique(maintain_order=True).to_list())
+    values = _values(table["value"])
+    nameless = texts["item"].is_null().to_numpy() & ~np.isnan(values)
+    if nameless.any():
+        raise ValueError(f"row {int(np.argmax(nameless)) + 1}: `item` must not be empty in a table of items.")
+    names = texts["item"].fill_null("").unique(maintain_order=True)
+    codes = (
+        texts["item"]
+        .fill_null("")
+        .to_frame()
+        .join(
+            pl.DataFrame({"item": names, "code": np.arange(names.len())}),
+            on="item",
+            how="left",
+            maintain_order="left",
+        )
     )
     option = texts.get("option", pl.Series("option", [None] * table.height, dtype=pl.String))
     return ItemTable(
-        option, codes["code"].to_numpy(), _values(table["value"]), texts.get("job"), texts.get("by"), names.to_list()
+        option, codes["code"].to_numpy(), values, texts.get("job"), texts.get("by"), names.to_list()
     )
 
 
@@ -106,9 +118,7 @@ def _values(column: pl.Series) -> Floats:
     return np.array(read_column(column), dtype=np.float64)
 
 
-def tell_items(
-    state: State, table: ItemTable, *, now: float, match: bool, watch: Watch
-) -> TakenItems:
+def tell_items(state: State, table: ItemTable, *, now: float, match: bool, watch: Watch) -> TakenItems:
     """Compare a table of items with the study: all of its rows are told, or none."""
     check_items_belong(state, "")
     taken = TakenItems()
@@ -145,7 +155,8 @@ def _check_values(state: State, table: ItemTable, match: bool) -> None:
         what = (
             "has no value: one that could not be measured counts as failed"
             if np.isnan(value)
-            else f"must have a value from {low:g} to {high:g} (`bounds`, which a study is made with); got {value:g}"
+            else f"must have a value from {low:g} to {high:g} (`bounds`, which a study is made with); got "
+            f"{value:g}"
         )
         raise ValueError(f"row {row + 1}: item {printable(name)!r} {what}.")
 
@@ -242,8 +253,8 @@ class _Telling:
         if apart.any():
             at = int(np.argmax(apart))
             raise ValueError(
-                f"row {group.rows[at] + 1}: item {self._table.names[codes[at]]!r} of {group.option} stands twice in "
-                f"the table, with different values."
+                f"row {group.rows[at] + 1}: item {self._table.names[codes[at]]!r} of {group.option} "
+                "stands twice in the table, with different values."
             )
         return group.rows[np.sort(first)]
 
@@ -254,12 +265,17 @@ class _Telling:
             return
         at = int(np.argmax(other))
         name = self._table.names[self._table.item[rows[at]]]
-        if places[at] >= len(state.items.names) or not state.items.of(state.index[option]).has(places[at : at + 1])[0]:
-            raise ValueError(f"row {rows[at] + 1}: item {name!r} of {option} stands twice, with different values.")
+        if (
+            places[at] >= len(state.items.names)
+            or not state.items.of(state.index[option]).has(places[at : at + 1])[0]
+        ):
+            raise ValueError(
+                f"row {rows[at] + 1}: item {name!r} of {option} stands twice, with different values."
+            )
         number = told_in(state, option, int(places[at]))
         raise ValueError(
-            f"row {rows[at] + 1}: item {name!r} of {option} was told with another value, in m-{number}. Use amend if "
-            "this is a correction."
+            f"row {rows[at] + 1}: item {name!r} of {option} was told with another value, in m-{number}. "
+            "Use amend if this is a correction."
         )
 
     def _check_next(

@@ -177,7 +177,9 @@ def _check_ask(state: "State", body: dict[str, Any]) -> None:
         if body.get(name) is not None:
             _text(body, name)
     items, fresh = body.get("items", []), body.get("fresh", 0)
-    if not (isinstance(items, list) and all(type(name) is str and name in state.items.place for name in items)):
+    if not (
+        isinstance(items, list) and all(type(name) is str and name in state.items.place for name in items)
+    ):
         raise FlawError("it names items that this study does not have")
     if type(fresh) is not int or fresh < 0:
         raise FlawError(f"fresh={fresh!r} is not a number of items")

@@ -53,8 +53,8 @@ def why_not_next(
         place = int(places[np.argmax(before)])
         number = told_in(state, option, place)
         return (
-            f"item {items.names[place]!r} was told for {option} before, in m-{number}: an item counts once for "
-            f"each option; amend m-{number} if it was wrong"
+            f"item {items.names[place]!r} was told for {option} before, in m-{number}: an item counts once "
+            f"for each option; amend m-{number} if it was wrong"
         )
     expected = answers.missing(places.size)
     if np.array_equal(places, expected):

@@ -94,7 +94,9 @@ class Answers:
             kept[kept == MISSING] = np.nan
             self._values, whole = kept, False
         if size > self._values.size:
-            grown = np.full(max(size, 2 * self._values.size), MISSING if whole else np.nan, self._values.dtype)
+            grown = np.full(
+                max(size, 2 * self._values.size), MISSING if whole else np.nan, self._values.dtype
+            )
             grown[: self._values.size] = self._values
             self._values = grown
 

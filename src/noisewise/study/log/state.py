@@ -23,6 +23,7 @@ from noisewise.study.log.model_choice import ModelChoice
 from noisewise.study.log.specification import PolicyChoice, Specification
 from noisewise.study.stores.protocol import Event
 
+
 @dataclass(frozen=True)
 class Ignored:
     """An event that cannot be used: what it is, why, and whether somebody has dealt with it."""
