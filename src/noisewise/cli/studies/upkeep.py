@@ -25,6 +25,12 @@ AddedIdColumn = Annotated[
 Budget = Annotated[
     int | None, typer.Option(help="The number of measurements there will be, if that is fixed.")
 ]
+Blocks = Annotated[
+    str,
+    typer.Option(
+        help="contrasts: within a block, suggestions depend on differences only; any: on everything."
+    ),
+]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
 Exported = Annotated[
     Path | None,
@@ -53,12 +59,7 @@ def init(
     span: Span = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
-    blocks: Annotated[
-        str,
-        typer.Option(
-            help="contrasts: within a block, suggestions depend on differences only; any: on everything."
-        ),
-    ] = "contrasts",
+    blocks: Blocks = "contrasts",
     budget: Budget = None,
     items: Pool = None,
     policy: Policy = None,

@@ -30,7 +30,7 @@ from noisewise.study.log.measurements import Codes
 FIRST_GUESS = 2.0
 
 
-class Pairs:
+class PairedItems:
     """Half-widths of differences from paired items.
 
     Args:

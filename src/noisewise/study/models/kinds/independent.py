@@ -9,7 +9,7 @@ from noisewise.actions import ActionSet
 from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.independent import Separate
-from noisewise.study.evidence.pairs import Pairs
+from noisewise.study.evidence.pairs import PairedItems
 from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.models.boundary import CONNECTED, Boundary
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
@@ -38,7 +38,7 @@ class Independent(StudyModel):
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """Two scalar boundaries where nothing connects options, else contrasts."""
         if self.state.items:
-            return Pairs(
+            return PairedItems(
                 self.state.items, self.n, self.specification.sign, differences=case.fit.differences,
                 doubt=case.shares.doubt, resolution=case.resolution,
             )  # fmt: skip
