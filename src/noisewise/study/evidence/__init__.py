@@ -1,1 +1,1 @@
-"""Evidence against values of options: one kind per module."""
+"""What measurements of each kind say against "the mean of this option is m", and what follows from it."""

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.item_bets import Tally, lower_limits, stakes
 from noisewise.study.evidence.pair_sums import PairSums, pair_sums
 from noisewise.study.log.items import Items
@@ -30,7 +31,7 @@ from noisewise.study.log.measurements import Codes
 FIRST_GUESS = 2.0
 
 
-class PairedItems:
+class PairedItems(HalfWidths):
     """Half-widths of differences from paired items.
 
     Args:

@@ -55,6 +55,11 @@ def check_items_belong(state: State, where: str) -> None:
             'use model="independent", or tell successes= and trials= of items that were drawn anew for every '
             "option."
         )
+    if len(state.told) and not state.begins_with_items:
+        raise ValueError(
+            f"{where}this study began with other measurements, and its error probability is divided for them: "
+            "items are told first, or to a study that was made with items=. Make a new one, and tell it both."
+        )
 
 
 def content_of(state: State, names: Sequence[str], values: Sequence[Any], where: str) -> dict[str, Any]:

@@ -91,6 +91,8 @@ def items_flaw(state: "State", body: dict[str, Any], number: int | None) -> str 
     items = state.items
     if state.model.uses_features:
         return f"it has items, and the {state.model.model} model does not compare options item by item"
+    if len(state.told) and not state.begins_with_items:
+        return "it has items, and the study began with other measurements"
     if any(name in body for name in ("minus", "block", "instrument")):
         return "items are of one option, and in no block"
     if "readings" not in body:

@@ -1,5 +1,6 @@
 """The items of a study: one order that all options share, and what each option was told on them."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -120,12 +121,19 @@ class Items:
         self.low, self.high = specification.range_of_items
         self._answers: dict[int, Answers] = {}
         self._numbers: dict[int, list[int]] = {}  # the measurements of each option
+        self._places: dict[int, tuple[str, int]] = {}  # of each measurement, as it was told, and how many
+        self._n_live = 0
         #: What was computed from pairs of options, by whom it concerns.
         self.kept: dict[Any, Any] = {}
 
     def __bool__(self) -> bool:
         """Whether any item was told."""
         return any(one.count for one in self._answers.values())
+
+    @property
+    def n_measurements(self) -> int:
+        """How many measurements of items count."""
+        return self._n_live
 
     @property
     def options(self) -> list[int]:
@@ -139,6 +147,17 @@ class Items:
     def numbers(self, option: int) -> list[int]:
         """The measurements that told an option's items, voided ones among them."""
         return self._numbers.get(option, [])
+
+    def prefixes(self, numbers: Iterable[int]) -> dict[int, int]:
+        """How many items from the first on each option was told by these measurements alone."""
+        counted = set(numbers)
+        found = {}
+        for option, own in self._numbers.items():
+            told = [read_places(*self._places[number]) for number in own if number in counted]
+            places = np.sort(np.concatenate(told)) if told else np.empty(0, dtype=np.int64)
+            gaps = np.flatnonzero(places != np.arange(places.size))
+            found[option] = int(gaps[0]) if gaps.size else places.size
+        return found
 
     def unit(self, values: Floats) -> Floats:
         """Values moved to [0, 1]."""
@@ -156,9 +175,12 @@ class Items:
             self.names.append(name)
         self.of(option).put(self.read(body))
         self._numbers.setdefault(option, []).append(number)
+        self._n_live += 1
+        self._places[number] = body["places"], body["readings"]
 
     def void(self, option: int, body: dict[str, Any]) -> None:
         """Let the items of a measurement count no more; their names keep their places."""
+        self._n_live -= 1
         self.of(option).take_back(self.read(body).places)
 
     def amend(self, option: int, body: dict[str, Any]) -> None:
