@@ -40,7 +40,7 @@ CUT = 1.0 / 32.0
 #: The largest stake, and the ratio of neighbours.
 STAKE, RATIO = 0.95, 1.6
 #: The smallest stake, in units of the difference that matters.
-FINEST = 1.0
+FINEST = 2.0
 #: Newton's steps: the last ones change nothing that could be seen.
 STEPS, CLOSE = 60, 1e-8
 #: Means below it are not told apart from 0.

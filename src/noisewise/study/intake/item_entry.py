@@ -57,8 +57,8 @@ def check_items_belong(state: State, where: str) -> None:
         )
     if len(state.told) and not state.begins_with_items:
         raise ValueError(
-            f"{where}this study began with other measurements, and its error probability is divided for them: "
-            "items are told first, or to a study that was made with items=. Make a new one, and tell it both."
+            f"{where}this study began with other measurements, and its error probability is divided for "
+            "them: items are told first, or to a study made with items=. Make a new one, and tell it both."
         )
 
 
