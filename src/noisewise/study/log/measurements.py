@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE, READINGS
 
 Codes = NDArray[np.int64]
-KINDS = (KNOWN, READINGS, COUNTS, NONE)
+KINDS = (KNOWN, READINGS, COUNTS, NONE, ITEMS)
 _CODE_OF_KIND = {kind: code for code, kind in enumerate(KINDS)}
 NOBODY = -1
 #: The pool of measurements that came without.
