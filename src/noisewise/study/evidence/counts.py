@@ -5,11 +5,11 @@ A value x in [0, 1] with mean m has ``E exp(θx) <= 1 - m + m·exp(θ)``, exactl
     exp(θ·s - n·log(1 - m + m·exp(θ)))          s successes in n trials
 
 is an e-process against "the mean is m", and so is an average over θ. Negative θ suspect the mean to lie above
-the data, positive ones below. The tilt that is best for a difference x of means is about x/variance. Races end
-when x is the difference that matters, or a few times that, and variances lie between 0.25 (shares around one
-half) and 0.01 (rates of a percent), so tilts from twice to a hundred times that difference have most of the
-weight; all others of a ladder from 3 down to it keep some. Only sums matter: the order of trials is none of the evidence's business. Each logarithm is
-convex and monotone in m, and so is their mixture.
+the data, positive ones below. The tilt that is best for a difference x of means is about x/variance. Races
+end when x is the difference that matters, or a few times that, and variances lie between 0.25 (shares around
+one half) and 0.01 (rates of a percent), so tilts from twice to a hundred times that difference have most of
+the weight; all others of a ladder from 3 down to it keep some. Only sums matter: the order of trials is none
+of the evidence's business. Each logarithm is convex and monotone in m, and so is their mixture.
 """
 
 import math
