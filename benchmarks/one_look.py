@@ -283,18 +283,20 @@ TITLES = (
 
 def table() -> str:
     """The same for a page."""
-    lines = [f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|"]
-    for line in LINES:
-        for confidence in CONFIDENCES:
-            lines.append(table_line(line.name, confidence, Kind(line, confidence).play(STUDIES)))
-    return "\n".join(lines)
+    lines = (
+        table_line(line.name, confidence, Kind(line, confidence).play(STUDIES))
+        for line in LINES
+        for confidence in CONFIDENCES
+    )
+    return "\n".join([f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|", *lines])
 
 
 def table_line(name: str, confidence: float, played: Rates) -> str:
     """One line of it."""
     missed, wrong = played.missed / played.studies, played.wrong / played.studies
     ratio = "-" if np.isnan(played.ratio) else f"{played.ratio:.2f}"
-    return f"| {name} | {confidence:g} | {missed:.3f} | {missed / (1 - confidence):.2f} | {wrong:.3f} | {ratio} |"
+    used = missed / (1.0 - confidence)
+    return f"| {name} | {confidence:g} | {missed:.3f} | {used:.2f} | {wrong:.3f} | {ratio} |"
 
 
 def write(page: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,7 @@ def create_study(
     blocks: str = CONTRASTS,
     budget: int | None = None,
     looks: str = ANY_TIME,
+    items: Iterable[Any] | int | None = None,
     policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | None = None,
@@ -93,6 +94,10 @@ def create_study(
         looks: ``"any time"``: the certificate holds however often it is looked at, and whenever measuring
             ends. ``"once"``, for finished tables: bounds are smaller, and hold for one look only, at
             measurements that nobody chose or ended by looking at values.
+        items: The questions, inputs or seeds that every option is measured on: a list of names, or n for
+            "1" to "n". All options are told them in one random order, `ask` says which come next, and the
+            certificate is about the mean over all of them. Items may be told without such a list: then
+            they have no end, and must come in random order.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -116,7 +121,7 @@ def create_study(
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
-        budget=budget, looks=looks,
+        budget=budget, looks=looks, items=items,
     )  # fmt: skip
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])

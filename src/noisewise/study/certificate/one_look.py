@@ -4,14 +4,14 @@ import numpy as np
 
 from noisewise.study.certificate.check import Check
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
-from noisewise.study.log.looks import broken_by_asking
+from noisewise.study.log.looks import broken_promise
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 
 
 def broken_promises(analysis: Analysis) -> list[str]:
     """Reasons to withhold a certificate for one look that the log itself shows."""
-    broken = broken_by_asking(analysis.state) if analysis.once else None
+    broken = broken_promise(analysis.state) if analysis.once else None
     return [] if broken is None else [broken]
 
 

@@ -25,8 +25,10 @@ def chosen_by_looking(state: State) -> int:
     return sum(map(state.measurements.is_live, answers))
 
 
-def broken_by_asking(state: State) -> str | None:
-    """Why a bound for one look does not hold: the study itself chose by looking. None if it did not."""
+def broken_promise(state: State) -> str | None:
+    """Why a bound for one look does not hold: the study itself chose by looking, or options share items."""
+    if state.items:
+        return "items were told, which all options share, and a bound for one look does not hold for them"
     if not (count := chosen_by_looking(state)):
         return None
     answered = f"{counted(count, 'measurement')} answered suggestions of a policy that looks at values"
@@ -46,7 +48,7 @@ def switched_looks(state: State, looks: Any) -> dict[str, str]:
             f'on because of what was seen. Make a new study, with looks="{ANY_TIME}", and tell it what is '
             "measured from now on."
         )
-    if broken := broken_by_asking(state):
+    if broken := broken_promise(state):
         raise ValueError(f'`looks` cannot be switched to "{ONCE}": {broken}.')
     return {"looks": ONCE, "costs": COST}
 
