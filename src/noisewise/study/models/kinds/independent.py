@@ -36,10 +36,7 @@ class Independent(StudyModel):
     facts = ModelFacts("independent")
     radius = "normal-mixture boundaries, one per option, over differences to the best (union bound)"
 
-    radius_once = (
-        "one look: differences to the best within a common multiple of their standard errors (Dunnett); "
-        "exact binomial limits for shares"
-    )
+    radius_once = f"{StudyModel.radius_once} (Dunnett); exact binomial limits for shares"
 
     def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
         """The weighted means, or the network of what connects options, solved."""
