@@ -37,7 +37,8 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.race/1` | `runs` and `written`, as above (`demo --rules`) |
 | `noisewise.demo/1` | `study`, `certificate`, `course` (a list of `measurements`, `bound`, `candidates`), \
 `measurements`, `uniform`, `written` |
-| `noisewise.init/1` | `study`, `options` (how many), `model`, `notes`, `policy`, `budget` (or `null`), `looks` |
+| `noisewise.init/1` | `study`, `options` (how many), `model`, `notes`, `policy`, `budget` (or `null`), \
+`looks` |
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
 | `noisewise.import/1` | `study`, `told`, `known`, `voided`, `empty`, `unasked`, `pending` \
