@@ -37,6 +37,8 @@ def create_study(
     extra_scatter: float | str | None = None,
     blocks: str = CONTRASTS,
     budget: int | None = None,
+    bounds: tuple[float, float] | None = None,
+    scatter: str | None = None,
     policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | None = None,
@@ -72,6 +74,13 @@ def create_study(
             cost nothing. ``"any"``: nothing is promised, and every block costs something.
         budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
             is spent.
+        bounds: The least and the largest that a single reading can be, if there are such: ratings from 1 to 5,
+            say. Values without an error bar are then readings between them, nothing else is assumed about
+            how they scatter, and each of ``values=[...]`` is kept.
+        scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
+            their own (independent options, without blocks and differences). ``"pooled"``: readings of all
+            options, or of one instrument, scatter alike. Default: ``"own"`` if the first measurement is of
+            readings that name neither instrument nor block.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -95,7 +104,7 @@ def create_study(
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
-        budget=budget,
+        budget=budget, bounds=bounds, scatter=scatter,
     )  # fmt: skip
     policy = (DEFAULT_POLICY if budget is None else BUDGET_POLICY) if policy is None else policy
     catalogue = read_catalogue(

@@ -162,7 +162,9 @@ class Entries(Journal):
         seen = watch or (lambda doing, done, of: None)
         with without_collector():
             sheet = read_sheet(measurements)
-            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen)
+            parsed = Parsed(
+                sheet, self.specification.noise_floor, not match, seen, self.specification.bounds
+            )
         batch: Batch | None = None
 
         def read(news: list[Event]) -> Happened:

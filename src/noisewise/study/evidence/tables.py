@@ -15,6 +15,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import DOWN, UP, Kind
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels
+from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.precision_cells import interpolated
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.log.measurements import Codes
@@ -23,6 +24,8 @@ from noisewise.study.log.measurements import Codes
 PAYS = 40
 #: Options whose reaches are searched together: what fits a processor's cache.
 TOGETHER = 256
+#: In the place of a level of -inf, of which nothing is searched for.
+FLOOR = -20.0
 
 
 class Tables(NamedTuple):
@@ -44,7 +47,7 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Ta
         before: Earlier tables of the same study.
     """
     facts = np.concatenate([kind.facts for kind in kinds], axis=1)
-    made_for = (tuple(kind.signature for kind in kinds), levels.spent.tobytes(), levels.left.tobytes())
+    made_for = (tuple(kind.signature for kind in kinds), levels.spent.tobytes(), levels.left.tobytes(), levels.stacks)
     n, width = facts.shape[0], levels.spent.size
     up, down = np.full((n, width), np.inf), np.full((n, width), np.inf)
     measured = np.any([kind.holds() for kind in kinds], axis=0)
@@ -60,14 +63,18 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Ta
     fresh = np.flatnonzero(measured)
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
     rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
-    simple = _simple(kinds, fresh)
+    concave = ~(limited & several)
+    if levels.stacks is not None:
+        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
+        concave = np.zeros(n, dtype=bool)
+    simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
     if simple.size > PAYS:
         up[simple], down[simple] = rows(simple, quickly=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
     for first in range(0, fresh.size, TOGETHER):
         some = fresh[first : first + TOGETHER]
         up[some], down[some] = rows(some)
-    return Tables(up, down, ~(limited & several), facts, made_for)
+    return Tables(up, down, concave, facts, made_for)
 
 
 def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
@@ -94,6 +101,31 @@ def _rows(
         for kind in (kind for kind in kinds if kind.limited):
             _not_below(up, kind, options, UP)
             _not_below(down, kind, options, DOWN)
+    return up, down
+
+
+def _weighed(
+    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask
+) -> tuple[Floats, Floats]:
+    """The rows of some options, where own stacks and the rest of the evidence each have their weight."""
+    assert levels.stacks is not None
+    up, down = (np.full((options.size, levels.spent.size), np.inf) for _ in range(2))
+    down[:, 0] = -np.inf
+    for kind in kinds:
+        if isinstance(kind, OwnScatter):
+            rows = np.flatnonzero(kind.holds()[options])
+            some, spent = options[rows], levels.stacks.own_level(levels.spent[1:])
+            up[rows] = kind.reaches(some, levels.stacks.own_level(levels.left), UP)
+            down[rows] = _never_at_first(kind.reaches(some, spent, DOWN))
+    rest = [kind for kind in kinds if not kind.own_stack]
+    rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]
+    if rows.size:
+        left, spent = (levels.stacks.others_level(some) for some in (levels.left, levels.spent))
+        no_less = Levels(np.maximum(spent, FLOOR), np.maximum(left, FLOOR), levels.axis)
+        others = _rows(rest, options[rows], levels=no_less, limited=limited)
+        for whole, found, level in ((up, others[0], left), (down, others[1], spent)):
+            found[:, level == -np.inf] = -np.inf
+            whole[rows] = np.minimum(whole[rows], found)
     return up, down
 
 

@@ -14,6 +14,7 @@ from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
+from noisewise.study.models.own_readings import has_own_scatter, is_linked
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
 from noisewise.study.models.study_model import BoundaryCase
@@ -47,10 +48,16 @@ class Analysis:
         return self.shares.limits * self.shares.delta / (2.0 if self.state.model.estimates else 1.0)
 
     @functools.cached_property
+    def own_scatter(self) -> bool:
+        """Whether readings without an instrument or block scatter by each option's own amount."""
+        return has_own_scatter(self.state)
+
+    @functools.cached_property
     def stated(self) -> Sigmas:
         """The standard error of every measurement without extra scatter."""
+        own = self.own_scatter and not is_linked(self.columns)
         return settle(
-            self.columns, self._limits_delta, self.specification.noise_floor, self._residual_scatter
+            self.columns, self._limits_delta, self.specification.noise_floor, self._residual_scatter, own=own
         )
 
     @functools.cached_property
@@ -137,6 +144,7 @@ class Analysis:
             n_allowed=int(self.state.allowed().sum()),
             any_choice=self._any_choice,
             promised=not self._promised_nothing,
+            own_scatter=self.own_scatter,
         )
         return self.model.boundary(case)
 

@@ -6,6 +6,9 @@ moment at once: ``exp(-λQ/s²)·(1 + 2λ)^(ν/2)`` is a martingale with mean 1 
 are normal, so by Ville
 
     s² <= λQ / (ν/2·log(1 + 2λ) - log(1/δ))      for all ν, with probability 1 - δ.
+
+Where every option's readings scatter in their own way, an option's own standard deviation is what is shown
+and weighed with; bounds do not rest on it (`noisewise.study.evidence.own_scatter`).
 """
 
 import math
@@ -20,6 +23,7 @@ from noisewise.core.support.distributions import chi_square_tails
 from noisewise.core.support.words import counted
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
+from noisewise.study.models.own_readings import LEAST, own_readings, own_rows
 
 #: Pooled degrees of freedom below which no certificate is given.
 LEAST_FREEDOM = 20
@@ -50,6 +54,8 @@ def settle(
     delta: float,
     noise_floor: float | None,
     residual: Callable[[Columns], tuple[float, int]],
+    *,
+    own: bool = False,
 ) -> Sigmas:
     """Give every measurement a standard error.
 
@@ -59,16 +65,21 @@ def settle(
         noise_floor: Standard errors are at least this.
         residual: Sum of squares and degrees of freedom that remain when the model is fitted to measurements
             with equal weights: the scatter of those that came without error bars.
+        own: Whether readings without instrument or block scatter by each option's own amount.
     """
     estimated = columns.sigma.copy()
     lacking = np.isnan(estimated)
+    waiting: list[str] = []
+    if own and (rows := lacking & own_rows(columns)).any():
+        waiting += _own(columns, rows, estimated, noise_floor)
+        lacking &= ~rows
     if not lacking.any():
-        return Sigmas(estimated, estimated, [], [])
+        return Sigmas(estimated, estimated, [], waiting)
     certified = estimated.copy()
     used = np.unique(columns.pool[lacking])
     # With G pools each gets δ/(G²(G+1)): summed over the pools and over G = 1, 2, … that is δ.
     share = delta / (used.size**2 * (used.size + 1))
-    pools, waiting = [], []
+    pools = []
     for code in used:
         members = lacking & (columns.pool == code)
         pool = _pool(columns, members, columns.pools[code], share, residual)
@@ -90,6 +101,25 @@ def settle(
     if noise_floor is not None:
         estimated, certified = np.maximum(estimated, noise_floor), np.maximum(certified, noise_floor)
     return Sigmas(estimated, certified, pools, waiting)
+
+
+def _own(columns: Columns, rows: Mask, estimated: Floats, noise_floor: float | None) -> list[str]:
+    """Give readings the standard errors that their own options' scatter says; reasons to withhold."""
+    some = columns.select(rows)
+    sums = own_readings(some, 1 + int(some.plus.max()))
+    sd, typical = sums.sd, sums.typical_sd
+    known = estimated[~np.isnan(estimated)]
+    fallback = float(np.median(known)) if known.size else 1.0
+    sd = np.where(np.isnan(sd), typical if math.isfinite(typical) else fallback, sd)
+    found = sd[some.plus] / np.sqrt(some.readings)
+    estimated[rows] = found if noise_floor is None else np.maximum(found, noise_floor)
+    agreeing = int(((sums.readings > LEAST) & (sums.squares == 0.0)).sum())
+    if agreeing and noise_floor is None:
+        return [
+            f"the readings of {counted(agreeing, 'option')} agree to the last digit, so that nothing is known "
+            "of their scatter: set noise_floor to your instrument's resolution"
+        ]
+    return []
 
 
 def widened(columns: Columns, sigmas: Sigmas, extra: float, largest: float) -> Sigmas:

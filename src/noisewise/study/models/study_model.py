@@ -38,6 +38,7 @@ class BoundaryCase(NamedTuple):
     n_allowed: int  # options that may be recommended
     any_choice: bool  # whether bounds must hold whatever decided what was measured within blocks
     promised: bool  # whether anything was promised about blocks
+    own_scatter: bool = False  # whether readings scatter by each option's own amount
 
 
 class StudyModel(ABC):
