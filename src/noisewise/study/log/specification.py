@@ -17,6 +17,7 @@ from noisewise.core.support.ranges import (
     check_within,
 )
 from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.inputs.items import check_pool
 from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
 
 #: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
@@ -64,6 +65,7 @@ class Specification:
     budget: int | None = None  # how many measurements there will be, if that is fixed
     bounds: tuple[float, float] | None = None  # between which all readings lie
     scatter: str | None = None  # of readings; studies from before there was a choice pooled it
+    items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
 
     @property
     def first_model(self) -> ModelChoice:
@@ -81,6 +83,12 @@ class Specification:
         return 1.0 - self.confidence
 
     @property
+    def range_of_items(self) -> tuple[float, float]:
+        """The least and the largest value that an item can have."""
+        low, high = getattr(self, "bounds", None) or (0.0, 1.0)
+        return float(low), float(high)
+
+    @property
     def resolution(self) -> float:
         """The difference that matters, in the user's units: what the boundaries are tuned to."""
         return self.eps if self.eps is not None else (self.span or 1.0) / 20.0
@@ -89,7 +97,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "bounds", "scatter")
+        optional = (*SIZES, "budget", "bounds", "scatter", "items")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -123,6 +131,7 @@ def check_question(
     budget: Any = None,
     bounds: Any = None,
     scatter: Any = None,
+    items: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     chosen = choose_model(model, span, deviation, extra_scatter)
@@ -138,6 +147,7 @@ def check_question(
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
+        "items": check_pool(items),
     }
     if scatter == OWN and chosen.uses_features:
         raise ValueError(

@@ -151,7 +151,7 @@ def separate_options(
         stacks: The weights of a study whose readings scatter by each option's own amount.
     """
     if not shares.changed:
-        levels = levels_for(shares.n_first, shares.comparing * shares.delta, stacks)
+        levels = levels_for(shares.n_first, shares.comparing * shares.delta, shares.cap, stacks)
         return SeparateOptions(kinds, levels, before=before)
 
     def doubt(option: int) -> Floats:
@@ -159,4 +159,4 @@ def separate_options(
         return plain if stacks is None else of_suprema(plain, 0.5)
 
     most = max(float(doubt(option).max()) for option in (0, shares.n_now - 1))
-    return SeparateOptions(kinds, ladder(most, stacks), doubt, before)
+    return SeparateOptions(kinds, ladder(most, shares.cap, stacks), doubt, before)
