@@ -200,10 +200,11 @@ def _of_bounded(readings: Floats, bounds: Bounds) -> Measured:
             "it is right, make the study with wider bounds, or without."
         )
     n, mean = readings.size, float(np.mean(readings))
-    usual = math.sqrt(float(np.sum((readings - mean) ** 2)) / (n - 1) / n) if n > 1 else None
+    scatter = float(np.sum((readings - mean) ** 2))
+    usual = math.sqrt(scatter / (n - 1) / n) if n > 1 else None
     # As a share of trials does: (hi - lo)/(2√n)-sub-Gaussian, whatever the readings' law (Hoeffding).
     sigma = 0.5 * (high - low) / math.sqrt(n)
-    return Measured(mean, BOUNDED, sigma, usual, n, 0.0, (), tuple(readings.tolist()) if n > 1 else ())
+    return Measured(mean, BOUNDED, sigma, usual, n, scatter, (), tuple(readings.tolist()) if n > 1 else ())
 
 
 def _is_list(values: Any) -> bool:

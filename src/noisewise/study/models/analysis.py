@@ -14,7 +14,7 @@ from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, LITTLE, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
-from noisewise.study.models.own_readings import has_own_scatter, is_linked
+from noisewise.study.models.own_readings import OwnReadings, has_own_scatter, is_linked, own_readings, own_rows
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
 from noisewise.study.models.study_model import BoundaryCase
@@ -51,6 +51,12 @@ class Analysis:
     def own_scatter(self) -> bool:
         """Whether readings without an instrument or block scatter by each option's own amount."""
         return has_own_scatter(self.state)
+
+    @functools.cached_property
+    def own_readings(self) -> OwnReadings | None:
+        """What readings say whose scatter is each option's own; None if there are none."""
+        rows = own_rows(self.columns) if self.own_scatter and not is_linked(self.columns) else None
+        return None if rows is None or not rows.any() else own_readings(self.columns.select(rows), self.n)
 
     @functools.cached_property
     def stated(self) -> Sigmas:

@@ -7,6 +7,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.distributions import f_tails
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import ALL_READINGS, KINDS, Columns
 from noisewise.study.log.model_choice import ModelChoice
@@ -53,6 +54,14 @@ def own_rows(columns: Columns) -> Mask:
     return np.asarray((alike | single) & (columns.minus < 0) & (columns.block == 0))
 
 
+class Agreement(NamedTuple):
+    """Whether repeated measurements of one option agree as well as their readings do among themselves."""
+
+    compared: int  # options
+    worst: int  # the one that agrees least
+    chance: float  # of so little agreement for any of them
+
+
 class OwnReadings(NamedTuple):
     """What all readings of every option say, (n,) each: it does not matter how they were told."""
 
@@ -74,6 +83,21 @@ class OwnReadings(NamedTuple):
         freedom = float(np.maximum(self.readings - 1.0, 0.0).sum())
         squares = float(self.squares.sum())
         return math.sqrt(squares / freedom) if freedom > 0.0 and squares > 0.0 else math.nan
+
+    def agreement(self) -> Agreement:
+        """By F tests, one per option that was measured repeatedly with several readings."""
+        between, within = self.told - 1.0, self.readings - self.told
+        some = np.flatnonzero((between > 0.0) & (within > 0.0) & (self.within > 0.0))
+        if not some.size:
+            return Agreement(0, 0, 1.0)
+        above = (self.squares - self.within)[some] / between[some]
+        ratio = above / (self.within[some] / within[some])
+        chances = np.ones(some.size)
+        for place in np.flatnonzero(ratio > 3.0):  # smaller ones are never suspicious
+            at = some[place]
+            chances[place] = f_tails(float(between[at]), float(within[at]), float(ratio[place])).upper
+        least = int(np.argmin(chances))
+        return Agreement(some.size, int(some[least]), min(1.0, float(chances[least]) * some.size))
 
     def least_squares(self, noise_floor: float) -> Floats:
         """The sum of squares with which the usual measurement has a standard error of the noise floor."""
