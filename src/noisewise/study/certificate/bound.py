@@ -103,6 +103,9 @@ def recommend(analysis: Analysis) -> Recommended | None:
         option, gaps = int(among[np.argmax(fit.means[among])]), np.full(analysis.n, np.inf)
     else:
         option, gaps = smallest_bound(fit.differences, among, analysis.boundary)
+        if not np.isfinite(gaps[among]).all():  # none has a bound: say which looks best
+            option = int(among[np.argmax(fit.means[among])])
+            gaps = fit.differences(option) + analysis.boundary.half_widths(option)
     gaps[~group | np.isnan(gaps)] = np.inf  # what could not be computed bounds nothing
     gaps[option] = 0.0
     span = math.inf if analysis.state.model.span is None else analysis.state.model.span
@@ -219,6 +222,7 @@ def fingerprint(analysis: Analysis) -> str:
                 # Only where there are any: certificates of earlier versions stay what they are.
                 *((name, size) for name in SIZES if (size := getattr(model, name)) is not None),
                 *([("looks", analysis.state.looks)] if analysis.once else []),
+                *(("bounds", specification.bounds) for _ in range(specification.bounds is not None)),
             )
         ).encode()
     )
