@@ -119,7 +119,9 @@ def unpaired(rng: np.random.Generator, answers: Floats, eps: float) -> int:
         told[leader if told[leader] < others else rival] += BATCH
 
 
-def ratio(n: int, eps: float, sd: float, runs: int, first_seed: int = 0) -> tuple[float, list[int], list[int]]:
+def ratio(
+    n: int, eps: float, sd: float, runs: int, first_seed: int = 0
+) -> tuple[float, list[int], list[int]]:
     """The geometric mean of answers with pairs over answers without, and both numbers of every run."""
     with_pairs, without = [], []
     for seed in range(first_seed, first_seed + runs):

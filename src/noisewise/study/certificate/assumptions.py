@@ -6,7 +6,7 @@ import numpy as np
 
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
-from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
 from noisewise.study.models.analysis import Analysis
@@ -40,6 +40,18 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
         said.append(
             "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
         )
+    if ITEMS in present:
+        pool = analysis.state.items.pool
+        said += [
+            "items come in one random order that all options share; how many of them each option is told may "
+            "depend on anything",
+            "an option's value is its mean over "
+            + (
+                "all items that could be drawn"
+                if pool is None
+                else f"the {counted(pool, 'item')} of the pool"
+            ),
+        ]
     if present & {READINGS, COUNTS}:
         said.append("how many readings or trials a measurement has was not decided by how they came out")
     return said

@@ -9,7 +9,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
-from noisewise.study.inputs.error_bars import COUNTS, NONE
+from noisewise.study.inputs.error_bars import COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
@@ -108,7 +108,9 @@ def check_fit(analysis: Analysis) -> Check:
 def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
     """The measurements whose error bars can be judged, with those error bars."""
     columns, sigma = analysis.columns, analysis.sigmas.estimated
-    without = columns.kind == KINDS.index(NONE)
+    # Answers to items are compared with nothing but each other: batches of one option share no error bar
+    # with batches of another that answered the same items.
+    without = (columns.kind == KINDS.index(NONE)) | (columns.kind == KINDS.index(ITEMS))
     if (columns.kind == KINDS.index(COUNTS)).any():
         usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
         sigma = np.where(without, sigma, np.hypot(usual, analysis.sizes.extra_scatter))
