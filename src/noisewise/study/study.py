@@ -16,8 +16,8 @@ from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.entries import Entries
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
-from noisewise.study.log.state import Job
 from noisewise.study.log.item_order import refuse_items
+from noisewise.study.log.state import Job
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
 

@@ -80,8 +80,8 @@ def refuse_items(state: "State", what: str) -> None:
     """Refuse what is made for measurements with error bars only."""
     if state.begins_with_items:
         raise ValueError(
-            f"{what} is made for measurements whose error bars are known beforehand, and not for items: ask() "
-            "says which come next, and what each suggestion is expected to do to the bound."
+            f"{what} is made for measurements whose error bars are known beforehand, and not for items: "
+            "ask() says which come next, and what each suggestion is expected to do to the bound."
         )
 
 
