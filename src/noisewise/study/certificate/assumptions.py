@@ -7,7 +7,7 @@ import numpy as np
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.one_look import about_errors_once, about_one_look
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
 from noisewise.study.models.analysis import Analysis
@@ -45,6 +45,18 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
             f"readings are independent and lie between {bounds[0]:g} and {bounds[1]:g}, as was stated "
             "(`bounds`); nothing else is assumed about how they scatter"
         )
+    if ITEMS in present:
+        pool = analysis.state.items.pool
+        said += [
+            "items come in one random order that all options share; how many of them each option is told may "
+            "depend on anything",
+            "an option's value is its mean over "
+            + (
+                "all items that could be drawn"
+                if pool is None
+                else f"the {counted(pool, 'item')} of the pool"
+            ),
+        ]
     if present & {READINGS, COUNTS, BOUNDED}:
         said.append("how many readings or trials a measurement has was not decided by how they came out")
     return said

@@ -243,5 +243,7 @@ def fingerprint(analysis: Analysis) -> str:
         rows = (rows ^ bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
         rows ^= rows >> np.uint64(29)
     digest.update(np.sort(rows).tobytes())
+    if analysis.state.items:
+        digest.update(analysis.state.items.fingerprint())
     digest.update("\n".join(blocks).encode())
     return digest.hexdigest()[:32]

@@ -9,7 +9,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
@@ -131,7 +131,9 @@ def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
 def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
     """The measurements whose error bars can be judged, with those error bars."""
     columns, sigma = analysis.columns, analysis.sigmas.estimated
-    without = columns.kind == KINDS.index(NONE)
+    # Answers to items are compared with nothing but each other: batches of one option share no error bar
+    # with batches of another that answered the same items.
+    without = (columns.kind == KINDS.index(NONE)) | (columns.kind == KINDS.index(ITEMS))
     if analysis.own_readings is not None:
         without |= own_rows(columns)  # whose own scatter is all that is known of them
     if np.isin(columns.kind, (KINDS.index(COUNTS), KINDS.index(BOUNDED))).any():
