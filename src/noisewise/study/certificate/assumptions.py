@@ -6,6 +6,7 @@ import numpy as np
 
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
+from noisewise.study.evidence.counts import Counts
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
@@ -37,12 +38,26 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
     if NONE in present:
         said.append("measurements without error bars share one normal scatter; an upper limit is used")
     if COUNTS in present:
-        said.append(
-            "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
-        )
+        said.append(_about_counts(analysis))
     if present & {READINGS, COUNTS}:
         said.append("how many readings or trials a measurement has was not decided by how they came out")
     return said
+
+
+def _about_counts(analysis: Analysis) -> str:
+    """What trials have to be, and at which price they enter the evidence that is used."""
+    independent = "trials of an option are independent, with the same chance of success"
+    evidence = analysis.evidence
+    if not evidence:  # no bound was computed
+        return independent
+    if analysis.state.model.extra_scatter is not None:
+        why = "as extra scatter is added to them"
+    elif Counts.name not in evidence:
+        why = "as options are compared by what they share"
+    else:
+        exact = f"{independent}; they count as what they are, without a normal approximation"
+        return exact if len(evidence) == 1 or not analysis.sums.has_border else f"{exact}, outside of blocks"
+    return f"{independent}; {why}, shares enter with the largest error they can have, 1/(2·sqrt(trials))"
 
 
 def about_time(analysis: Analysis, check: Check) -> list[str]:

@@ -50,6 +50,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         approximate=approximations(analysis),
         notes=(*_notes(analysis, found, claim), *(one.advice for one in state.ignored.values())),
         radius=analysis.model.radius,
+        evidence=analysis.evidence,
         **claim._asdict(),
     )
 

@@ -47,6 +47,7 @@ class Certificate:
     rank: int | None = None  # of the option, by estimate, among those that can be compared
     n_compared: int = 0
     spread: float = 0.0  # the largest estimated difference between them
+    evidence: tuple[str, ...] = ()  # the kinds that the bound was computed from; none if it was not
 
     @property
     def reached(self) -> bool:
@@ -126,6 +127,7 @@ class Certificate:
                 lines.append(f"May still be better: {some_of(others)}.")
             lines += self.notes if math.isfinite(self.bound) else self.notes[1:]
             lines += [f"Approximate: {reason}." for reason in self.approximate]
+            lines += [f"Evidence: {', '.join(self.evidence)}."] if self.evidence else []
             lines.append("It rests on:")
             lines += [f"  - {assumption}" for assumption in self.assumptions]
         else:

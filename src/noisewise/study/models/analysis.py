@@ -140,6 +140,13 @@ class Analysis:
         )
         return self.model.boundary(case)
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The kinds of evidence that bounds are computed from; none while there are no standard errors."""
+        if self.sigmas.waiting or not self.columns.value.size:
+            return ()
+        return self.boundary.evidence
+
     @functools.cached_property
     def standing_out(self) -> Floats | None:
         """How far each option lies from what the model expects of it, in standard errors, (n,).

@@ -14,6 +14,11 @@ class Narrowest(HalfWidths):
     def __init__(self, families: Sequence[HalfWidths]) -> None:
         self.families = tuple(families)
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """That of all families, each once."""
+        return tuple(dict.fromkeys(name for family in self.families for name in family.evidence))
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" may be larger than estimated, for every j, (n,)."""
         return np.asarray(np.min([family.half_widths(option) for family in self.families], axis=0))

@@ -77,6 +77,11 @@ class LinearBoundary(HalfWidths):
         else:
             self._radii.append((0.0, 2.0 * doubt + learned(self._parts) + 1.0))
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What connects options."""
+        return ("features",)
+
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,)."""
         apart = self._parts.apart(option)
@@ -121,6 +126,11 @@ class MixedBoundary(LinearBoundary):
         self._own = fit.own
         share = (1.0 - FIXED) * COMPARING * delta / max(1, n_allowed - 1)
         self.quantile = -NormalDist().inv_cdf(share)
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What connects options, and what is left to each."""
+        return (*super().evidence, "deviations")
 
     def _beside(self, option: int, apart: Floats) -> Floats:
         own = self._own + self._own[option] + np.einsum("ij,ij->j", apart, apart)
