@@ -43,6 +43,11 @@ class Moved(HalfWidths):
     def __init__(self, family: HalfWidths, own: Fit, shown: Fit) -> None:
         self._family, self._own, self._shown = family, own, shown
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """That of the family."""
+        return self._family.evidence
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" may be larger than estimated, for every j, (n,)."""
         return self._family.half_widths(option) + self._between(option)
