@@ -7,6 +7,7 @@ import numpy as np
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.one_look import about_errors_once, about_one_look
+from noisewise.study.evidence.counts import Counts
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
@@ -37,9 +38,7 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
     if NONE in present and not analysis.own_scatter:
         said.append("measurements without error bars share one normal scatter; an upper limit is used")
     if COUNTS in present:
-        said.append(
-            "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
-        )
+        said.append(_about_counts(analysis))
     if BOUNDED in present and (bounds := analysis.specification.bounds) is not None:
         said.append(
             f"readings are independent and lie between {bounds[0]:g} and {bounds[1]:g}, as was stated "
@@ -78,6 +77,22 @@ def _about_readings(analysis: Analysis, present: set[str]) -> list[str]:
     named = bool((~own_rows(analysis.columns) & (analysis.columns.kind == KINDS.index(READINGS))).any())
     shared = "readings that name an instrument scatter alike within it; an upper limit is used"
     return [own, shared] if named else [own]
+
+
+def _about_counts(analysis: Analysis) -> str:
+    """What trials have to be, and at which price they enter the evidence that is used."""
+    independent = "trials of an option are independent, with the same chance of success"
+    evidence = analysis.evidence
+    if not evidence:  # no bound was computed
+        return independent
+    if analysis.state.model.extra_scatter is not None:
+        why = "as extra scatter is added to them"
+    elif Counts.name not in evidence:
+        why = "as options are compared by what they share"
+    else:
+        exact = f"{independent}; they count as what they are, without a normal approximation"
+        return exact if len(evidence) == 1 or not analysis.sums.has_border else f"{exact}, outside of blocks"
+    return f"{independent}; {why}, shares enter with the largest error they can have, 1/(2·sqrt(trials))"
 
 
 def about_time(analysis: Analysis, check: Check) -> list[str]:

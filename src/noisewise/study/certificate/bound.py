@@ -56,6 +56,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         notes=(*_notes(analysis, found, claim), *(one.advice for one in state.ignored.values())),
         radius=analysis.model.radius_once if analysis.once else analysis.model.radius,
         looks=state.looks,
+        evidence=analysis.evidence,
         **claim._asdict(),
     )
 

@@ -49,6 +49,11 @@ class SeparateOptions(HalfWidths):
         self._measured = np.any([kind.holds() for kind in kinds], axis=0)
         self._looked: dict[tuple[int, bool], Floats] = {}
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The kinds that there are measurements of, each once."""
+        return tuple(dict.fromkeys(kind.name for kind in self.kinds if kind.holds().any()))
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" may be larger than estimated, for every j, (n,)."""
         return self._look(option, True)

@@ -205,6 +205,13 @@ class Analysis:
         shared = len(found.pools) == 1 and bool(np.isnan(self.columns.sigma).all())
         return found.pools[0].freedom if self.once and plain and shared and not found.waiting else None
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The kinds of evidence that bounds are computed from; none while there are no standard errors."""
+        if self.sigmas.waiting or not self.columns.value.size:
+            return ()
+        return self.boundary.evidence
+
     @functools.cached_property
     def standing_out(self) -> Floats | None:
         """How far each option lies from what the model expects of it, in standard errors, (n,).

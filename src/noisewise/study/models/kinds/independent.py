@@ -36,7 +36,10 @@ class Independent(StudyModel):
     """One unknown per option."""
 
     facts = ModelFacts("independent")
-    radius = "normal-mixture boundaries, one per option, over differences to the best (union bound)"
+    radius = (
+        "evidence about each option at its own scale: the best option is protected, the recommended one pays "
+        "for having been chosen; normal mixtures over contrasts where blocks or differences connect options"
+    )
 
     radius_once = (
         "one look: differences to the best within a common multiple of their standard errors (Dunnett); "
