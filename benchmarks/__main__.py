@@ -41,6 +41,7 @@ NAMES = (
     "adversaries",
     "coverage",
     "one_look",
+    "items",
 )
 
 

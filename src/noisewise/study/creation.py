@@ -55,6 +55,8 @@ def create_study(
     blocks: str = CONTRASTS,
     budget: int | None = None,
     looks: str = ANY_TIME,
+    bounds: tuple[float, float] | None = None,
+    scatter: str | None = None,
     items: Iterable[Any] | int | None = None,
     policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
@@ -94,6 +96,13 @@ def create_study(
         looks: ``"any time"``: the certificate holds however often it is looked at, and whenever measuring
             ends. ``"once"``, for finished tables: bounds are smaller, and hold for one look only, at
             measurements that nobody chose or ended by looking at values.
+        bounds: The least and the largest that a single reading can be, if there are such: ratings from 1 to 5,
+            say. Values without an error bar are then readings between them, nothing else is assumed about
+            how they scatter, and each of ``values=[...]`` is kept.
+        scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
+            their own (independent options, without blocks and differences). ``"pooled"``: readings of all
+            options, or of one instrument, scatter alike. Default: ``"own"`` if the first measurement is of
+            readings that name neither instrument nor block.
         items: The questions, inputs or seeds that every option is measured on: a list of names, or n for
             "1" to "n". All options are told them in one random order, `ask` says which come next, and the
             certificate is about the mean over all of them. Items may be told without such a list: then
@@ -121,7 +130,7 @@ def create_study(
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
-        budget=budget, looks=looks, items=items,
+        budget=budget, looks=looks, bounds=bounds, scatter=scatter, items=items,
     )  # fmt: skip
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])

@@ -16,6 +16,7 @@ from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.entries import Entries
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
+from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
@@ -156,6 +157,7 @@ class Study(Entries):
         from noisewise.study.planning.plan import make_plan
 
         self._catch_up()
+        refuse_items(self._state, "a plan")
         certificate = self._judge()[1]
         return make_plan(
             self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
@@ -199,6 +201,7 @@ class Study(Entries):
         from noisewise.study.planning.slot import Wanted, fill_slots
 
         self._catch_up()
+        refuse_items(self._state, "a slot")
         withheld = bool(self._judge()[1].withheld)
         return fill_slots(self._now(), sigma, self._clock(), Wanted(budget, block, probe, withheld))
 

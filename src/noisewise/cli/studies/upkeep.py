@@ -65,6 +65,17 @@ def init(
     blocks: Blocks = "contrasts",
     budget: Budget = None,
     looks: Looks = "any time",
+    bounds: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LO HI", help="The least and the largest that a single reading can be."),
+    ] = None,
+    scatter: Annotated[
+        str | None,
+        typer.Option(
+            help="own: readings of every option scatter in their own way; pooled: alike; "
+            "default: what fits the first measurement."
+        ),
+    ] = None,
     items: Pool = None,
     policy: Policy = None,
     noise_floor: Annotated[
@@ -88,8 +99,8 @@ def init(
             store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
-            extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks,
-            items=read_pool(items),
+            extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
+            scatter=scatter, items=read_pool(items),
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes

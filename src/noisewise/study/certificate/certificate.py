@@ -53,6 +53,7 @@ class Certificate:
     spread: float = 0.0  # the largest estimated difference between them
     looks: str = ANY_TIME  # or ONCE: then it holds for one look only
     rule: int = RULE  # the version of the rule that the bound was computed by
+    evidence: tuple[str, ...] = ()  # the kinds that the bound was computed from; none if it was not
 
     @property
     def reached(self) -> bool:
@@ -140,6 +141,7 @@ class Certificate:
                 lines.append(f"May still be better: {some_of(others)}.")
             lines += self.notes if math.isfinite(self.bound) else self.notes[1:]
             lines += [f"Approximate: {reason}." for reason in self.approximate]
+            lines += [f"Evidence: {', '.join(self.evidence)}."] if self.evidence else []
             lines.append("It rests on:")
             lines += [f"  - {assumption}" for assumption in self.assumptions]
         else:

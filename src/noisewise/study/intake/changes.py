@@ -41,6 +41,12 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         two = "minus" in old
         merged |= {"plus": old.get("option"), "minus": old["minus"]} if two else {"option": old.get("option")}
     says_error = any(name in merged for name in ERROR_WAYS)
+    if "values" in old and not says_error:
+        if "value" in merged:
+            raise ValueError(
+                f"m-{number} has {len(old['values'])} readings, which are kept: correct them with values=[...]."
+            )
+        merged["values"] = old["values"]
     if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
         merged["value"] = old.get("value")
     merged = {name: old[name] for name in (*ABOUT, "at", "cost") if name in old} | merged

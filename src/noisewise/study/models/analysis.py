@@ -17,6 +17,13 @@ from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, 
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
 from noisewise.study.models.once.look import ONE_LOOK_LIMITS, Errors, OneLook
+from noisewise.study.models.own_readings import (
+    OwnReadings,
+    has_own_scatter,
+    is_linked,
+    own_readings,
+    own_rows,
+)
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
 from noisewise.study.models.study_model import BoundaryCase
@@ -57,11 +64,22 @@ class Analysis:
         return self.shares.limits * self.shares.delta / (2.0 if self.state.model.estimates else 1.0)
 
     @functools.cached_property
+    def own_scatter(self) -> bool:
+        """Whether readings without an instrument or block scatter by each option's own amount."""
+        return not self.once and has_own_scatter(self.state)
+
+    @functools.cached_property
+    def own_readings(self) -> OwnReadings | None:
+        """What readings say whose scatter is each option's own; None if there are none."""
+        rows = own_rows(self.columns) if self.own_scatter and not is_linked(self.columns) else None
+        return None if rows is None or not rows.any() else own_readings(self.columns.select(rows), self.n)
+
+    @functools.cached_property
     def stated(self) -> Sigmas:
         """The standard error of every measurement without extra scatter."""
         found = settle(
             self.columns, self._limits_delta, self.specification.noise_floor, self._residual_scatter,
-            once=self.once,
+            once=self.once, own=self.own_scatter and not is_linked(self.columns),
         )  # fmt: skip
         # Where all share one standard deviation, one look knows the law of errors over its estimate.
         return found if self._shared_freedom(found) is None else found._replace(certified=found.estimated)
@@ -152,6 +170,7 @@ class Analysis:
             n_allowed=int(self.state.allowed().sum()),
             any_choice=self._any_choice,
             promised=not self._promised_nothing,
+            own_scatter=self.own_scatter,
             deviation=self.sizes.certified[0],
         )
         return self.model.boundary(case)
@@ -185,6 +204,13 @@ class Analysis:
         plain = self.state.model.extra_scatter is None and not self.state.model.facts.has_deviation
         shared = len(found.pools) == 1 and bool(np.isnan(self.columns.sigma).all())
         return found.pools[0].freedom if self.once and plain and shared and not found.waiting else None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The kinds of evidence that bounds are computed from; none while there are no standard errors."""
+        if self.sigmas.waiting or not self.columns.value.size:
+            return ()
+        return self.boundary.evidence
 
     @functools.cached_property
     def standing_out(self) -> Floats | None:

@@ -41,6 +41,7 @@ class BoundaryCase(NamedTuple):
     any_choice: bool  # whether bounds must hold whatever decided what was measured within blocks
     promised: bool  # whether anything was promised about blocks
     deviation: float  # the certificate's size of deviations
+    own_scatter: bool = False  # whether readings scatter by each option's own amount
 
 
 class StudyModel(ABC):

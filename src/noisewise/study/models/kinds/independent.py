@@ -10,6 +10,7 @@ from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.independent import Separate
 from noisewise.study.evidence.half_widths import HalfWidths
+from noisewise.study.evidence.levels import Stacks
 from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
 from noisewise.study.models.fit import Fit
@@ -23,7 +24,8 @@ from noisewise.study.models.once.connected import ConnectedOnce
 from noisewise.study.models.once.look import OneLook
 from noisewise.study.models.once.separate import SeparateOnce
 from noisewise.study.models.once.shares import SharesOnce
-from noisewise.study.models.option_evidence import Gathered, separate_options
+from noisewise.study.models.option_evidence import MAIN, OTHER, Gathered, separate_options
+from noisewise.study.models.own_readings import begins_with_own
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.spreads import possible_spreads
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
@@ -34,7 +36,10 @@ class Independent(StudyModel):
     """One unknown per option."""
 
     facts = ModelFacts("independent")
-    radius = "normal-mixture boundaries, one per option, over differences to the best (union bound)"
+    radius = (
+        "evidence about each option at its own scale: the best option is protected, the recommended one pays "
+        "for having been chosen; normal mixtures over contrasts where blocks or differences connect options"
+    )
 
     radius_once = f"{StudyModel.radius_once} (Dunnett); exact binomial limits for shares"
 
@@ -69,11 +74,17 @@ class Independent(StudyModel):
         """What the measurements without a block say about each option."""
         rows = (case.columns.minus < 0) & (case.columns.block == 0)
         fit = case.fit if linked is case.sums else fit_independent(self.n, linked)
+        question = self.specification
         gathered = Gathered(
-            case.columns.select(rows), case.sigma[rows], fit, self.specification.sign, case.resolution,
-            true_counts=self.choice.extra_scatter is None,
+            case.columns.select(rows), case.sigma[rows], fit, question.sign, case.resolution,
+            as_told=self.choice.extra_scatter is None, bounds=question.bounds, own=case.own_scatter,
+            noise_floor=question.noise_floor,
         )  # fmt: skip
-        found = separate_options(gathered.kinds(), case.shares, self.state.tables)
+        stacks = None
+        if case.own_scatter:
+            begun = begins_with_own(self.state)
+            stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
+        found = separate_options(gathered.kinds(), case.shares, self.state.tables, stacks)
         self.state.tables = found.tables
         return found
 
