@@ -107,7 +107,11 @@ class SharedOptions(DeclaredOptions):
         '``"mixture"`` (the tightest of equal guarantee), ``"self-normalised"``, ``"paper"`` (as printed; '
         "needs ``sigma_min``), or a number.",
     )
-    ridge: float = option(1.0, "Prior knowledge worth this much precision in every direction; above 0.")
+    ridge: float | str = option(
+        1.0,
+        "Prior knowledge worth this much precision in every direction; above 0. "
+        '``"dim"``: dim/norm_bound², with which bounds on many features need fewer measurements.',
+    )
     norm_bound: float = option(
         1.0, "A number that the norm of theta does not exceed; the certificate rests on it."
     )
