@@ -7,12 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from tests.support.measured import random_columns
 
+from noisewise.core.choice.radius import SCALE_SHARES, SCALES
 from noisewise.study.models.features.linear_boundary import LinearBoundary, restart_ridge
 from noisewise.study.models.features.linear_fit import Parts, fit_mixed
 from noisewise.study.models.features.restarts import Told, restarted
 from noisewise.study.models.features.weight_regions import (
-    SCALE_SHARES,
-    SCALES,
     Reaches,
     Units,
     WeightRegion,

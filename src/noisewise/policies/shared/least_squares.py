@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet, OracleSet
-from noisewise.core.choice.radius import Radius, confidence_radius, make_radius
+from noisewise.core.choice.radius import AVERAGED, Radius, confidence_radius, make_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import SAFEST, DenseModel, fold, new_model
+from noisewise.core.model.independent import Separate
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive
 
@@ -86,6 +87,11 @@ def make_setting(actions: ActionSet | OracleSet, options: dict[str, Any]) -> Set
         sigma_min=options["sigma_min"],
         rank=actions.rank,
     )
+    if radius.kind == AVERAGED and isinstance(actions.columns, Separate):
+        raise ValueError(
+            "`radius` must not be 'averaged' for options without features, which share no weights; "
+            "radius='mixture' serves them."
+        )
     return Setting(actions.columns, radius.ridge, radius)
 
 

@@ -105,7 +105,8 @@ class SharedOptions(DeclaredOptions):
     radius: str | float = option(
         "mixture",
         '``"mixture"`` (the tightest of equal guarantee), ``"self-normalised"``, ``"paper"`` (as printed; '
-        "needs ``sigma_min``), or a number.",
+        'needs ``sigma_min``), ``"averaged"`` (over mixtures: smaller where theta is well within its norm '
+        "bound or the actions span many directions; dim³ per round), or a number.",
     )
     ridge: float | str = option(
         1.0,

@@ -34,11 +34,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noisewise.core.choice.radius import SCALE_SHARES, SCALES
 from noisewise.core.model.dense import Floats
 
-#: Priors of the martingale from the start: precision per weight in units of dim·ρ, and their shares. The
-#: first has weights as large as the span allows at most; values that are spread like a bell the second.
-SCALES, SCALE_SHARES = (1.0, 4.0, 16.0, 64.0), (0.2, 0.35, 0.3, 0.15)
 #: The ridge of a restart's prior, in the same units.
 RESTART_SCALE = 4.0
 #: Multipliers of the span: without it, and the ball around the fit.
@@ -81,6 +79,7 @@ def from_start(units: Units, share: float) -> Martingale:
     # In the directions of J the information is x = 1/j² - 1 ridges, and nothing cancels.
     x = 1.0 / sizes**2 - 1.0
     logs = []
+    # The first scale has weights as large as the span allows; values that are spread like a bell the second.
     for scale, weight in zip(SCALES, SCALE_SHARES, strict=True):
         f = scale * dim
         fitted = along * (1.0 - f * (x + 2.0)) / (2.0 * (x + f))
