@@ -40,6 +40,8 @@ NAMES = (
     "flips",
     "adversaries",
     "coverage",
+    "one_look",
+    "items",
 )
 
 
