@@ -1,6 +1,6 @@
 """The study with other measurements than those it has: some of them, or some more."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def with_more(columns: Columns, more: More) -> Columns:
         "scatter": np.zeros(count),
         "pool": np.zeros(count, dtype=np.int64),
     }
-    joined = {name: np.concatenate([getattr(columns, name), new]) for name, new in added.items()}
+    joined: Any = {name: np.concatenate([getattr(columns, name), new]) for name, new in added.items()}
     moment = None
     if columns.moment is not None:
         # They will be told one by one.
