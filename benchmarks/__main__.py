@@ -40,6 +40,7 @@ NAMES = (
     "flips",
     "adversaries",
     "coverage",
+    "one_look",
     "items",
 )
 

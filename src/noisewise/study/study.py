@@ -68,6 +68,12 @@ class Study(Entries):
         return self._state.model.model
 
     @property
+    def looks(self) -> str:
+        """How often its bounds may be looked at: "any time", or "once"."""
+        self._catch_up()
+        return self._state.looks
+
+    @property
     def deviation(self) -> float | None:
         """How far options deviate from their weighted sums, stated or estimated; None in other models."""
         self._catch_up()
