@@ -90,7 +90,7 @@ class Specification:
     @property
     def range_of_items(self) -> tuple[float, float]:
         """The least and the largest value that an item can have."""
-        low, high = getattr(self, "bounds", None) or (0.0, 1.0)
+        low, high = self.bounds or (0.0, 1.0)
         return float(low), float(high)
 
     @property
