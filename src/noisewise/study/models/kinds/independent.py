@@ -41,10 +41,7 @@ class Independent(StudyModel):
         "for having been chosen; normal mixtures over contrasts where blocks or differences connect options"
     )
 
-    radius_once = (
-        "one look: differences to the best within a common multiple of their standard errors (Dunnett); "
-        "exact binomial limits for shares"
-    )
+    radius_once = f"{StudyModel.radius_once} (Dunnett); exact binomial limits for shares"
 
     def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
         """The weighted means, or the network of what connects options, solved."""

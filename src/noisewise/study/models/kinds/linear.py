@@ -46,7 +46,6 @@ class Linear(StudyModel):
     radius = (
         "average of normal mixtures over the features, from the start and from restarts, over differences"
     )
-    radius_once = "one look: differences to the best within a common multiple of their standard errors"
     blame = "the linear model, the error bars or some measurements are wrong"
     if_nothing_is_wrong: ClassVar[str | None] = (
         f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
