@@ -12,7 +12,7 @@ from scipy import integrate, special
 from noisewise.study.evidence.counts import Counts, tilts
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import SCALES, WEIGHTS, KnownErrorBars, LimitedScatter, scaled_tail
-from noisewise.study.evidence.levels import Stacks, CHOSEN, ladder, levels_for
+from noisewise.study.evidence.levels import CHOSEN, Stacks, ladder, levels_for
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, tabulate

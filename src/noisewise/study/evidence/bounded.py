@@ -19,6 +19,7 @@ for all its uses. It is interpolated between a few s, and lowered by more than t
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -158,6 +159,7 @@ class _Sums:
         self.mean = np.bincount(self._place, self._times * self._u, size) / count
         apart = self._u - self.mean[self._place]
         self.variance = np.bincount(self._place, self._times * apart * apart, size) / count
+        self._slices = list(_slices(np.bincount(self._place, minlength=size)))
         self._first, self._powers = 0, np.zeros((NODES, size, 0))
 
     def __call__(self, s: Floats) -> tuple[Floats, Floats]:
@@ -200,9 +202,24 @@ class _Sums:
         """The polynomials of one cell, (NODES, options)."""
         scale = np.exp(WIDTH * (cell + 0.5 * (1.0 + _places)))
         found = np.zeros((self._size, NODES))
-        for first in range(0, self._u.size, TOGETHER):
-            some = slice(first, first + TOGETHER)
+        for some in self._slices:
             logs = self._times[some, None] * np.log1p(self._u[some, None] * scale)
             starts = np.flatnonzero(np.diff(self._place[some], prepend=-1))
             found[self._place[some][starts]] += np.add.reduceat(logs, starts, axis=0)
-        return np.asarray(_to_powers.T @ found.T)
+        # Not as a product of matrices, whose last bits depend on how many options there are.
+        return np.stack([sum(by * part for by, part in zip(row, found.T, strict=True)) for row in _to_powers.T])
+
+
+def _slices(counts: Codes) -> Iterator[slice]:
+    """Readings in pieces that fit a cache; those of one option are cut in the same places beside any others."""
+    first = last = 0
+    for count in counts.tolist():
+        if last > first and last + count - first > TOGETHER:
+            yield slice(first, last)
+            first = last
+        last += count
+        while last - first > TOGETHER:
+            yield slice(first, first + TOGETHER)
+            first += TOGETHER
+    if last > first:
+        yield slice(first, last)

@@ -154,6 +154,11 @@ def check_question(
             f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
             'Leave it out, or use model="independent".'
         )
+    if scatter == OWN and chosen.extra_scatter is not None:
+        raise ValueError(
+            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot be told '
+            "from their own. Leave one of them out."
+        )
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(
             "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
