@@ -75,8 +75,8 @@ def create_study(
             cost nothing. ``"any"``: nothing is promised, and every block costs something.
         budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
             is spent.
-        bounds: The least and the largest that a single reading can be, if there are such: ratings from 1 to 5,
-            say. Values without an error bar are then readings between them, nothing else is assumed about
+        bounds: The least and the largest that a single reading can be, if there are such: 1 and 5 for
+            ratings, say. Values without an error bar are then readings between them, nothing else is assumed about
             how they scatter, and each of ``values=[...]`` is kept.
         scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
             their own (independent options, without blocks and differences). ``"pooled"``: readings of all

@@ -180,9 +180,7 @@ class Entries(ItemEntries):
             if "item" in table.columns:
                 return self._tell_items(table, match, seen)
             sheet = read_sheet(table)
-            parsed = Parsed(
-                sheet, self.specification.noise_floor, not match, seen, self.specification.bounds
-            )
+            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen, self.specification.bounds)
         batch: Batch | None = None
 
         def read(news: list[Event]) -> Happened:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.sampling_adversary import ever_wrong
 
 from noisewise.study.evidence.bounded import SAFETY, STAKES, BoundedReadings
 from noisewise.study.evidence.kind import DOWN, UP
@@ -16,7 +17,6 @@ from noisewise.study.evidence.levels import levels_for
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import tabulate
-from tests.support.sampling_adversary import ever_wrong
 
 BOUNDS = (1.0, 5.0)
 READINGS = st.lists(st.floats(*BOUNDS), min_size=1, max_size=30)
@@ -56,7 +56,7 @@ def test_the_evidence_is_the_product_of_bets_and_never_more(side, sign):
 
 @pytest.mark.parametrize("side", [UP, DOWN])
 def test_bets_are_fair_whatever_the_law(side):
-    """All sequences of four readings from a law of three points: the average evidence against its mean is 1."""
+    """All sequences of four readings from a law of three points: evidence against its mean is 1 on average."""
     points, chances = np.array([1.0, 2.5, 5.0]), np.array([0.5, 0.3, 0.2])
     mean = float(points @ chances)
     total = 0.0
@@ -87,7 +87,9 @@ def test_evidence_never_falls_and_is_convex(readings, side, sign):
 def test_a_reach_is_where_the_product_of_bets_reaches_the_level(readings, side):
     levels = np.array([-0.5, 0.5, 3.0, 8.0])
     mean = float(np.mean(readings))
-    for level, reach in zip(levels, reaches([bounded([readings])], np.array([0]), levels, side)[0], strict=True):
+    for level, reach in zip(
+        levels, reaches([bounded([readings])], np.array([0]), levels, side)[0], strict=True
+    ):
         at = mean + side * reach
         bound = 5.0 if side == UP else 1.0
         if reach == -np.inf:  # nothing is possible: not even the other bound
@@ -120,7 +122,11 @@ def test_facts_differ_where_any_reading_does():
     for place in range(10):
         changed = readings.copy()
         changed[place] = np.nextafter(changed[place], 0.0)
-        facts.add(BoundedReadings(np.zeros(10, int), changed, BOUNDS, np.array([readings.mean()]), 1.0).facts.tobytes())
+        facts.add(
+            BoundedReadings(
+                np.zeros(10, int), changed, BOUNDS, np.array([readings.mean()]), 1.0
+            ).facts.tobytes()
+        )
     assert len(facts) == 11
 
 
@@ -146,7 +152,9 @@ def test_only_options_that_changed_are_looked_at_again(monkeypatch):
     looked = []
     plain = BoundedReadings.log_e
     monkeypatch.setattr(
-        BoundedReadings, "log_e", lambda self, options, z, side: looked.append(options) or plain(self, options, z, side)
+        BoundedReadings,
+        "log_e",
+        lambda self, options, z, side: looked.append(options) or plain(self, options, z, side),
     )
     after = tabulate([bounded(lists)], levels, before)
     assert {int(k) for options in looked for k in options} == {3}
@@ -182,7 +190,7 @@ def test_bets_adapt_to_how_readings_scatter(a, b, most):
 
 
 def test_an_adversary_who_sees_every_reading_does_not_break_the_bound():
-    """δ = 0.5, so that half of all studies may be wrong; 36 of 40 or more would be chance in 1e-7 of cases."""
+    """δ = 0.5: half of all studies may be wrong; 36 of 40 or more would be chance in 1e-7 of cases."""
     means, wrong = np.array([0.3, 0.25, 0.22]), 0
     levels = levels_for(3, 0.5, 12.0)
     for seed in range(40):

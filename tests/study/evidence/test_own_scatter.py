@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, special
+from tests.support.sampling_adversary import ever_wrong
 
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
@@ -17,7 +18,6 @@ from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import tabulate
-from tests.support.sampling_adversary import ever_wrong
 
 STACKS = Stacks(0.95, 0.05)
 
@@ -69,13 +69,12 @@ def test_students_law_lies_above_its_normal_bounds():
 
 
 def test_the_mixture_is_an_average_of_likelihood_ratios():
-    """Of the ratios of readings to each other: by integration over scatter and over how far the mean is off."""
+    """Of the ratios of readings to each other: by integration over scatter and distance of the mean."""
     readings = np.array([0.4, 1.9, -0.2])
     mean = 1.4
     apart = mean - readings  # with the mean suspected above, they lie below it
     squares, total = float(np.sum(apart**2)), 0.0
     for c, weight in zip(SCALES, WEIGHTS, strict=True):
-
         delta = np.linspace(0.0, 12.0 / math.sqrt(c), 4001)[:, None]
         sigma = np.exp(np.linspace(-5.0, 9.0, 1501))
         ratio = sum((x / sigma - delta) ** 2 for x in apart)
@@ -84,7 +83,9 @@ def test_the_mixture_is_an_average_of_likelihood_ratios():
         above = integrate.trapezoid(inner, delta[:, 0])
         below = 2.0 ** (0.5) * special.gamma(1.5) / squares**1.5  # ∫ σ^-4 exp(-Q/(2σ²)) dσ
         total += weight * float(above) / below
-    assert math.log(total) == pytest.approx(mixture(3, mean - readings.mean(), np.sum((readings - readings.mean()) ** 2)), abs=2e-3)
+    assert math.log(total) == pytest.approx(
+        mixture(3, mean - readings.mean(), np.sum((readings - readings.mean()) ** 2)), abs=2e-3
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -108,9 +109,13 @@ def test_evidence_never_falls_with_the_distance_and_slopes_are_right():
         found = of_sums(count, float(count)).log_e(np.array([0]), z[None], UP)
         assert (np.diff(found.value[0]) >= -1e-12).all()
         step = 1e-5 * np.abs(z)
-        ahead, behind = (of_sums(count, float(count)).log_e(np.array([0]), (z + h)[None], UP).value for h in (step, -step))
+        ahead, behind = (
+            of_sums(count, float(count)).log_e(np.array([0]), (z + h)[None], UP).value for h in (step, -step)
+        )
         middle = np.abs(z) > 1e-3
-        assert_allclose(found.slope[0][middle], ((ahead - behind) / (2.0 * step))[0][middle], rtol=1e-3, atol=1e-8)
+        assert_allclose(
+            found.slope[0][middle], ((ahead - behind) / (2.0 * step))[0][middle], rtol=1e-3, atol=1e-8
+        )
 
 
 def test_half_widths_do_not_depend_on_units_and_mirror_with_the_goal():
@@ -162,7 +167,9 @@ def test_other_evidence_about_an_option_is_weighed_not_multiplied():
         alone = readings.reaches(np.array([0]), np.array([level - math.log(0.95)]), UP)[0, 0]
         rest = math.exp(level) / 0.05  # 0.05·((1 - idle)·E + idle) < e^level
         other = math.log((rest - IDLE) / (1.0 - IDLE)) if rest > IDLE else -math.inf
-        least = reaches([known], np.array([0]), np.array([other]), UP)[0, 0] if other > -math.inf else -math.inf
+        least = (
+            reaches([known], np.array([0]), np.array([other]), UP)[0, 0] if other > -math.inf else -math.inf
+        )
         assert found.up[0, at] == pytest.approx(min(alone, least), rel=1e-8)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.support.commands import plain, run
 
 import noisewise as nw
 from noisewise.study.certificate.bound import certify
@@ -9,7 +10,6 @@ from noisewise.study.log.flaws import find_flaw
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import replay
 from noisewise.study.models.analysis import Analysis
-from tests.support.commands import plain, run
 
 OPTIONS = ("A", "B", "C")
 SDS = dict(zip(OPTIONS, (0.2, 1.0, 3.0), strict=True))
@@ -103,7 +103,9 @@ def test_it_does_not_matter_in_how_many_measurements_readings_are_told():
     )
     with_sums = nw.create_study(options=list(OPTIONS), eps=0.5)
     for option, values in rows:
-        with_sums.tell(option=option, value=float(np.mean(values)), sd=float(np.std(values, ddof=1)), n=len(values))
+        with_sums.tell(
+            option=option, value=float(np.mean(values)), sd=float(np.std(values, ddof=1)), n=len(values)
+        )
     assert with_sums.certificate().bound == pytest.approx(apart.bound, rel=1e-9)
 
 
@@ -146,7 +148,6 @@ def test_a_log_rebuilds_to_the_same_certificate(tmp_path, question):
     store = tmp_path / "s.db"
     study = told(store=str(store), **question)
     study.amend("m-3", "a note", note="by hand")
-    (job,) = study.ask()
     path = tmp_path / "log.jsonl"
     assert run("export", str(store), "--out", str(path)).exit_code == 0
     nw.rebuild_study(path, str(tmp_path / "t.db"))
@@ -244,7 +245,9 @@ def test_readings_that_agree_to_the_last_digit_wait_for_a_noise_floor():
 
 def test_measurements_of_one_option_that_drift_apart_are_found_out():
     rng = np.random.default_rng(3)
-    rows = [(option, (MEANS[option] + 0.1 * rng.normal(size=4)).tolist()) for option in OPTIONS for _ in range(3)]
+    rows = [
+        (option, (MEANS[option] + 0.1 * rng.normal(size=4)).tolist()) for option in OPTIONS for _ in range(3)
+    ]
     assert told(rows).check().ok
     rows.append(("B", (MEANS["B"] + 2.0 + 0.1 * rng.normal(size=4)).tolist()))
     check = told(rows).check()

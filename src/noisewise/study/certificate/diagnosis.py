@@ -246,7 +246,7 @@ def _make_it_own(analysis: Analysis) -> str:
     """The way out where options share nothing."""
     if analysis.model.shares_information or is_linked(analysis.columns):
         return ""
-    return ' Or make the study with scatter="own": then no option\'s readings stand for another\'s.'
+    return " Or make the study with scatter=\"own\": then no option's readings stand for another's."
 
 
 def _about_own(analysis: Analysis) -> list[str]:
@@ -255,7 +255,11 @@ def _about_own(analysis: Analysis) -> list[str]:
     if sums is None:
         return []
     some = np.flatnonzero(sums.readings >= LEAST)
-    if some.size < 2 or (sums.readings[some] - 1.0).sum() < LEAST_FREEDOM or np.median(sums.readings[some]) > MANY:
+    if (
+        some.size < 2
+        or (sums.readings[some] - 1.0).sum() < LEAST_FREEDOM
+        or np.median(sums.readings[some]) > MANY
+    ):
         return []
     columns = analysis.columns
     columns = columns.select(own_rows(columns) & (columns.readings > 1.0))

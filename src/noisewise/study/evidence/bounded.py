@@ -1,20 +1,21 @@
-"""Evidence of readings that cannot lie outside of known bounds: bets on each of them, over a ladder of stakes.
+"""Evidence of readings that cannot lie outside of known bounds: bets on each of them, over many stakes.
 
 Let readings lie in [lo, hi] and have mean m. For a stake λ in (0, 1) the factor
 
     1 + λ·(m - x)/(hi - m)  =  1 - λ + λ·(hi - x)/(hi - m)
 
-is never negative, because x <= hi, and has mean 1. The product over an option's readings is an e-process against
-"the mean is m", and so is an average over λ: it grows if readings lie below m. Mirrored, with lo in the place
+is never negative, because x <= hi, and has mean 1. The product over an option's readings is an e-process
+against "the mean is m", and so is an average over λ: it grows if readings lie below m. Mirrored, with lo in the place
 of hi, it grows if they lie above. No more is assumed than the bounds; the bets adapt to how readings really
 scatter. As stakes are fixed, the order of readings does not matter, but every single one does.
 
 The logarithm of a factor is ``log((1 - λ)t + λ(hi - x)) - log t`` with t = hi - m. Its derivatives in m are
-``1/t - a/(at + b) >= 0`` and ``1/t² - a²/(at + b)² >= 0``, with a = 1 - λ and b = λ(hi - x) >= 0: each is convex
-and never falls, so are sums over readings, and so is the logarithm of an average of exponentials of such sums.
+``1/t - a/(at + b) >= 0`` and ``1/t² - a²/(at + b)² >= 0``, with a = 1 - λ and b = λ(hi - x) >= 0: each is
+convex and never falls, so are sums over readings, and so is the logarithm of an average of exponentials of such
+sums.
 
-**Quick sums.** With u = (hi - x)/(hi - lo) and ``s = log(λ/(1 - λ)) - log(1 - p)``, p = (m - lo)/(hi - lo), a product
-is ``n·log(1 - λ) + Σ log(1 + e^s·u)``: for all stakes and all means one function of s, smooth and the same
+**Quick sums.** With u = (hi - x)/(hi - lo), p = (m - lo)/(hi - lo) and ``s = log(λ/(1 - λ)) - log(1 - p)``, a
+product is ``n·log(1 - λ) + Σ log(1 + e^s·u)``: for all stakes and all means one function of s, smooth and the same
 for all its uses. It is interpolated between a few s, and lowered by more than that errs (`SAFETY`).
 """
 
@@ -114,7 +115,9 @@ class BoundedReadings(Kind):
             place[options] = np.arange(options.size)
             rows = np.flatnonzero(place[self._options] >= 0)
             share = (self._values[rows] - self._low) / self._width
-            self._sums = {key: _Sums(place[self._options[rows]], 1.0 - share if upwards else share, options.size)}
+            self._sums = {
+                key: _Sums(place[self._options[rows]], 1.0 - share if upwards else share, options.size)
+            }
         return self._sums[key]
 
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
@@ -172,7 +175,9 @@ class _Sums:
         self._provide(int(cell.min()), int(cell.max()))
         cells = self._powers.shape[2]
         at = cell.astype(np.int64)
-        at += np.arange(-self._first, self._size * cells - self._first, cells).reshape(-1, *(1,) * (s.ndim - 1))
+        at += np.arange(-self._first, self._size * cells - self._first, cells).reshape(
+            -1, *(1,) * (s.ndim - 1)
+        )
         powers = self._powers.reshape(NODES, -1)
         value, slope = powers[-1].take(at), np.zeros(s.shape)
         for power in range(NODES - 2, -1, -1):
@@ -207,11 +212,13 @@ class _Sums:
             starts = np.flatnonzero(np.diff(self._place[some], prepend=-1))
             found[self._place[some][starts]] += np.add.reduceat(logs, starts, axis=0)
         # Not as a product of matrices, whose last bits depend on how many options there are.
-        return np.stack([sum(by * part for by, part in zip(row, found.T, strict=True)) for row in _to_powers.T])
+        return np.stack(
+            [sum(by * part for by, part in zip(row, found.T, strict=True)) for row in _to_powers.T]
+        )
 
 
 def _slices(counts: Codes) -> Iterator[slice]:
-    """Readings in pieces that fit a cache; those of one option are cut in the same places beside any others."""
+    """Readings in pieces that fit a cache; where those of one option are cut does not depend on others."""
     first = last = 0
     for count in counts.tolist():
         if last > first and last + count - first > TOGETHER:

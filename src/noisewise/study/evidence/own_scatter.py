@@ -117,7 +117,9 @@ class OwnScatter(Kind):
         for count in np.unique(readings):
             rows = np.flatnonzero(readings == count)
             same = bool((levels[rows] == levels[rows[0]]).all())
-            unit[rows] = _of_unit(count, levels[rows[0]]) if same else [_of_unit(count, levels[k]) for k in rows]
+            unit[rows] = (
+                _of_unit(count, levels[rows[0]]) if same else [_of_unit(count, levels[k]) for k in rows]
+            )
         # On the side of the data a larger sum of squares would exclude more.
         squares = np.where(unit > 0.0, self._raised[options][:, None], self._squares[options][:, None])
         with np.errstate(invalid="ignore"):
@@ -126,7 +128,7 @@ class OwnScatter(Kind):
 
 
 def _mixture(n: Floats, place: Floats) -> tuple[Floats, Floats]:
-    """log E where ``log(1 + q)`` is so large (times the sign of d), and its slope, of the shape of place."""
+    """Log E where ``log(1 + q)`` is so large (times the sign of d), and its slope, of the shape of place."""
     size, readings = np.abs(place)[..., None], np.asarray(n)[..., None]
     # s = log(1 + t²/n) = log(1 + q) - log(1 + cq/(n + c)), without cancellation where q is small.
     share = SCALES / (readings + SCALES)

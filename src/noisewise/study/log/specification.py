@@ -27,7 +27,7 @@ DEFAULT_POLICY = RACE
 #: The policy of a study that names none and has a budget: the smallest expected regret at its end.
 BUDGET_POLICY = "vage"
 GOALS = ("max", "min")
-#: The scatter of readings: of every option its own, one that options share, or what fits the first measurement.
+#: The scatter of readings: each option's own, one that options share, or what fits the first measurement.
 OWN, POOLED, FIRST = "own", "pooled", "first"
 WEEK = 7 * 24 * 3600.0
 #: Raised when the meaning of specifications or events changes.
@@ -156,8 +156,8 @@ def check_question(
         )
     if scatter == OWN and chosen.extra_scatter is not None:
         raise ValueError(
-            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot be told '
-            "from their own. Leave one of them out."
+            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot be '
+            "told from their own. Leave one of them out."
         )
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(
@@ -170,7 +170,9 @@ def check_question(
 def _two_bounds(bounds: Any) -> tuple[float, float]:
     """The least and the largest that a reading can be."""
     if isinstance(bounds, str) or not isinstance(bounds, Sequence) or len(bounds) != 2:
-        raise ValueError(f"`bounds` must be a pair (lo, hi) that no reading can lie outside of; got {bounds!r}.")
+        raise ValueError(
+            f"`bounds` must be a pair (lo, hi) that no reading can lie outside of; got {bounds!r}."
+        )
     low, high = (check_within("bounds", bound, VALUE) for bound in bounds)
     if not high - low >= 1e-6 * max(abs(low), abs(high), AMOUNT.least):
         raise ValueError(f"`bounds` must be (lo, hi) with lo below hi; got ({low:g}, {high:g}).")

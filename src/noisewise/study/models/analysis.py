@@ -14,7 +14,13 @@ from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, LITTLE, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
-from noisewise.study.models.own_readings import OwnReadings, has_own_scatter, is_linked, own_readings, own_rows
+from noisewise.study.models.own_readings import (
+    OwnReadings,
+    has_own_scatter,
+    is_linked,
+    own_readings,
+    own_rows,
+)
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
 from noisewise.study.models.study_model import BoundaryCase

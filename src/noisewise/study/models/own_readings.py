@@ -33,7 +33,9 @@ def has_own_scatter(state: State) -> bool:
 def begins_with_own(state: State) -> bool:
     """Whether the first measurement is of readings that name neither instrument nor block."""
     told = state.first_told
-    return told.get("kind") == READINGS and not any(told.get(name) for name in ("instrument", "block", "minus"))
+    return told.get("kind") == READINGS and not any(
+        told.get(name) for name in ("instrument", "block", "minus")
+    )
 
 
 def _shares_nothing(model: ModelChoice) -> bool:
