@@ -76,8 +76,8 @@ def create_study(
         budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
             is spent.
         bounds: The least and the largest that a single reading can be, if there are such: 1 and 5 for
-            ratings, say. Values without an error bar are then readings between them, nothing else is assumed about
-            how they scatter, and each of ``values=[...]`` is kept.
+            ratings, say. Values without an error bar are then readings between them, nothing else is
+            assumed about how they scatter, and each of ``values=[...]`` is kept.
         scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
             their own (independent options, without blocks and differences). ``"pooled"``: readings of all
             options, or of one instrument, scatter alike. Default: ``"own"`` if the first measurement is of

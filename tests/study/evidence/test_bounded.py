@@ -56,7 +56,7 @@ def test_the_evidence_is_the_product_of_bets_and_never_more(side, sign):
 
 @pytest.mark.parametrize("side", [UP, DOWN])
 def test_bets_are_fair_whatever_the_law(side):
-    """All sequences of four readings from a law of three points: evidence against its mean is 1 on average."""
+    """All sequences of four readings from a law of three points: evidence against its mean averages 1."""
     points, chances = np.array([1.0, 2.5, 5.0]), np.array([0.5, 0.3, 0.2])
     mean = float(points @ chances)
     total = 0.0

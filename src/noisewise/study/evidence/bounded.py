@@ -5,18 +5,18 @@ Let readings lie in [lo, hi] and have mean m. For a stake λ in (0, 1) the facto
     1 + λ·(m - x)/(hi - m)  =  1 - λ + λ·(hi - x)/(hi - m)
 
 is never negative, because x <= hi, and has mean 1. The product over an option's readings is an e-process
-against "the mean is m", and so is an average over λ: it grows if readings lie below m. Mirrored, with lo in the place
-of hi, it grows if they lie above. No more is assumed than the bounds; the bets adapt to how readings really
-scatter. As stakes are fixed, the order of readings does not matter, but every single one does.
+against "the mean is m", and so is an average over λ: it grows if readings lie below m. Mirrored, with lo in
+the place of hi, it grows if they lie above. No more is assumed than the bounds; the bets adapt to how readings
+really scatter. As stakes are fixed, the order of readings does not matter, but every single one does.
 
 The logarithm of a factor is ``log((1 - λ)t + λ(hi - x)) - log t`` with t = hi - m. Its derivatives in m are
 ``1/t - a/(at + b) >= 0`` and ``1/t² - a²/(at + b)² >= 0``, with a = 1 - λ and b = λ(hi - x) >= 0: each is
-convex and never falls, so are sums over readings, and so is the logarithm of an average of exponentials of such
-sums.
+convex and never falls, so are sums over readings, and so is the logarithm of an average of exponentials of
+such sums.
 
 **Quick sums.** With u = (hi - x)/(hi - lo), p = (m - lo)/(hi - lo) and ``s = log(λ/(1 - λ)) - log(1 - p)``, a
-product is ``n·log(1 - λ) + Σ log(1 + e^s·u)``: for all stakes and all means one function of s, smooth and the same
-for all its uses. It is interpolated between a few s, and lowered by more than that errs (`SAFETY`).
+product is ``n·log(1 - λ) + Σ log(1 + e^s·u)``: for all stakes and all means one smooth function of s. It is
+interpolated between a few s, and lowered by more than that errs (`SAFETY`).
 """
 
 import math

@@ -156,8 +156,8 @@ def check_question(
         )
     if scatter == OWN and chosen.extra_scatter is not None:
         raise ValueError(
-            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot be '
-            "told from their own. Leave one of them out."
+            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot '
+            "be told from their own. Leave one of them out."
         )
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(
