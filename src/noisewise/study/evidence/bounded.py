@@ -6,7 +6,7 @@ Let readings lie in [lo, hi] and have mean m. For a stake λ in (0, 1) the facto
 
 is never negative, because x <= hi, and has mean 1. The product over an option's readings is an e-process
 against "the mean is m", and so is an average over λ: it grows if readings lie below m. Mirrored, with lo in
-the place of hi, it grows if they lie above. No more is assumed than the bounds; the bets adapt to how readings
+the place of hi, it grows if they lie above. No more is assumed than the bounds; bets adapt to how readings
 really scatter. As stakes are fixed, the order of readings does not matter, but every single one does.
 
 The logarithm of a factor is ``log((1 - λ)t + λ(hi - x)) - log t`` with t = hi - m. Its derivatives in m are

@@ -42,6 +42,8 @@ from noisewise.core.model.dense import Floats
 
 #: w: how much of the evidence is a bet on the recommended option as well.
 CHOSEN = 2.0 / 3.0
+#: The same for suprema, where a smaller one lowers x as well.
+CHOSEN_OF_SUPREMA = 0.2
 #: Levels between those that can matter, and some far beyond, where one option is known immensely better.
 BETWEEN, BEYOND = 72, (10.0, 14.0, 20.0, 30.0)
 #: The least level, and by how much the last of the many exceeds what the recommended option can need.
@@ -49,7 +51,7 @@ LEAST, MORE = -7.0, 8.0
 
 
 #: Between levels of studies with own stacks: their reaches are not concave, so more of them are looked at.
-FINER, MOST_FINER = 160, 2000
+FINER, MOST_FINER = 240, 2000
 #: What part of the evidence in the order of all measurements is none at all: so it never is below that.
 IDLE = 1e-3
 
@@ -101,15 +103,15 @@ def levels_for(n: int, alpha: float, cap: float, stacks: Stacks | None = None) -
         stacks: If some evidence holds in the order of each option's own measurements only: its weight.
     """
     rivals = max(1, n - 1)
-    whole = math.log(1.0 / alpha)
-    between = BETWEEN
+    whole, chosen, between = math.log(1.0 / alpha), CHOSEN, BETWEEN
     if stacks is not None:
-        whole = float(of_suprema(np.array(whole), CHOSEN))
+        chosen = CHOSEN_OF_SUPREMA
+        whole = float(of_suprema(np.array(whole), chosen))
         between = FINER if n <= MOST_FINER else BETWEEN
-    last = whole + math.log(rivals / CHOSEN)
+    last = whole + math.log(rivals / chosen)
     axis = np.append(np.linspace(LEAST, last + MORE, between), last + np.array(BEYOND))
     spent = np.append(-np.inf, axis)
-    left = whole - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN / rivals))
+    left = whole - np.logaddexp(math.log(1.0 - chosen), spent + math.log(chosen / rivals))
     return Levels(spent, left, np.append(LEAST - 1.0, axis), cap, stacks=stacks)
 
 
