@@ -13,7 +13,7 @@ from tests.support.sampling_adversary import ever_wrong
 
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
-from noisewise.study.evidence.levels import CHOSEN_OF_SUPREMA, IDLE, Stacks, levels_for, of_suprema
+from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of_suprema
 from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
@@ -149,7 +149,7 @@ def test_readings_that_agree_to_the_last_digit_say_nothing():
 
 def test_levels_of_suprema_are_where_their_bound_is_alpha():
     for alpha in (0.5, 0.04, 1e-6):
-        for chosen in (CHOSEN_OF_SUPREMA, 0.5):
+        for chosen in (CHOSEN, 0.5, 0.01):
             x = math.exp(float(of_suprema(np.array(math.log(1.0 / alpha)), chosen)))
             bound = (1.0 + chosen * math.log((x - 1.0 + chosen) / chosen)) / x
             assert bound == pytest.approx(alpha, rel=1e-6)
@@ -178,9 +178,9 @@ def test_half_widths_are_never_below_a_brute_search():
     kind = own([rng.normal(size=9), 3.0 * rng.normal(size=14)])
     levels = levels_for(2, 0.04, 12.0, STACKS)
     found = SeparateOptions([kind], levels).half_widths(0)[1]
-    whole = float(of_suprema(np.array(math.log(1.0 / 0.04)), CHOSEN_OF_SUPREMA))
+    whole = float(of_suprema(np.array(math.log(1.0 / 0.04)), CHOSEN))
     spent = np.linspace(-9.0, 14.0, 4000)
-    left = whole - np.logaddexp(math.log(1.0 - CHOSEN_OF_SUPREMA), spent + math.log(CHOSEN_OF_SUPREMA))
+    left = whole - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN))
     up = kind.reaches(np.array([1]), left - math.log(0.95), UP)[0]
     down = kind.reaches(np.array([0]), spent - math.log(0.95), DOWN)[0]
     with np.errstate(invalid="ignore"):

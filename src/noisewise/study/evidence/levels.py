@@ -42,8 +42,6 @@ from noisewise.core.model.dense import Floats
 
 #: w: how much of the evidence is a bet on the recommended option as well.
 CHOSEN = 2.0 / 3.0
-#: The same for suprema, where a smaller one lowers x as well.
-CHOSEN_OF_SUPREMA = 0.2
 #: Levels between those that can matter, and some far beyond, where one option is known immensely better.
 BETWEEN, BEYOND = 72, (10.0, 14.0, 20.0, 30.0)
 #: The least level, and by how much the last of the many exceeds what the recommended option can need.
@@ -105,7 +103,7 @@ def levels_for(n: int, alpha: float, cap: float, stacks: Stacks | None = None) -
     rivals = max(1, n - 1)
     whole, chosen, between = math.log(1.0 / alpha), CHOSEN, BETWEEN
     if stacks is not None:
-        chosen = CHOSEN_OF_SUPREMA
+        chosen = chosen_of_suprema(n)
         whole = float(of_suprema(np.array(whole), chosen))
         between = FINER if n <= MOST_FINER else BETWEEN
     last = whole + math.log(rivals / chosen)
@@ -128,6 +126,11 @@ def ladder(most: float, cap: float, stacks: Stacks | None = None) -> Levels:
 def all_levels(levels: Levels) -> tuple[Floats, Floats]:
     """Where reaches are searched: at the levels of rivals, and 0; of the recommended, 0 and the cap."""
     return np.append(levels.left, 0.0), np.append(levels.spent[1:], [0.0, levels.cap])
+
+
+def chosen_of_suprema(n: int) -> float:
+    """w for the suprema of n options: a smaller one lowers x as well, which pays where rivals are many."""
+    return min(CHOSEN, n**-0.5)
 
 
 def of_suprema(doubt: Floats, chosen: float) -> Floats:
