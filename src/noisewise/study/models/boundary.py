@@ -34,7 +34,7 @@ CONNECTED = 0.05
 #: Where a study begins with items that options share: the part of pairs, and of both of the above.
 PAIRED, LITTLE = 0.98, 0.01
 #: Comparisons in the linear models.
-COMPARING = 0.85
+COMPARING = 0.87
 
 
 class Shares(NamedTuple):
