@@ -23,8 +23,8 @@ from noisewise.study.log.measurements import Codes
 
 #: Options that are looked at together: what fits a processor's cache.
 TOGETHER = 4096
-#: Of at most so many options, half-widths are kept: who asks needs again what the certificate looked at.
-REMEMBERED = 5000
+#: So many half-widths are kept, those looked at last: who asks needs again what the certificate looked at.
+REMEMBERED = 500_000
 
 
 class SeparateOptions(HalfWidths):
@@ -44,7 +44,7 @@ class SeparateOptions(HalfWidths):
         thresholds: Callable[[int], Floats] | None = None,
         before: Tables | None = None,
     ) -> None:
-        self.kinds, self._levels, self._thresholds = tuple(kinds), levels, thresholds
+        self.kinds, self.levels, self.thresholds = tuple(kinds), levels, thresholds
         self.tables = tabulate(kinds, levels, before)
         self._measured = np.any([kind.holds() for kind in kinds], axis=0)
         self._looked: dict[tuple[int, bool], Floats] = {}
@@ -57,38 +57,57 @@ class SeparateOptions(HalfWidths):
         """By how much "rival minus i" may be larger than estimated, for every i, (n,)."""
         return self._look(rival, False)
 
+    def variances(self) -> Floats:
+        """Squared standard errors of the options' estimates, as each kind estimates its own, (n,)."""
+        precision = np.sum([kind.precision for kind in self.kinds], axis=0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / precision)
+
     def _look(self, option: int, as_recommended: bool) -> Floats:
         if (kept := self._looked.get((option, as_recommended))) is not None:
             return kept.copy()
         n = self._measured.size
         half = np.full(n, np.inf)
         if self._measured[option]:
-            shifts = None if self._thresholds is None else self._thresholds(option)
+            shifts = None if self.thresholds is None else self.thresholds(option)
             for first in range(0, n, TOGETHER):
                 some = np.arange(first, min(n, first + TOGETHER))
                 some = some[self._measured[some]]
                 half[some] = self._widths(option, some, as_recommended, shifts)
         half[option] = 0.0
-        if n <= REMEMBERED:
-            self._looked[option, as_recommended] = half.copy()
+        while self._looked and (len(self._looked) + 1) * n > REMEMBERED:
+            self._looked.pop(next(iter(self._looked)))
+        self._looked[option, as_recommended] = half.copy()
         return half
 
     def _widths(self, option: int, others: Codes, as_recommended: bool, thresholds: Floats | None) -> Floats:
         tables = self.tables
         rivals, chosen = (others, option) if as_recommended else (option, others)
-        up = tables.up[rivals] if thresholds is None else self._left_of(thresholds[others], rivals)
-        up, down = np.atleast_2d(up), np.atleast_2d(tables.down[chosen])
         concave = tables.concave[others] & tables.concave[option]
-        return highest(up, down, self._levels.axis, concave)
+        some = None if thresholds is None else thresholds[others]
+        return self.widest(np.atleast_2d(tables.up[rivals]), np.atleast_2d(tables.down[chosen]), concave, some)
 
-    def _left_of(self, thresholds: Floats, rivals: Codes | int) -> Floats:
+    def widest(self, up: Floats, down: Floats, concave: Mask, thresholds: Floats | None) -> Floats:
+        """The half-widths of pairs whose reaches are given, (k,).
+
+        Args:
+            up: Of the rivals, (k or 1, levels).
+            down: Of the recommended options, (k or 1, levels).
+            concave: Whether both rows of a pair are, (k,).
+            thresholds: Of each pair, (k,); None as long as options are those of the beginning.
+        """
+        if thresholds is not None:
+            up = self._left_of(thresholds, up)
+        return highest(up, down, self.levels.axis, concave)
+
+    def _left_of(self, thresholds: Floats, up: Floats) -> Floats:
         """Reaches of rivals at what is left of each pair's threshold, rounded up to a step of the ladder."""
-        levels = self._levels
+        levels = self.levels
         size = levels.axis.size
         at = np.ceil((thresholds - levels.axis[0] - levels.left[0]) / levels.step - 1e-9).astype(np.int64)
         at = at[:, None] - np.arange(size)
-        rows = np.broadcast_to(np.asarray(rivals)[..., None], at.shape)
-        found = self.tables.up[rows, np.clip(at, 0, size - 1)]
+        rows = np.arange(len(up))[:, None] if len(up) > 1 else np.zeros((1, 1), dtype=np.int64)
+        found = up[rows, np.clip(at, 0, size - 1)]
         # Below the ladder: the lowest step leaves more than that.
         return np.where(at < size, found, np.inf)
 

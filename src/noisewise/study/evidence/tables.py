@@ -35,13 +35,16 @@ class Tables(NamedTuple):
     made_for: tuple[object, ...]
 
 
-def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Tables:
+def tabulate(
+    kinds: Sequence[Kind], levels: Levels, before: Tables | None = None, pays: int = PAYS
+) -> Tables:
     """All reaches; rows of options that did not change are taken from earlier tables.
 
     Args:
         kinds: The evidence.
         levels: At which reaches are needed.
         before: Earlier tables of the same study.
+        pays: With more options than this, reaches are interpolated where they can be.
     """
     facts = np.concatenate([kind.facts for kind in kinds], axis=1)
     made_for = (tuple(kind.signature for kind in kinds), levels.spent.tobytes(), levels.left.tobytes())
@@ -61,7 +64,7 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Ta
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
     rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
     simple = _simple(kinds, fresh)
-    if simple.size > PAYS:
+    if simple.size > pays:
         up[simple], down[simple] = rows(simple, quickly=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
     for first in range(0, fresh.size, TOGETHER):
