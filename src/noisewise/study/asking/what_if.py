@@ -7,7 +7,7 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import Manner
-from noisewise.study.inputs.error_bars import KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis, doubt_now
@@ -62,7 +62,13 @@ def with_more(columns: Columns, more: More) -> Columns:
         **_told(columns, more),
     }
     joined = {name: np.concatenate([getattr(columns, name), new]) for name, new in added.items()}
-    return Columns(**joined, blocks=list(known), pools=columns.pools or [""])
+    moment = None
+    if columns.moment is not None:
+        # They will be told one by one.
+        moment = np.append(columns.moment, int(columns.moment.max(initial=-1)) + 1 + np.arange(count))
+    return Columns(
+        **joined, blocks=list(known), pools=columns.pools or [""], moment=moment, fits=columns.fits
+    )
 
 
 def _told(columns: Columns, more: More) -> dict[str, Any]:
@@ -92,23 +98,28 @@ def condensed(analysis: Analysis) -> Columns:
     """
     columns, sigmas = analysis.columns, analysis.sigmas
     sigma = sigmas.estimated if sigmas.waiting else sigmas.certified
-    pooled = np.isin(columns.kind, (KINDS.index(READINGS), KINDS.index(NONE)))
-    family = columns.kind * (1 + len(columns.pools)) + np.where(pooled, columns.pool, 0)
-    parts = [_condensed(analysis, family == one, sigma) for one in np.unique(family)]
+    kept = [KINDS.index(kind) for kind in (COUNTS, READINGS, NONE)]
+    kind = np.where(np.isin(columns.kind, kept), columns.kind, KINDS.index(KNOWN))
+    family = kind * (1 + len(columns.pools)) + np.where(np.isin(kind, kept[1:]), columns.pool, 0)
+    columns = columns._replace(kind=kind)
+    parts = [_condensed(analysis, columns, family == one, sigma) for one in np.unique(family)]
     if not parts:
-        return columns
+        return columns._replace(pools=columns.pools or [""])
     joined: Any = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name, column in parts[0]._asdict().items()
         if isinstance(column, np.ndarray)
     }
-    joined["number"] = 1 + np.arange(joined["plus"].size)
-    return Columns(**joined, blocks=parts[0].blocks, pools=columns.pools or [""])
+    count = joined["plus"].size
+    last = max(count, int(columns.number.max(initial=0)))
+    joined |= {"number": last - count + 1 + np.arange(count), "moment": np.zeros(count, dtype=np.int64)}
+    fits = analysis.model.fits_of_moments(analysis.columns, sigma, analysis.sizes.certified[0])
+    return Columns(**joined, blocks=parts[0].blocks, pools=columns.pools or [""], fits=fits)
 
 
-def _condensed(analysis: Analysis, rows: Mask, sigma: Floats) -> Columns:
+def _condensed(analysis: Analysis, columns: Columns, rows: Mask, sigma: Floats) -> Columns:
     """The same of one kind and pool."""
-    columns, sign = analysis.columns.select(rows), analysis.specification.sign
+    columns, sign = columns.select(rows), analysis.specification.sign
     sums = analysis.pooled(columns, sigma[rows])
     count, level = sums.plus.size, sums.minus < 0
     value = sign * (sums.value + np.where(level, sums.centre, 0.0))

@@ -16,7 +16,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.separate import TOGETHER, SeparateOptions
-from noisewise.study.evidence.tables import Tables, tabulate
+from noisewise.study.evidence.tables import Tables, joined, tabulate
 from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import Codes
 
@@ -46,7 +46,7 @@ class Foreseen:
     def __init__(self, now: SeparateOptions, leader: int, more: MoreEvidence) -> None:
         self._now, self._leader, self._more = now, leader, more
         self._kinds, self._at = _kinds(now, more)
-        self._rows: dict[int, tuple[Floats, Floats, bool]] = {}
+        self._rows: dict[int, Tables] = {}
 
     def after(self, options: Codes, races: Codes) -> Floats:
         """The half-widths of some races after a measurement of each of these options, (options, races)."""
@@ -83,17 +83,13 @@ class Foreseen:
 
     def _against(self, races: Codes) -> Floats:
         """Half-widths of rivals as they are over the leader as it will be."""
-        tables, (_, down, concave) = self._now.tables, self._rows[self._leader]
-        return self._now.widest(
-            tables.up[races], down[None], tables.concave[races] & concave, self._thresholds(races)
-        )
+        now = self._now
+        return now.widest(now.tables.of(races), self._rows[self._leader], self._thresholds(races))
 
     def _as_rivals(self, options: Codes) -> Floats:
         """Half-widths of rivals as they will be, each by a measurement of its own, over the leader as it is."""
-        tables, rows = self._now.tables, [self._rows[int(option)] for option in options]
-        concave = np.array([row[2] for row in rows]) & tables.concave[self._leader]
-        up = np.array([row[0] for row in rows])
-        return self._now.widest(up, tables.down[[self._leader]], concave, self._thresholds(options))
+        now, rivals = self._now, joined([self._rows[int(option)] for option in options])
+        return now.widest(rivals, now.tables.of(np.array([self._leader])), self._thresholds(options))
 
     def _thresholds(self, options: Codes) -> Floats | None:
         doubts = self._now.thresholds
@@ -109,9 +105,9 @@ class Foreseen:
             kind.imagined(new, coming if place == self._at else nothing)
             for place, kind in enumerate(self._kinds)
         ]
-        found: Tables = tabulate(kinds, self._now.levels, pays=0)
+        found = tabulate(kinds, self._now.levels, pays=0)
         for row, option in enumerate(new.tolist()):
-            self._rows[option] = found.up[row], found.down[row], bool(found.concave[row])
+            self._rows[option] = found.of(np.array([row]))
 
 
 def _kinds(now: SeparateOptions, more: MoreEvidence) -> tuple[list[Kind], int]:

@@ -81,24 +81,26 @@ class SeparateOptions(HalfWidths):
         return half
 
     def _widths(self, option: int, others: Codes, as_recommended: bool, thresholds: Floats | None) -> Floats:
-        tables = self.tables
-        rivals, chosen = (others, option) if as_recommended else (option, others)
-        concave = tables.concave[others] & tables.concave[option]
-        some = None if thresholds is None else thresholds[others]
-        return self.widest(np.atleast_2d(tables.up[rivals]), np.atleast_2d(tables.down[chosen]), concave, some)
+        one, many = self.tables.of(np.array([option])), self.tables.of(others)
+        rivals, chosen = (many, one) if as_recommended else (one, many)
+        return self.widest(rivals, chosen, None if thresholds is None else thresholds[others])
 
-    def widest(self, up: Floats, down: Floats, concave: Mask, thresholds: Floats | None) -> Floats:
-        """The half-widths of pairs whose reaches are given, (k,).
+    def widest(self, rivals: Tables, chosen: Tables, thresholds: Floats | None) -> Floats:
+        """The half-widths of pairs whose rows are given, (k,).
 
         Args:
-            up: Of the rivals, (k or 1, levels).
-            down: Of the recommended options, (k or 1, levels).
-            concave: Whether both rows of a pair are, (k,).
+            rivals: Rows of rivals, k or 1.
+            chosen: Rows of recommended options, k or 1.
             thresholds: Of each pair, (k,); None as long as options are those of the beginning.
         """
-        if thresholds is not None:
-            up = self._left_of(thresholds, up)
-        return highest(up, down, self.levels.axis, concave)
+        up = rivals.up if thresholds is None else self._left_of(thresholds, rivals.up)
+        found = highest(up, chosen.down, self.levels.axis, rivals.concave & chosen.concave)
+        if rivals.limited.any() or chosen.limited.any():
+            # Where the true evidence about one of both is below 1: see `levels.py`.
+            (zero_up, _, _), (_, zero_down, cap) = rivals.ends.T, chosen.ends.T
+            found = np.where(rivals.limited, np.maximum(found, zero_up + cap), found)
+            found = np.where(chosen.limited, np.maximum(found, up[:, 0] + zero_down), found)
+        return found
 
     def _left_of(self, thresholds: Floats, up: Floats) -> Floats:
         """Reaches of rivals at what is left of each pair's threshold, rounded up to a step of the ladder."""
