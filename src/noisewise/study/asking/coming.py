@@ -110,7 +110,7 @@ def expected_manner(analysis: Analysis, sigma: float | None) -> Manner:
     single = columns.minus == NOBODY
     seen = np.bincount(columns.kind[single], minlength=len(KINDS))
     code = int(np.argmax(seen))
-    if not seen.any() or (sigma is not None and not KINDS[code] == COUNTS):
+    if not seen.any() or (sigma is not None and KINDS[code] != COUNTS):
         return Manner()
     if sigma is not None:
         return Manner(COUNTS) if seen[code] == seen.sum() else Manner()

@@ -62,7 +62,7 @@ class Field:
         company: What the coming block holds; None if it is new.
         coming: The measurement.
         by_name: The options in the order of their names.
-        foreseen: What half-widths will be where options share nothing; None: they shrink with standard errors.
+        foreseen: Half-widths to come where options share nothing; None: they shrink with standard errors.
     """
 
     def __init__(

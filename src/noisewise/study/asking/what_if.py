@@ -44,6 +44,7 @@ class More(NamedTuple):
     sigma: Floats
     blocks: list[str]  # of each
     manners: list[Manner] | None = None  # how each will be told; None: with known error bars
+    often: list[int] | None = None  # for how many measurements each stands; None: for one
 
 
 def with_more(columns: Columns, more: More) -> Columns:
@@ -74,15 +75,21 @@ def with_more(columns: Columns, more: More) -> Columns:
 def _told(columns: Columns, more: More) -> dict[str, Any]:
     """What the error bars of further measurements rest on: readings scatter as those of the option did."""
     count = more.plus.size
-    manners = more.manners or [Manner()] * count
+    manners, often = more.manners or [Manner()] * count, more.often or [1] * count
     readings = np.array([float(how.amount(sigma)) for how, sigma in zip(manners, more.sigma, strict=True)])
     scatter = np.zeros(count)
-    for at, how in enumerate(manners):
+    for how in set(manners):
+        rows = np.flatnonzero([one == how for one in manners])
+        if how.kind != COUNTS:
+            readings[rows] *= np.array(often)[rows]
         if how.kind in (READINGS, NONE):
-            same = (columns.kind == KINDS.index(how.kind)) & (columns.pool == how.pool)
-            own = same & (columns.plus == more.plus[at]) & (columns.minus == more.minus[at])
-            some = own if columns.scatter[own].any() else same
-            scatter[at] = readings[at] * columns.scatter[some].sum() / columns.readings[some].sum()
+            same = (columns.kind == KINDS.index(how.kind)) & (columns.pool == how.pool) & (columns.minus < 0)
+            size = 1 + max(int(columns.plus.max(initial=0)), int(more.plus.max()))
+            counted = totals(columns.plus[same], columns.readings[same], size)
+            squares = totals(columns.plus[same], columns.scatter[same], size)
+            usual = float(squares.sum()) / max(1.0, float(counted.sum()))
+            each = np.where(squares > 0.0, squares / np.maximum(counted, 1.0), usual)
+            scatter[rows] = readings[rows] * each[more.plus[rows]]
     return {
         "kind": np.array([KINDS.index(how.kind) for how in manners], dtype=np.int64),
         "readings": readings,

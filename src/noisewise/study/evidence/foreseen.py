@@ -87,7 +87,7 @@ class Foreseen:
         return now.widest(now.tables.of(races), self._rows[self._leader], self._thresholds(races))
 
     def _as_rivals(self, options: Codes) -> Floats:
-        """Half-widths of rivals as they will be, each by a measurement of its own, over the leader as it is."""
+        """Half-widths of rivals as they will be, each measured by itself, over the leader as it is."""
         now, rivals = self._now, joined([self._rows[int(option)] for option in options])
         return now.widest(rivals, now.tables.of(np.array([self._leader])), self._thresholds(options))
 

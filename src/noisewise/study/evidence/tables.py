@@ -48,9 +48,7 @@ def joined(rows: Sequence[Tables]) -> Tables:
     return Tables._make((*parts, rows[0].made_for))
 
 
-def tabulate(
-    kinds: Sequence[Kind], levels: Levels, before: Tables | None = None, pays: int = PAYS
-) -> Tables:
+def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None, pays: int = PAYS) -> Tables:
     """All reaches; rows of options that did not change are taken from earlier tables.
 
     Args:

@@ -167,4 +167,6 @@ class Knowledge(NamedTuple):
     given_weights: Joint | None = None
     quantile: float = 0.0
     offsets_given: bool = False  # whether offsets of blocks are known, too, once the weights are
-    evidence: SeparateOptions | None = None  # where half-widths follow from what is known of each option alone
+    evidence: SeparateOptions | None = (
+        None  # where half-widths follow from what is known of each option alone
+    )

@@ -11,6 +11,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count, check_positive
 from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.words import about, as_html, counted, percent
+from noisewise.study.asking.coming import expected_manner
 from noisewise.study.asking.decision import some_allowed
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
@@ -192,11 +193,12 @@ def make_plan(
     ways = by_cost(menu) if menu is not None else by_share(analysis, noise, compare)
     blocks = coming_blocks(analysis, block, batch)
     least = least_more(analysis)
+    manner = expected_manner(analysis, None if noise is None and menu is None else ways[0][1].usual)
     rng = generator(check_seed(seed), "plan", 0)
     worlds = draw_worlds(analysis, count, rng, span)
     made = [
         _forecast(
-            ask_ahead(analysis, levels, eps, most, blocks, least),
+            ask_ahead(analysis, levels, eps, most, blocks, least, manner),
             name,
             levels,
             worlds,
