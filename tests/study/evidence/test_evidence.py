@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, special
 
-from noisewise.study.evidence.counts import Counts, tilts
+from noisewise.study.evidence.counts import Counts, log_weights, tilts
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import SCALES, WEIGHTS, KnownErrorBars, LimitedScatter, scaled_tail
 from noisewise.study.evidence.levels import CHOSEN, ladder, levels_for
@@ -58,15 +58,18 @@ def test_known_error_bars_are_the_mixture_of_likelihood_ratios(x, side):
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_counts_are_the_mean_of_tilted_bets(sign):
     kind = counts([37], [50], sign=sign)
+    assert np.exp(log_weights(tilts(0.05), 0.05)).sum() == pytest.approx(1.0)
     for side in (UP, DOWN):
         for z in (-0.1, 0.0, 0.15):
             share = 0.74 + side * sign * z
+            sizes = tilts(0.05)
+            weights = np.exp(log_weights(sizes, 0.05))
             bets = [
-                math.exp(t * 37 - 50 * math.log(1 - share + share * math.exp(t)))
-                for t in -side * sign * tilts(0.05)
+                weight * math.exp(t * 37 - 50 * math.log(1 - share + share * math.exp(t)))
+                for t, weight in zip(-side * sign * sizes, weights, strict=True)
             ]
             found = kind.log_e(np.array([0]), np.array([[z]]), side).value[0, 0]
-            assert found == pytest.approx(math.log(np.mean(bets)), abs=1e-10)
+            assert found == pytest.approx(math.log(sum(bets)), abs=1e-10)
 
 
 def test_a_bet_on_any_value_between_0_and_1_is_fair():

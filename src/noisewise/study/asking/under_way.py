@@ -62,7 +62,8 @@ class Imagination:
         sigma = np.array([one.sigma for one in under_way])
         # Extra scatter is in all error bars already.
         sizes = Sizes(deviation=analysis.sizes.certified[0], waiting=analysis.sizes.waiting)
-        return WhatIf(analysis.state, with_more(self._columns, self._more(under_way, sigma)), sizes)
+        columns = with_more(self._columns, self._more(under_way, sigma))
+        return WhatIf(analysis.state, columns, sizes, imagined=True)
 
     def told(self, under_way: list[UnderWay]) -> Analysis:
         """The study as it will be when all of these have been told, with estimates as they will be shown."""

@@ -19,8 +19,9 @@ from noisewise.study.models.variance_components import Sizes
 class WhatIf(Analysis):
     """The study with other measurements than those it has; sizes of deviations and scatter are given."""
 
-    def __init__(self, state: State, columns: Columns, sizes: Sizes) -> None:
+    def __init__(self, state: State, columns: Columns, sizes: Sizes, *, imagined: bool = False) -> None:
         super().__init__(state)
+        self.imagined = imagined
         self.columns = columns
         self._sizes = sizes
 

@@ -18,7 +18,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.levels import Levels
-from noisewise.study.evidence.tables import Tables, tabulate
+from noisewise.study.evidence.tables import PAYS, Tables, tabulate
 from noisewise.study.log.measurements import Codes
 
 #: Options that are looked at together: what fits a processor's cache.
@@ -35,6 +35,7 @@ class SeparateOptions(HalfWidths):
         levels: How much of it rules a pair out.
         thresholds: For studies whose options changed: ``log(1/α)`` of all pairs with an option, (n,).
         before: Earlier tables of the same study.
+        pays: With more options than this, reaches are interpolated where they can be.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class SeparateOptions(HalfWidths):
         levels: Levels,
         thresholds: Callable[[int], Floats] | None = None,
         before: Tables | None = None,
+        pays: int = PAYS,
     ) -> None:
         self.kinds, self.levels, self.thresholds = tuple(kinds), levels, thresholds
-        self.tables = tabulate(kinds, levels, before)
+        self.tables = tabulate(kinds, levels, before, pays)
         self._measured = np.any([kind.holds() for kind in kinds], axis=0)
         self._looked: dict[tuple[int, bool], Floats] = {}
 

@@ -58,7 +58,7 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
         pays: With more options than this, reaches are interpolated where they can be.
     """
     facts = np.concatenate([kind.facts for kind in kinds], axis=1)
-    made_for = (tuple(kind.signature for kind in kinds), *(part.tobytes() for part in all_levels(levels)))
+    made_for = (pays, tuple(kind.signature for kind in kinds), *(part.tobytes() for part in all_levels(levels)))
     n, width = facts.shape[0], levels.spent.size
     up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     measured = np.any([kind.holds() for kind in kinds], axis=0)

@@ -11,7 +11,7 @@ from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.known import KnownErrorBars, LimitedScatter
 from noisewise.study.evidence.levels import ladder, levels_for
 from noisewise.study.evidence.separate import SeparateOptions
-from noisewise.study.evidence.tables import Tables
+from noisewise.study.evidence.tables import PAYS, Tables
 from noisewise.study.inputs.error_bars import COUNTS, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.models.boundary import Shares
@@ -89,19 +89,22 @@ class Gathered:
         return apart
 
 
-def separate_options(kinds: list[Kind], shares: Shares, before: Tables | None) -> SeparateOptions:
+def separate_options(
+    kinds: list[Kind], shares: Shares, before: Tables | None, *, quickly: bool = False
+) -> SeparateOptions:
     """Half-widths from the evidence about each option.
 
     Args:
         kinds: The evidence.
         shares: How the error probability is divided.
         before: Earlier tables of the same study.
+        quickly: Whether reaches are interpolated however few options there are: worth it for many looks.
     """
-    own_stacks = any(kind.own_stack for kind in kinds)
+    own_stacks, pays = any(kind.own_stack for kind in kinds), 0 if quickly else PAYS
     if not shares.changed:
         levels = levels_for(
             shares.n_first, shares.comparing * shares.delta, shares.cap, own_stacks=own_stacks
         )
-        return SeparateOptions(kinds, levels, before=before)
+        return SeparateOptions(kinds, levels, before=before, pays=pays)
     most = max(float(shares.doubt(option).max()) for option in (0, shares.n_now - 1))
-    return SeparateOptions(kinds, ladder(most, shares.cap), shares.doubt, before)
+    return SeparateOptions(kinds, ladder(most, shares.cap), shares.doubt, before, pays)

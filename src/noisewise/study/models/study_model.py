@@ -39,6 +39,7 @@ class BoundaryCase(NamedTuple):
     any_choice: bool  # whether bounds must hold whatever decided what was measured within blocks
     promised: bool  # whether anything was promised about blocks
     deviation: float  # the certificate's size of deviations
+    quickly: bool = False  # whether many such questions will follow each other, about imagined measurements
 
 
 class StudyModel(ABC):

@@ -250,7 +250,7 @@ class Path(ABC):
             manners=[question.manner if minus == NOBODY else Manner() for minus in self._minus],
             often=self._often,
         )
-        return WhatIf(question.state, with_more(question.columns, more), question.sizes)
+        return WhatIf(question.state, with_more(question.columns, more), question.sizes, imagined=True)
 
     def _look(self) -> tuple[WhatIf, Recommended | None]:
         """What the certificate would say now."""

@@ -59,7 +59,7 @@ class Independent(StudyModel):
             case.columns.select(rows), case.sigma[rows], fit, self.specification.sign, case.resolution,
             true_counts=self.choice.extra_scatter is None,
         )  # fmt: skip
-        found = separate_options(gathered.kinds(), case.shares, self.state.tables)
+        found = separate_options(gathered.kinds(), case.shares, self.state.tables, quickly=case.quickly)
         self.state.tables = found.tables
         return found
 
