@@ -161,7 +161,7 @@ class Field:
         return max(0.0, float(upper.max()))
 
     def _bound_foreseen(self, option: int) -> float:
-        """The same where options share nothing: no half-width grows, so that most need no second look."""
+        """The same where options share nothing: half-widths fall, so that most need no second look."""
         assert self._foreseen is not None
         if option != self.leader:
             after = self._foreseen.after(np.array([option]), np.array([option]))[0, 0]
