@@ -86,7 +86,7 @@ class Field:
     @property
     def is_decided(self) -> bool:
         """Whether the strongest rival is ahead of the leader by more than the half-width of their race."""
-        return bool(self.upper[self.rival] - self.width > max(self.width, 0.0))
+        return bool(self.upper[self.rival] > self.width + max(self.width, 0.0))
 
     def strongest(self) -> int:
         """Of what may be measured, the one that races most closely."""
