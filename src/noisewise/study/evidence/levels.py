@@ -129,7 +129,7 @@ def all_levels(levels: Levels) -> tuple[Floats, Floats]:
 
 
 def chosen_of_suprema(n: int) -> float:
-    """w for the suprema of n options: a smaller one lowers x as well, which pays where rivals are many."""
+    """W for the suprema of n options: a smaller one lowers x as well, which pays where rivals are many."""
     return min(CHOSEN, n**-0.5)
 
 
