@@ -30,6 +30,7 @@ NAMES = (
     "precision_tracking",
     "study",
     "planning",
+    "certificates",
     "asking",
     "ask_times",
     "deviation",
