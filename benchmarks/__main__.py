@@ -33,6 +33,7 @@ NAMES = (
     "certificates",
     "asking",
     "ask_times",
+    "certificate_times",
     "deviation",
     "storage",
     "workers",
@@ -41,6 +42,7 @@ NAMES = (
     "flips",
     "adversaries",
     "coverage",
+    "coverage_kinds",
 )
 
 

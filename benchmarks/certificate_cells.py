@@ -53,7 +53,7 @@ COUNTED = [
     World("rates 2-4 %, 5 options", COUNTS, 5, 0.006, 0.12, shares=RATES, batch=2000),
     World("around one half, 20 options", COUNTS, 20, 0.03, 0.80, shares=MIDDLE, batch=50),
     World("around one half, 5 options", COUNTS, 5, 0.03, 0.80, shares=MIDDLE, batch=50),
-    World("rates 0.1-0.3 %, 5 options", COUNTS, 5, 0.0005, 0.12, shares=RARE, batch=5000),
+    World("rates 0.1-0.3 %, 5 options", COUNTS, 5, 0.0005, 0.12, shares=RARE, batch=10_000),
     World("failures 5-20 %, smallest wanted, 8 options", COUNTS, 8, 0.03, 0.25, shares=(0.05, 0.20),
           batch=20, goal="min"),
     World("all shares from 0 to 1, 10 options", COUNTS, 10, 0.05, 0.80, shares=(0.0, 1.0), batch=10),

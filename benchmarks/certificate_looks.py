@@ -2,9 +2,11 @@
 
     python -m benchmarks.certificate_looks "20 options in turn" "as they are" 5000 5010
 
-plays seeds 5000 to 5009 of one world and prints one line of JSON. The looks are at fixed numbers of
+plays seeds 5000 to 5009 of one world and prints one line of JSON. There is a fixed grid of numbers of
 measurements, each `STEP` times the one before, from the moment on at which every option could have been
-measured once; a study that does not come to its end counts as its cap.
+measured once. The certificate is looked at in every `STRIDE`-th point until its bound is at most eps, and
+then, in a study that is told the same anew, in all points after the last look that failed: the first of them
+that is good enough counts. A study that does not come to its end counts as its cap.
 """
 
 import json
@@ -21,56 +23,80 @@ import noisewise as nw
 from benchmarks.certificate_cells import WORLDS
 from benchmarks.certificate_worlds import PAIRED, Drawn, Measured, World
 
-#: From one look to the next.
-STEP = 1.02
+#: From one point of the grid to the next, and points between looks as long as the bound is too large.
+STEP, STRIDE = 1.02, 8
 #: Raised when studies are played differently, so that results that were kept are not taken for present ones.
 PLAYED = 1
 
 
-def looks(world: World) -> Iterator[int]:
-    """Numbers of measurements at which the certificate is looked at."""
-    at = world.options * world.first * world.batch
-    while at < world.cap:
-        yield at
-        at = max(math.ceil(at * STEP), at + world.batch)
-    yield world.cap
+def grid(world: World) -> list[int]:
+    """Numbers of measurements at which the certificate may be looked at."""
+    points = [world.options * world.first * world.batch]
+    while points[-1] < world.cap:
+        points.append(min(world.cap, max(math.ceil(points[-1] * STEP), points[-1] + world.batch)))
+    return points
+
+
+class Sequence:
+    """What is measured, made as far as it is needed, and kept to be told again."""
+
+    def __init__(self, rows: Iterator[Measured]) -> None:
+        self._rows, self._made = rows, list[Measured]()
+
+    def __getitem__(self, place: int) -> Measured | None:
+        if place == len(self._made) and (row := next(self._rows, None)) is not None:
+            self._made.append(row)
+        return self._made[place] if place < len(self._made) else None
+
+
+class Told:
+    """A study that is told more and more of one sequence."""
+
+    def __init__(self, drawn: Drawn, way: str, rows: Sequence) -> None:
+        self._study, self._way = nw.create_study(**drawn.question(way)), way
+        self._rows, self._place, self.number = rows, 0, 0
+
+    def bound_at(self, number: int) -> tuple[float, str | None]:
+        """The certificate's bound and option once that many measurements are told, or all that there are."""
+        piece: list[Measured] = []
+        while self.number < number and (row := self._rows[self._place + len(piece)]) is not None:
+            piece.append(row)
+            self.number += row.number
+        if self._way == PAIRED:
+            for row in piece:
+                self._study.tell(**row.told)
+        elif piece:
+            table: dict[str, Any] = {name: [row.told[name] for row in piece] for name in piece[0].told}
+            # Keys, because results of equal batches may be equal.
+            keys = [f"m{self._place + k}" for k in range(len(piece))]
+            self._study.tell_many(table | {"key": keys})
+        self._place += len(piece)
+        certificate = self._study.certificate()
+        return certificate.bound, certificate.option
 
 
 def play(world: World, way: str, seed: int) -> dict[str, Any]:
     """How many measurements it took, whether the study came to its end, and what was lost by its advice."""
-    drawn, began = Drawn(world, seed), time.perf_counter()
-    study = nw.create_study(**drawn.question(way))
-    rows, number, told = drawn.rows(way), 0, 0
-    bound, option = math.inf, None
-    for at in looks(world):
-        piece = []
-        while number < at and (row := next(rows, None)) is not None:
-            piece.append(row)
-            number += row.number
-        if not piece:
+    drawn, began, points = Drawn(world, seed), time.perf_counter(), grid(world)
+    rows = Sequence(drawn.rows(way))
+    told, after = Told(drawn, way, rows), 0
+    for stride in [*range(STRIDE - 1, len(points) - 1, STRIDE), len(points) - 1]:
+        bound, option = told.bound_at(points[stride])
+        if bound <= world.eps or told.number < points[stride]:
             break
-        tell(study, piece, told, way)
-        told += len(piece)
-        certificate = study.certificate()
-        bound, option = certificate.bound, certificate.option
-        if bound <= world.eps:
-            break
+        after = stride + 1
+    if bound <= world.eps:
+        told = Told(drawn, way, rows)
+        for point in points[after : stride + 1]:
+            bound, option = told.bound_at(point)
+            if bound <= world.eps:
+                break
     lost = math.inf
     if option is not None:
         lost = float(drawn.truth.max() - drawn.truth[world.names.index(option)])
     seconds = time.perf_counter() - began
     reached = bound <= world.eps
-    return {"seed": seed, "n": number, "reached": reached, "lost": lost, "seconds": round(seconds, 3)}
-
-
-def tell(study: nw.Study, piece: list[Measured], before: int, way: str) -> None:
-    """Tell some rows; each has a key, because results of equal batches may be equal."""
-    if way == PAIRED:
-        for row in piece:
-            study.tell(**row.told)
-        return
-    table: dict[str, Any] = {name: [row.told[name] for row in piece] for name in piece[0].told}
-    study.tell_many(table | {"key": [f"m{before + k}" for k in range(len(piece))]})
+    return {"seed": seed, "n": told.number, "reached": reached, "lost": lost, "seconds": round(seconds, 3)}
 
 
 def main() -> None:

@@ -1,0 +1,253 @@
+"""Studies of every kind of evidence, and players who decide what is measured in them.
+
+A `Game` is a question, the true values, and a way to measure an option; all assumptions that certificates
+list are kept. A player is given the errors of the estimates, and may use them: that is allowed to whoever
+chooses what to measure, as long as a result is told once it is seen.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Rng = np.random.Generator
+EPS = 0.5
+OPTIONS, STEPS = 4, 30
+#: The most that one measurement weighs, in units of the first one.
+HEAVIEST = 3000.0
+
+
+#: Of the estimates now, each option's; NaN where there is none.
+Errors = Callable[[], Floats]
+Moves = Iterator[tuple[int, float]]
+#: Gives options, and how much their measurements are to weigh, without end.
+Player = Callable[["Game", Rng, Errors], Moves]
+
+
+@dataclass
+class Game:
+    """One study: what it is asked, what is true, and what a measurement of an option gives."""
+
+    question: dict[str, Any]
+    values: Floats
+    measure: Callable[[int, float], dict[str, Any]]  # the option, and how much it is to weigh
+    contrasts: bool = False  # whether estimates have no level of their own
+    weights: Floats = field(init=False)  # of all that was measured of each option
+
+    def __post_init__(self) -> None:
+        self.weights = np.zeros(self.values.size)
+
+    @property
+    def best(self) -> int:
+        """The option that is truly best."""
+        return int(np.argmax(self.values))
+
+    def tell(self, option: int, weight: float) -> dict[str, Any]:
+        """A measurement, as `tell` takes it."""
+        self.weights[option] += weight
+        return self.measure(option, weight)
+
+
+def names(n: int = OPTIONS) -> list[str]:
+    """Of the options."""
+    return [f"o{k}" for k in range(n)]
+
+
+def close(rng: Rng, eps: float = EPS, n: int = OPTIONS) -> Floats:
+    """The hardest to certify: rivals just more than eps below the best."""
+    values = -eps * rng.uniform(1.0, 1.5, n)
+    values[rng.integers(n)] = 0.0
+    return np.asarray(values)
+
+
+def known(rng: Rng) -> Game:
+    """Readings with stated standard errors."""
+    values = close(rng)
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        se = 2.0 * EPS / np.sqrt(weight)
+        return {
+            "option": f"o{option}",
+            "value": float(values[option] + se * rng.standard_normal()),
+            "se": float(se),
+        }
+
+    return Game({"options": names(), "eps": EPS}, values, measure)
+
+
+def counts(rng: Rng, *, top: float = 0.8, eps: float = 0.15, first: int = 10) -> Game:
+    """Successes out of trials."""
+    values = top + close(rng, eps)
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        trials = int(np.ceil(first * weight))
+        return {
+            "option": f"o{option}",
+            "successes": int(rng.binomial(trials, values[option])),
+            "trials": trials,
+        }
+
+    return Game({"options": names(), "eps": eps}, values, measure)
+
+
+def mixed(rng: Rng) -> Game:
+    """Shares that are counted, or measured with a known standard error."""
+    game = counts(rng)
+    count, values = game.measure, game.values
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        if rng.random() < 0.5:
+            return count(option, weight)
+        se = 0.15 / np.sqrt(weight)
+        return {
+            "option": f"o{option}",
+            "value": float(values[option] + se * rng.standard_normal()),
+            "se": float(se),
+        }
+
+    return Game(game.question, values, measure)
+
+
+def readings(rng: Rng, *, scatter: str) -> Game:
+    """Readings whose scatter nobody states: equal, or every option its own, within a factor of nine."""
+    values = close(rng)
+    sizes = np.exp(rng.uniform(-1.1, 1.1, OPTIONS)) if scatter == "own" else np.ones(OPTIONS)
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        number = int(np.clip(np.ceil(2.0 * weight), 2, 500))
+        return {
+            "option": f"o{option}",
+            "values": (values[option] + sizes[option] * rng.standard_normal(number)).tolist(),
+        }
+
+    return Game({"options": names(), "eps": EPS, "scatter": scatter}, values, measure)
+
+
+def bounded(rng: Rng) -> Game:
+    """Readings between 0 and 1, of any distribution."""
+    values = 0.7 + close(rng, 0.15)
+    tightness = np.exp(rng.uniform(0.0, 4.0, OPTIONS))
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        number = int(np.clip(np.ceil(2.0 * weight), 2, 300))
+        mean, tight = values[option], tightness[option]
+        return {
+            "option": f"o{option}",
+            "values": rng.beta(tight * mean, tight * (1.0 - mean), number).tolist(),
+        }
+
+    return Game({"options": names(), "eps": 0.15, "bounds": (0.0, 1.0)}, values, measure)
+
+
+def blocks(rng: Rng, *, size: int = 4) -> Game:
+    """A new offset after every few measurements."""
+    values, told = close(rng), [0]
+    offsets = rng.normal(20.0, 20.0, STEPS)
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        day = told[0] // size
+        told[0] += 1
+        se = EPS / np.sqrt(weight)
+        value = float(values[option] + offsets[day] + se * rng.standard_normal())
+        return {"option": f"o{option}", "value": value, "se": float(se), "block": f"day {day}"}
+
+    return Game({"options": names(), "eps": EPS}, values, measure, contrasts=True)
+
+
+def differences(rng: Rng) -> Game:
+    """Nothing but differences of two options."""
+    values = close(rng)
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        other = int(rng.choice([k for k in range(OPTIONS) if k != option]))
+        se = EPS / np.sqrt(weight)
+        value = float(values[option] - values[other] + se * rng.standard_normal())
+        return {"plus": f"o{option}", "minus": f"o{other}", "value": value, "se": float(se)}
+
+    return Game({"options": names(), "eps": EPS}, values, measure, contrasts=True)
+
+
+def linear(rng: Rng, *, deviation: float = 0.0) -> Game:
+    """Options in two features, the span exactly as large as the truth without deviations."""
+    n = 8
+    features = rng.normal(size=(n, 2))
+    values = features @ rng.normal(size=2)
+    values *= 3.0 * EPS / float(np.ptp(values))
+    table = {"id": names(n), "a": features[:, 0].tolist(), "b": features[:, 1].tolist()}
+    question: dict[str, Any] = {"options": table, "id": "id", "eps": EPS, "model": "linear"}
+    question["span"] = 3.0 * EPS * (1.0 + 1e-9) + 8.0 * deviation
+    if deviation:
+        question |= {"model": "linear+deviation", "deviation": deviation}
+        values = values + deviation * rng.standard_normal(n)
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        se = 2.0 * EPS / np.sqrt(weight)
+        return {
+            "option": f"o{option}",
+            "value": float(values[option] + se * rng.standard_normal()),
+            "se": float(se),
+        }
+
+    return Game(question, np.asarray(values), measure)
+
+
+def knows_the_truth(game: Game, rng: Rng, errors: Errors) -> Moves:
+    """Measures what is not yet wrong in the direction that makes a miss: the best too low, a rival too high.
+
+    Every option is left alone as long as it errs the right way, and measured again, with a weight like all
+    before, as long as it does not: what luck has given is kept. Towards the end, if luck was with both, what
+    is known least is measured, so that the study may stop.
+    """
+    best = game.best
+    for option in rng.permutation(game.values.size):
+        yield int(option), float(rng.uniform(0.5, 2.0))
+    for step in itertools.count(game.values.size):
+        off = errors()
+        if game.contrasts:
+            off = off - np.nanmean(off)
+        lucky = off * np.sqrt(game.weights)
+        lucky[best] *= -1.0
+        rivals = np.delete(np.arange(lucky.size), best)
+        target = int(rivals[np.nanargmax(lucky[rivals])]) if np.isfinite(lucky[rivals]).any() else best
+        option = best if not lucky[best] >= lucky[target] else target
+        if rng.random() < 0.2:
+            option = int(rng.integers(lucky.size))
+        if 3 * step > 2 * STEPS and min(lucky[best], lucky[target]) > 0.0:
+            option = int(np.argmin(game.weights))
+        yield option, heavier(game, option, rng)
+
+
+def at_random(game: Game, rng: Rng, errors: Errors) -> Moves:
+    """Nobody chooses: any option, with any weight."""
+    while True:
+        yield int(rng.integers(game.values.size)), float(np.exp(rng.uniform(0.0, 5.0)))
+
+
+def in_order(game: Game, rng: Rng, errors: Errors) -> Moves:
+    """One option after the other, the best last or first, each from rough to fine.
+
+    What comes late finds all others settled; and what has no rival yet is measured without end.
+    """
+    others = [k for k in rng.permutation(game.values.size).tolist() if k != game.best]
+    order = [*others, game.best] if rng.random() < 0.5 else [game.best, *others]
+    each = max(1, STEPS // len(order))
+    for option in order:
+        for _ in range(each):
+            yield option, heavier(game, option, rng)
+    while True:
+        yield game.best, heavier(game, game.best, rng)
+
+
+def heavier(game: Game, option: int, rng: Rng) -> float:
+    """As much as all before, roughly: then few measurements pass through many sizes."""
+    return float(np.clip(rng.uniform(0.3, 1.2) * max(1.0, game.weights[option]), 0.5, HEAVIEST))
+
+
+def once(make: Callable[[Rng], Game], rng: Rng) -> Game:
+    """The same, for a certificate that is looked at once."""
+    game = make(rng)
+    game.question["looks"] = "once"
+    return game
