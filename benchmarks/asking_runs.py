@@ -22,6 +22,11 @@ class Cell(NamedTuple):
         return FIRST_SEED
 
     @property
+    def at_once(self) -> int:
+        """Seeds that one process plays."""
+        return 10
+
+    @property
     def title(self) -> str:
         """The name of the world."""
         return self.world.name

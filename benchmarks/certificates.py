@@ -25,6 +25,7 @@ from benchmarks.certificate_cells import GROUPS
 from benchmarks.certificate_looks import PLAYED
 from benchmarks.certificate_worlds import Drawn, World
 from benchmarks.certificates_page import page
+from benchmarks.contrast_moves import moved
 from benchmarks.contrast_widths import Widths, measured
 from benchmarks.kept_runs import played
 from benchmarks.pages import write_figures
@@ -46,6 +47,11 @@ class Cell(NamedTuple):
     def first_seed(self) -> int:
         """Where the seeds begin."""
         return FIRST_SEED
+
+    @property
+    def at_once(self) -> int:
+        """Seeds that one process plays."""
+        return 50
 
     @property
     def title(self) -> str:
@@ -126,7 +132,8 @@ def compared(worlds: Iterable[World], seeds: int, jobs: int) -> list[Compared]:
 def rows() -> list[Row]:
     """All worlds that have targets, and the half-widths in blocks."""
     worlds = [world for group in GROUPS.values() for world in group]
-    return [one.row() for one in compared(worlds, SEEDS, JOBS)] + [one.row() for one in measured()]
+    found = [one.row() for one in compared(worlds, SEEDS, JOBS)]
+    return [*found, *(one.row() for one in measured()), *moved()]
 
 
 def main() -> None:

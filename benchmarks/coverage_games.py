@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+import noisewise as nw
+from benchmarks.certificate_samplers import answered_share
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Rng = np.random.Generator
 EPS = 0.5
@@ -140,6 +143,32 @@ def bounded(rng: Rng) -> Game:
         }
 
     return Game({"options": names(), "eps": 0.15, "bounds": (0.0, 1.0)}, values, measure)
+
+
+def items(rng: Rng, *, pool: int | None = None) -> Game:
+    """Answers to the same questions in one order: of a population without end, or of a finite pool."""
+    eps, number = 0.1, pool or 10_000
+    skill = rng.uniform(0.3, 0.6) + 8.0 * close(rng, eps)
+    chance = 1.0 / (1.0 + np.exp(-(skill[:, None] + 2.0 * rng.standard_normal(number)[None, :])))
+    answers = (rng.random((OPTIONS, number)) < chance).astype(int)
+    question: dict[str, Any] = {"options": names(), "eps": eps}
+    order = [f"q{k}" for k in range(number)]
+    if pool is not None:
+        question["items"] = order
+        order = nw.create_study(**question).next_items("o0", pool)
+    values = answers.mean(axis=1) if pool is not None else answered_share(skill, 2.0)
+    done = np.zeros(OPTIONS, dtype=int)
+
+    def measure(option: int, weight: float) -> dict[str, Any]:
+        left = number - done[option]
+        if not left:
+            option, left = int(np.argmin(done)), number - int(done.min())
+        first, more = int(done[option]), int(min(np.ceil(5.0 * weight), max(1, left // 2)))
+        done[option] += more
+        got = {order[k]: int(answers[option, k]) for k in range(first, first + more)}
+        return {"option": f"o{option}", "items": got}
+
+    return Game(question, np.asarray(values), measure)
 
 
 def blocks(rng: Rng, *, size: int = 4) -> Game:

@@ -71,6 +71,8 @@ KINDS: dict[str, Callable[[Rng], Game]] = {
     "readings, one scatter for all": partial(games.readings, scatter="pooled"),
     "readings, every option its own scatter": partial(games.readings, scatter="own"),
     "readings within bounds": games.bounded,
+    "the same items for all": games.items,
+    "the same items for all, a pool of 300": partial(games.items, pool=300),
     "blocks of four": games.blocks,
     "differences": games.differences,
     "linear": games.linear,

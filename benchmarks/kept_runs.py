@@ -15,8 +15,6 @@ from typing import Any, Protocol, TypeVar
 
 from benchmarks import baseline
 
-#: Seeds that one process plays; when it ends, their results are kept.
-AT_ONCE = 10
 _writing = threading.Lock()
 Played = TypeVar("Played", bound="Playable")
 
@@ -31,6 +29,10 @@ class Playable(Protocol):
     @property
     def first_seed(self) -> int:
         """Where the seeds begin."""
+
+    @property
+    def at_once(self) -> int:
+        """Seeds that one process plays; when it ends, their results are kept."""
 
     @property
     def title(self) -> str:
@@ -68,11 +70,11 @@ def is_kept(game: Playable, seeds: int) -> bool:
 
 
 def _parts(game: Playable, seeds: int) -> Iterator[range]:
-    """Runs of seeds that are missing, at most `AT_ONCE` long."""
+    """Runs of seeds that are missing, as long as one process plays them."""
     wanted = seeds_of(game, seeds)
     there, first = kept(game), wanted.start
     for seed in (*wanted, wanted.stop):
-        if seed == wanted.stop or seed in there or seed - first == AT_ONCE:
+        if seed == wanted.stop or seed in there or seed - first == game.at_once:
             if seed > first:
                 yield range(first, seed)
             first = seed + 1 if seed in there else seed
