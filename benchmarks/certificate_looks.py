@@ -2,19 +2,21 @@
 
     python -m benchmarks.certificate_looks "20 options in turn" "as they are" 5000 5010
 
-plays seeds 5000 to 5009 of one world and prints one line of JSON. There is a fixed grid of numbers of
-measurements, each `STEP` times the one before, from the moment on at which every option could have been
-measured once. The certificate is looked at in every `STRIDE`-th point until its bound is at most eps, and
-then, in a study that is told the same anew, in all points after the last look that failed: the first of them
-that is good enough counts. A study that does not come to its end counts as its cap.
+plays seeds 5000 to 5009 of one world and prints one line of JSON. The certificate is looked at in points of
+a fixed grid of numbers of measurements, each `STEP` times the one before, from the moment on at which every
+option could have been measured once, until its bound is at most eps. As long as the bound is far above eps,
+points are left out: the next look is where the bound would be eps if it fell with the square of the number
+of measurements (it falls with the root), and at most `FARTHEST` times as many of them later. A study that
+does not come to its end counts as its cap.
 """
 
+import bisect
+import itertools
 import json
 import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -23,10 +25,10 @@ import noisewise as nw
 from benchmarks.certificate_cells import WORLDS
 from benchmarks.certificate_worlds import PAIRED, Drawn, Measured, World
 
-#: From one point of the grid to the next, and points between looks as long as the bound is too large.
-STEP, STRIDE = 1.02, 8
+#: From one point of the grid to the next, and the most from one look to the next.
+STEP, FARTHEST = 1.02, 1.3
 #: Raised when studies are played differently, so that results that were kept are not taken for present ones.
-PLAYED = 1
+PLAYED = 2
 
 
 def grid(world: World) -> list[int]:
@@ -37,29 +39,17 @@ def grid(world: World) -> list[int]:
     return points
 
 
-class Sequence:
-    """What is measured, made as far as it is needed, and kept to be told again."""
-
-    def __init__(self, rows: Iterator[Measured]) -> None:
-        self._rows, self._made = rows, list[Measured]()
-
-    def __getitem__(self, place: int) -> Measured | None:
-        if place == len(self._made) and (row := next(self._rows, None)) is not None:
-            self._made.append(row)
-        return self._made[place] if place < len(self._made) else None
-
-
 class Told:
     """A study that is told more and more of one sequence."""
 
-    def __init__(self, drawn: Drawn, way: str, rows: Sequence) -> None:
+    def __init__(self, drawn: Drawn, way: str) -> None:
         self._study, self._way = nw.create_study(**drawn.question(way)), way
-        self._rows, self._place, self.number = rows, 0, 0
+        self._rows, self._keys, self.number = drawn.rows(way), itertools.count(), 0
 
     def bound_at(self, number: int) -> tuple[float, str | None]:
         """The certificate's bound and option once that many measurements are told, or all that there are."""
         piece: list[Measured] = []
-        while self.number < number and (row := self._rows[self._place + len(piece)]) is not None:
+        while self.number < number and (row := next(self._rows, None)) is not None:
             piece.append(row)
             self.number += row.number
         if self._way == PAIRED:
@@ -68,9 +58,7 @@ class Told:
         elif piece:
             table: dict[str, Any] = {name: [row.told[name] for row in piece] for name in piece[0].told}
             # Keys, because results of equal batches may be equal.
-            keys = [f"m{self._place + k}" for k in range(len(piece))]
-            self._study.tell_many(table | {"key": keys})
-        self._place += len(piece)
+            self._study.tell_many(table | {"key": [f"m{next(self._keys)}" for _ in piece]})
         certificate = self._study.certificate()
         return certificate.bound, certificate.option
 
@@ -78,19 +66,15 @@ class Told:
 def play(world: World, way: str, seed: int) -> dict[str, Any]:
     """How many measurements it took, whether the study came to its end, and what was lost by its advice."""
     drawn, began, points = Drawn(world, seed), time.perf_counter(), grid(world)
-    rows = Sequence(drawn.rows(way))
-    told, after = Told(drawn, way, rows), 0
-    for stride in [*range(STRIDE - 1, len(points) - 1, STRIDE), len(points) - 1]:
-        bound, option = told.bound_at(points[stride])
-        if bound <= world.eps or told.number < points[stride]:
+    told, place = Told(drawn, way), 0
+    while place < len(points):
+        point = points[place]
+        bound, option = told.bound_at(point)
+        if bound <= world.eps or told.number < point:
             break
-        after = stride + 1
-    if bound <= world.eps:
-        told = Told(drawn, way, rows)
-        for point in points[after : stride + 1]:
-            bound, option = told.bound_at(point)
-            if bound <= world.eps:
-                break
+        later = point * min(FARTHEST, math.sqrt(bound / world.eps))
+        # The last point before that, but at least the next one; and the cap itself is looked at.
+        place = max(place + 1, min(bisect.bisect_right(points, later) - 1, len(points) - 1))
     lost = math.inf
     if option is not None:
         lost = float(drawn.truth.max() - drawn.truth[world.names.index(option)])

@@ -5,6 +5,7 @@ list are kept. A player is given the errors of the estimates, and may use them: 
 chooses what to measure, as long as a result is told once it is seen.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Rng = np.random.Generator
 EPS = 0.5
 OPTIONS, STEPS = 4, 30
+#: Different tables of features.
+FEATURE_TABLES = 100
 #: The most that one measurement weighs, in units of the first one.
 HEAVIEST = 3000.0
 
@@ -145,6 +148,13 @@ def bounded(rng: Rng) -> Game:
     return Game({"options": names(), "eps": 0.15, "bounds": (0.0, 1.0)}, values, measure)
 
 
+@functools.cache
+def pool_order(pool: int) -> list[str]:
+    """The order that a study gives to this many items."""
+    study = nw.create_study(options=names(), eps=EPS, items=[f"q{k}" for k in range(pool)])
+    return list(study.next_items("o0", pool))
+
+
 def items(rng: Rng, *, pool: int | None = None) -> Game:
     """Answers to the same questions in one order: of a population without end, or of a finite pool."""
     eps, number = 0.1, pool or 10_000
@@ -155,7 +165,7 @@ def items(rng: Rng, *, pool: int | None = None) -> Game:
     order = [f"q{k}" for k in range(number)]
     if pool is not None:
         question["items"] = order
-        order = nw.create_study(**question).next_items("o0", pool)
+        order = pool_order(pool)
     values = answers.mean(axis=1) if pool is not None else answered_share(skill, 2.0)
     done = np.zeros(OPTIONS, dtype=int)
 
@@ -202,7 +212,7 @@ def differences(rng: Rng) -> Game:
 def linear(rng: Rng, *, deviation: float = 0.0) -> Game:
     """Options in two features, the span exactly as large as the truth without deviations."""
     n = 8
-    features = rng.normal(size=(n, 2))
+    features = np.random.default_rng(int(rng.integers(FEATURE_TABLES))).normal(size=(n, 2))
     values = features @ rng.normal(size=2)
     values *= 3.0 * EPS / float(np.ptp(values))
     table = {"id": names(n), "a": features[:, 0].tolist(), "b": features[:, 1].tolist()}

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -29,6 +30,7 @@ from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.intake.entry import read_told
+from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
@@ -89,12 +91,23 @@ LINES = (
 )
 
 
+_SPECIFICATIONS: dict[str, Specification] = {}
+
+
+def specification_of(question: dict[str, Any], confidence: float) -> Specification:
+    """Of a study that is made like this; it takes longer to make one than to look at it some times."""
+    key = repr((question, confidence))
+    if key not in _SPECIFICATIONS:
+        _SPECIFICATIONS[key] = nw.create_study(confidence=confidence, **question).specification
+    return _SPECIFICATIONS[key]
+
+
 class Watched:
     """One study, driven without a store."""
 
     def __init__(self, game: Game, confidence: float) -> None:
         self.game = game
-        self.state = State(nw.create_study(confidence=confidence, **game.question).specification)
+        self.state = State(specification_of(game.question, confidence))
         self.analysis = Analysis(self.state)
 
     def tell(self, option: int, weight: float) -> None:
