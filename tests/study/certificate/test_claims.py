@@ -13,6 +13,7 @@ from noisewise.cli.app import app
 from noisewise.core.support.words import percent
 from noisewise.study.certificate import claims
 from noisewise.study.certificate.bound import recommend, smallest_bound
+from noisewise.study.evidence.half_widths import HalfWidths
 
 #: Words that no output may have while nothing is certified.
 CLAIMING = re.compile(
@@ -263,16 +264,18 @@ def test_both_sides_of_a_difference_are_measurements():
 
 
 def test_a_bound_that_is_not_a_number_is_infinite(monkeypatch):
-    def unknown(option):
-        return np.full(3, np.nan)
+    class Unknown(HalfWidths):
+        def half_widths(self, option):
+            return np.full(3, np.nan)
 
     means = np.array([1.0, 2.0, 3.0])
-    option, gaps = smallest_bound(lambda k: means - means[k], np.arange(3), unknown)
+    option, gaps = smallest_bound(lambda k: means - means[k], np.arange(3), Unknown())
     assert np.isinf(np.delete(gaps, option)).all()
     study = nw.create_study(options=["A", "B", "C"], eps=0.5)
     for name in "ABC":
         study.tell(option=name, value=1.0, se=0.1)
-    monkeypatch.setattr(type(study._now().boundary), "half_widths", lambda *_: np.full(3, np.nan))
+    for widths in ("half_widths", "lead_widths"):
+        monkeypatch.setattr(type(study._now().boundary), widths, lambda *_: np.full(3, np.nan))
     found = recommend(study._now())
     assert found.bound == math.inf
     assert found.candidates.all()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from noisewise.study.log.measurements import Columns
-from noisewise.study.models.boundary import COMPARING, Shares
+from noisewise.study.models.boundary import Shares
 from noisewise.study.models.networks.contrasts import ELLIPSOIDS, PAIRS, Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.sums import pool
@@ -120,7 +120,8 @@ def exact_half_width(precision, one, other):
         shift = sum(p * v for p, v in zip(prior, x, strict=True)) / sum(prior)
         length = x[other] + sum(p * (v - shift) ** 2 for p, v in zip(prior, x, strict=True))
         grown = determinant([[precision[i][j] / prior[i] + int(i == j) for j in range(n)] for i in range(n)])
-        radius = 2.0 * math.log(ways / (tuning.share * COMPARING * DELTA)) + log(grown)
+        part = tuning.share * Shares(DELTA, 2, 2, False).comparing
+        radius = 2.0 * math.log(ways / (part * DELTA)) + log(grown)
         best = min(best, float(length) * radius)
     return math.sqrt(best)
 

@@ -15,6 +15,7 @@ import noisewise as nw
 from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model.dense import LOG_DET, TOLD, TOTAL_PRECISION
 from noisewise.core.model.independent import Separate, set_posterior
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log import model_choice
 from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.models import registry
@@ -62,7 +63,7 @@ class Drawn(StudyModel):
     def boundary(self, case):
         quantile = -NormalDist().inv_cdf(COMPARING * case.delta / max(1, case.n_allowed - 1))
 
-        class Quantiles:
+        class Quantiles(HalfWidths):
             def half_widths(self, option):
                 half = quantile * np.sqrt(case.fit.own + case.fit.own[option])
                 half[option] = 0.0

@@ -167,7 +167,9 @@ def test_a_half_width_that_is_no_number_makes_the_bound_infinite(monkeypatch):
     study = nw.create_study(options=["A", "B", "C"], eps=0.5)
     for name in "ABC":
         study.tell(option=name, value=1.0, se=0.01)
-    nothing = SimpleNamespace(half_widths=lambda option: np.full(3, np.nan))
+    nothing = SimpleNamespace(
+        half_widths=lambda option: np.full(3, np.nan), lead_widths=lambda rival: np.full(3, np.nan)
+    )
     monkeypatch.setattr(Analysis, "boundary", nothing)
     certificate = study.certificate()
     assert certificate.bound == math.inf or certificate.withheld

@@ -14,6 +14,7 @@ from noisewise.study.certificate.assumptions import approximations, assumptions
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.certificate.claims import Claim, claim_at
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.log.measurements import Codes
 from noisewise.study.log.model_choice import SIZES
@@ -95,7 +96,7 @@ def recommend(analysis: Analysis) -> Recommended | None:
     if waiting:
         option, gaps = int(among[np.argmax(fit.means[among])]), np.full(analysis.n, np.inf)
     else:
-        option, gaps = smallest_bound(fit.differences, among, analysis.boundary.half_widths)
+        option, gaps = smallest_bound(fit.differences, among, analysis.boundary)
     gaps[~group | np.isnan(gaps)] = np.inf  # what could not be computed bounds nothing
     gaps[option] = 0.0
     span = math.inf if analysis.state.model.span is None else analysis.state.model.span
@@ -112,25 +113,25 @@ def recommend(analysis: Analysis) -> Recommended | None:
 
 
 def smallest_bound(
-    differences: Callable[[int], Floats], among: Codes, half_widths: Callable[[int], Floats]
+    differences: Callable[[int], Floats], among: Codes, boundary: HalfWidths
 ) -> tuple[int, Floats]:
     """The option whose upper bounds on all others' advantage are smallest, and those bounds, (n,).
 
-    Half-widths are symmetric, so one O(n) look at option k bounds from below what every other option's
-    bound can be; options are looked at in the order of these lower bounds until none can be better than the
-    best found. Of equals the first in ``among`` is taken.
+    One O(n) look at rival k bounds from below what every other option's bound can be; options are looked at
+    in the order of these lower bounds until none can be better than the best found. Of equals the first in
+    ``among`` is taken.
 
     Args:
         differences: All estimates minus that of an option, (n,).
         among: The options to choose from.
-        half_widths: By how much each of these can be off, (n,).
+        boundary: By how much each of these can be off.
     """
     first = differences(int(among[0]))
     floors = np.full(first.size, np.inf)
     floors[among] = -np.inf
 
     def raise_floors(rival: int) -> None:
-        advantage = _or_infinite(half_widths(rival) - differences(rival))
+        advantage = _or_infinite(boundary.lead_widths(rival) - differences(rival))
         advantage[rival] = -np.inf
         np.maximum(floors, advantage, out=floors, where=np.isfinite(floors) | (floors == -np.inf))
 
@@ -141,7 +142,7 @@ def smallest_bound(
         option = _first_least(floors, among)
         if looked and floors[option] > best + EQUAL * abs(best):
             break
-        gaps = _or_infinite(differences(option) + half_widths(option))
+        gaps = _or_infinite(differences(option) + boundary.half_widths(option))
         gaps[option] = 0.0
         rival = int(among[np.argmax(gaps[among])])
         looked[option] = float(gaps[rival]), gaps

@@ -118,6 +118,7 @@ class State:
         self.policy: PolicyChoice = specification.policy
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
+        self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
 
     def apply(self, event: Event) -> None:
         """Let one event happen; one that cannot happen is ignored, and named."""
@@ -134,6 +135,17 @@ class State:
         else:
             happen(_without_halves(event.body), event)
         self.n_events = event.number
+
+    @property
+    def first_told(self) -> dict[str, Any]:
+        """The first measurement as it was told at first; empty before it.
+
+        Its kind and its block were known before any value: they may decide how the error probability is
+        divided.
+        """
+        if not len(self.told):
+            return {}
+        return self.superseded[1][0] if 1 in self.superseded else self.told[0]
 
     @property
     def features(self) -> Floats | None:

@@ -6,16 +6,17 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.state import State
 from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
-from noisewise.study.models.boundary import SCATTER, Shares
+from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
-from noisewise.study.models.study_model import BoundaryCase, HalfWidths
+from noisewise.study.models.study_model import BoundaryCase
 from noisewise.study.models.sums import Sums, pool
 from noisewise.study.models.variance_components import Likelihood, Sizes, settle_sizes
 
@@ -33,12 +34,17 @@ class Analysis:
     @property
     def shares(self) -> Shares:
         """How the error probability is divided."""
-        return Shares(self.specification.delta, self.state.n_first, self.n, self.state.changed)
+        question = self.specification.first_model
+        return Shares(
+            self.specification.delta, self.state.n_first, self.n, self.state.changed,
+            limits=LIMITS_OF_SIZES if question.estimates else LIMITS,
+            connected=0.0 if question.uses_features else CONNECTED,
+        )  # fmt: skip
 
     @property
     def _limits_delta(self) -> float:
         """Of all upper limits of pooled scatter together, and of all of estimated sizes."""
-        return SCATTER * self.shares.delta / (2.0 if self.state.model.estimates else 1.0)
+        return self.shares.limits * self.shares.delta / (2.0 if self.state.model.estimates else 1.0)
 
     @functools.cached_property
     def stated(self) -> Sigmas:
@@ -123,6 +129,8 @@ class Analysis:
         case = BoundaryCase(
             fit=self.certified,
             sums=self.certified_sums,
+            columns=self.columns,
+            sigma=self.sigmas.certified,
             shares=self.shares,
             delta=self._certified_delta,
             resolution=self.specification.resolution,

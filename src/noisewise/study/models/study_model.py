@@ -5,13 +5,14 @@ model's name: `noisewise.study.models.registry` finds the class, and `Analysis.m
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.log.state import State
@@ -24,18 +25,13 @@ from noisewise.study.models.sums import Sums
 from noisewise.study.models.variance_components import Likelihood, Sizes
 
 
-class HalfWidths(Protocol):
-    """Bounds on differences."""
-
-    def half_widths(self, option: int) -> Floats:
-        """By how much each estimated difference to ``option`` can be off, (n,)."""
-
-
 class BoundaryCase(NamedTuple):
     """What bounds on differences are made from."""
 
     fit: Fit
     sums: Sums  # with the certificate's standard errors
+    columns: Columns  # the measurements themselves
+    sigma: Floats  # (N,): the certificate's standard errors
     shares: Shares  # how the whole error probability is divided
     delta: float  # the error probability, less what is kept for studies whose promise is doubted
     resolution: float  # the difference that matters

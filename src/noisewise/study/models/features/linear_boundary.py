@@ -32,6 +32,7 @@ from statistics import NormalDist
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.models.boundary import COMPARING, LINEAR
 from noisewise.study.models.exact import twofold as tf
 from noisewise.study.models.exact.twofold import Twofold
@@ -45,7 +46,7 @@ FIXED = 0.5
 TOO_MUCH = 1e-3
 
 
-class LinearBoundary:
+class LinearBoundary(HalfWidths):
     """Half-widths of the differences between one option and all others.
 
     Args:

@@ -9,8 +9,8 @@ from noisewise.actions import ActionSet
 from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.independent import Separate
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.model_choice import ModelFacts
-from noisewise.study.models.boundary import CONNECTED, Boundary
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, NetworkJoint, SeparateJoint
@@ -18,9 +18,10 @@ from noisewise.study.models.networks.border import assemble_border
 from noisewise.study.models.networks.contrasts import Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent, root_of
 from noisewise.study.models.networks.worlds import network_worlds
+from noisewise.study.models.option_evidence import Gathered, separate_options
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.spreads import possible_spreads
-from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
+from noisewise.study.models.study_model import BoundaryCase, StudyModel
 from noisewise.study.models.sums import Sums, shared_unknowns
 
 
@@ -35,15 +36,26 @@ class Independent(StudyModel):
         return fit_independent(self.n, sums)
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
-        """Two scalar boundaries where nothing connects options, else contrasts."""
+        """From the evidence about each option, and from contrasts where something connects them."""
         linked = case.sums.without_lone_blocks() if case.promised else case.sums
         if not linked.has_border:
-            bare = case.fit if linked is case.sums else fit_independent(self.n, linked)
-            return Boundary(bare, case.shares, case.resolution)
-        shares = case.shares._replace(delta=_connected_share(case) * case.delta)
+            return self._apart(case, linked)
+        shares = case.shares._replace(delta=_connected_part(case) * case.delta)
         return Contrasts(
             case.fit.components, shares, case.resolution, any_choice=case.any_choice, slack=case.fit.slack
         )
+
+    def _apart(self, case: BoundaryCase, linked: Sums) -> HalfWidths:
+        """What the measurements without a block say about each option."""
+        rows = (case.columns.minus < 0) & (case.columns.block == 0)
+        fit = case.fit if linked is case.sums else fit_independent(self.n, linked)
+        gathered = Gathered(
+            case.columns.select(rows), case.sigma[rows], fit, self.specification.sign, case.resolution,
+            true_counts=self.choice.extra_scatter is None,
+        )  # fmt: skip
+        found = separate_options(gathered.kinds(), case.shares, self.state.tables)
+        self.state.tables = found.tables
+        return found
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Each option on its own, or the network that it is part of."""
@@ -108,15 +120,17 @@ class Independent(StudyModel):
         return np.asarray(worlds)
 
 
-def _connected_share(case: BoundaryCase) -> float:
-    """Of δ, for connected options.
+def _connected_part(case: BoundaryCase) -> float:
+    """Of the part of δ that comparisons have: for those of connected options.
 
     Before anything connected them, options that were measured without a block had bounds of their own, and
     may have been certified. With at most one such option there was nothing to certify; and if the promise
     about blocks is kept, its values did not decide what came next.
     """
     without_block = int(np.count_nonzero((case.sums.minus < 0) & (case.sums.block == 0)))
-    return 1.0 if without_block < 2 and not case.any_choice else CONNECTED
+    if without_block < 2 and not case.any_choice:
+        return 1.0
+    return case.shares.connected / case.shares.comparing
 
 
 MODEL = Independent

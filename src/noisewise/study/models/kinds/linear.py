@@ -7,6 +7,7 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.log.state import State
@@ -18,7 +19,7 @@ from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, LoadedJoint
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
-from noisewise.study.models.study_model import BoundaryCase, HalfWidths, StudyModel
+from noisewise.study.models.study_model import BoundaryCase, StudyModel
 from noisewise.study.models.sums import SharedUnknowns, Sums, shared_unknowns
 from noisewise.study.models.variance_components import Likelihood, Sizes, estimate_both, estimate_one
 

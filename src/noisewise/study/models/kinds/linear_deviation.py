@@ -7,6 +7,7 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import COUNTS, NONE, READINGS
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.models.features.deviation_posterior import deviating_options, fill_mixed
@@ -18,7 +19,7 @@ from noisewise.study.models.kinds.linear import DEVIATION, Linear
 from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.remedies import TELLING, Remedy, scatter_of
 from noisewise.study.models.rule_view import RuleView
-from noisewise.study.models.study_model import BoundaryCase, HalfWidths
+from noisewise.study.models.study_model import BoundaryCase
 from noisewise.study.models.sums import Sums, shared_unknowns, totals
 from noisewise.study.models.variance_components import (
     Likelihood,

@@ -29,7 +29,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.models.boundary import COMPARING, Shares, Tuning
+from noisewise.study.evidence.half_widths import HalfWidths
+from noisewise.study.models.boundary import Shares, Tuning
 from noisewise.study.models.connected_parts import Component
 from noisewise.study.models.exact.network import invert_network
 
@@ -37,12 +38,12 @@ from noisewise.study.models.exact.network import invert_network
 ELLIPSOIDS = tuple(Tuning(scale, scale, 0.05) for scale in (16.0, 4.0, 1.0, 0.25, 0.06, 0.015))
 #: ρ and Λ times resolution².
 PAIRS = (
-    Tuning(4.0, 1e9, 0.30),
-    Tuning(0.4, 1e9, 0.14),
-    Tuning(0.04, 1e9, 0.06),
-    Tuning(4.0, 3e2, 0.07),
-    Tuning(4.0, 6e1, 0.07),
-    Tuning(0.2, 6e0, 0.06),
+    Tuning(4.0, 1e9, 0.39),
+    Tuning(0.4, 1e9, 0.12),
+    Tuning(0.04, 1e9, 0.05),
+    Tuning(4.0, 3e2, 0.05),
+    Tuning(4.0, 6e1, 0.05),
+    Tuning(0.2, 6e0, 0.04),
 )
 ELSEWHERE = sorted({tuning.elsewhere for tuning in PAIRS})
 _WHICH = np.array([ELSEWHERE.index(tuning.elsewhere) for tuning in PAIRS])
@@ -79,7 +80,7 @@ class PartAlgebra(Protocol):
         """``log det(I + P⁻¹V)`` with ρ on the option and each other one, Λ elsewhere, (pairs, options)."""
 
 
-class Contrasts:
+class Contrasts(HalfWidths):
     """Half-widths of the differences between one option and all others."""
 
     def __init__(
@@ -122,7 +123,7 @@ class Contrasts:
         if self._slack > UNSETTLED:
             return np.full(component.options.size, np.inf)
         seen = part.seen_from(at)
-        certain = math.log(1.0 / (COMPARING * self._shares.delta))
+        certain = math.log(1.0 / (self._shares.comparing * self._shares.delta))
         doubt = self._shares.doubt(int(component.options[at]))[component.options]
         # Other components grow by what is elsewhere in P.
         beside = self._pair_growth - [part.growth(big) for big in self._elsewhere]

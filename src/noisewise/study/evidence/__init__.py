@@ -1,0 +1,1 @@
+"""What measurements of each kind say against "the mean of this option is m", and what follows from it."""

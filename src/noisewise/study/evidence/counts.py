@@ -1,0 +1,92 @@
+"""Evidence of successes out of trials at their true price: bets that are tilted, over a ladder of tilts.
+
+A value x in [0, 1] with mean m has ``E exp(θx) <= 1 - m + m·exp(θ)``, exactly if it is 0 or 1. So for every θ
+
+    exp(θ·s - n·log(1 - m + m·exp(θ)))          s successes in n trials
+
+is an e-process against "the mean is m", and so is an average over θ. Negative θ suspect the mean to lie above
+the data, positive ones below. The tilts that are best for a difference x of means are about x/variance, so
+the ladder goes from 3 down to the difference that matters; rates of a few percent profit as much as shares
+around one half. Only sums matter: the order of trials is none of the evidence's business. Each logarithm is
+convex and monotone in m, and so is their mixture.
+"""
+
+import math
+
+import numpy as np
+
+from noisewise.core.choice.selection import Mask
+from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.log.measurements import Codes
+
+#: The largest tilt, the ratio of neighbours, and the smallest as a part of the resolution.
+TOP, RATIO, LEAST = 3.0, 1.6, 0.7
+#: The most steps of the ladder: a resolution below that is finer than any number of trials.
+STEPS = 40
+
+
+def tilts(resolution: float) -> Floats:
+    """The sizes of all tilts."""
+    steps = math.ceil(math.log(TOP / (LEAST * min(1.0, resolution))) / math.log(RATIO))
+    return TOP * RATIO ** -np.arange(min(STEPS, steps) + 1.0)
+
+
+class Counts(Kind):
+    """Successes out of trials.
+
+    Args:
+        successes: Of every option, (n,); a fraction where trials are imagined.
+        trials: Of every option, (n,).
+        estimate: What distances are counted from, as a share of trials, (n,).
+        sign: Of the goal: a mean is ``sign·share``.
+        resolution: The difference that matters.
+    """
+
+    name = "counts"
+
+    def __init__(
+        self, successes: Floats, trials: Floats, estimate: Floats, sign: float, resolution: float
+    ) -> None:
+        self._successes, self._trials, self._estimate = successes, trials, estimate
+        self._sign, self._tilts = sign, tilts(resolution)
+
+    @property
+    def facts(self) -> Floats:
+        """The sums, and where distances are counted from."""
+        return np.column_stack([self._successes, self._trials, self._estimate])
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """The mixture."""
+        return (self.name, self._sign, self._tilts.tobytes())
+
+    def holds(self) -> Mask:
+        """Where there were trials."""
+        return np.asarray(self._trials > 0.0)
+
+    def log_e(self, options: Codes, z: Floats, side: float) -> LogEvidence:
+        """The mixture over all tilts."""
+        upwards = side * self._sign  # of shares
+        share = self._estimate[options][:, None] + upwards * z
+        share = np.clip(share, 0.0, 1.0)[..., None]
+        theta = -upwards * self._tilts
+        rise = np.expm1(theta)
+        trials, successes = (part[options][:, None, None] for part in (self._trials, self._successes))
+        value = theta * successes - trials * np.log1p(share * rise) - math.log(theta.size)
+        return log_mean(value, -upwards * trials * rise / (1.0 + share * rise))
+
+    def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
+        """Where the normal approximation reaches a somewhat higher level."""
+        trials = self._trials[options]
+        mean = (self._successes[options] + 1.0) / (trials + 2.0)
+        variance = mean * (1.0 - mean) / trials
+        wanted = np.maximum(levels, 0.0) + math.log(self._tilts.size) + 1.0
+        data = side * self._sign * (self._successes[options] / trials - self._estimate[options])
+        far = data[:, None] + np.sqrt(2.0 * wanted * variance[:, None]) + wanted / trials[:, None]
+        return np.minimum(far, self.ends(options, side)[1][:, None])
+
+    def ends(self, options: Codes, side: float) -> tuple[Floats, Floats]:
+        """Shares lie between 0 and 1."""
+        share = self._estimate[options]
+        return (-share, 1.0 - share) if side * self._sign > 0.0 else (share - 1.0, share)

@@ -1,0 +1,82 @@
+"""What a kind of evidence provides: e-processes against "the mean of this option is m", for all options.
+
+An **e-process** against a hypothesis is a process that is never negative, begins at 1 and is not expected to
+grow while the hypothesis is true, whatever decides what is measured next and when to stop. By Ville it ever
+exceeds x with probability 1/x at most. Those of several kinds multiply, so their logarithms are added.
+
+Means are written as distances: ``m = estimate + side·z``. With side ``UP`` the mean is suspected to lie above
+what was measured (this is asked of rivals), with ``DOWN`` below it (of the recommended option); a large z
+lies far out on the suspected side. As a function of z the logarithm is convex and never falls, so that what a
+level leaves possible ends at one point, its reach (`reach.py`).
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from noisewise.core.choice.selection import Mask
+from noisewise.core.model.dense import Floats
+from noisewise.study.log.measurements import Codes
+
+UP, DOWN = 1.0, -1.0
+
+
+class LogEvidence(NamedTuple):
+    """The logarithm of the evidence against some means, and how fast it grows with the distance."""
+
+    value: Floats
+    slope: Floats
+
+
+class Kind(ABC):
+    """Evidence of one kind, for every option of a study."""
+
+    #: Its name in a certificate.
+    name: ClassVar[str]
+    #: Whether standard errors are upper limits: then levels below 0 say nothing (see `limited.py`).
+    limited: bool = False
+    #: Whether it is an e-process in the order of each option's own measurements only, and not in the order
+    #: of all: then suprema are compared, and the level is higher (see `levels.py`).
+    own_stack: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def facts(self) -> Floats:
+        """All that the evidence about each option depends on, (n, anything): equal rows, equal evidence."""
+
+    @property
+    @abstractmethod
+    def signature(self) -> tuple[object, ...]:
+        """What all options have in common: equal signatures and facts, equal evidence."""
+
+    @abstractmethod
+    def holds(self) -> Mask:
+        """Of which options there are measurements of this kind, (n,)."""
+
+    @abstractmethod
+    def log_e(self, options: Codes, z: Floats, side: float) -> LogEvidence:
+        """The evidence against means at a distance from the estimate.
+
+        Args:
+            options: Some of those that it has measurements of, (k,).
+            z: Distances outwards, (k, levels).
+            side: UP or DOWN.
+        """
+
+    @abstractmethod
+    def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
+        """About where the evidence reaches each level, rather too far out than too near, (k, levels)."""
+
+    def ends(self, options: Codes, side: float) -> tuple[Floats, Floats]:
+        """The least and the largest distance that a mean can have at all, (k,) each."""
+        everything = np.full(options.size, np.inf)
+        return -everything, everything
+
+
+def log_mean(values: Floats, slopes: Floats) -> LogEvidence:
+    """The logarithm of a sum of exponentials over the last axis, and its slope."""
+    top = values.max(axis=-1)
+    parts = np.exp(values - top[..., None])
+    total = parts.sum(axis=-1)
+    return LogEvidence(top + np.log(total), np.einsum("...s,...s->...", parts, slopes) / total)

@@ -1,0 +1,94 @@
+"""How much evidence rules a pair of means out: the levels of log E at which reaches are tabulated.
+
+**The best option is one fixed, unknown option; the recommended one pays for having been chosen.** Let E_k be
+the e-process against the true mean of option k, j the best option and n the number of options. One
+measurement moves one of them, so
+
+    E_j · (1 - w + w/(n - 1)·Σ_{i≠j} E_i)
+
+is an e-process, too, and with probability 1 - α, at all times and for every i,
+
+    E_j(m_j) · (1 - w + w·E_i(m_i)/(n - 1))  <  1/α.
+
+Where i is known well, that costs ``log(1/(α(1 - w)))``, and not ``log((n - 1)/α)``. In logarithms: if u is
+what is spent on i, ``v(u) = log(1/α) - log(1 - w + w·e^u/(n - 1))`` is left for j.
+
+**Own stacks.** Where E_k is an e-process in the order of k's own measurements only, the product is none.
+But its supremum over k's whole stack exceeds x with probability 1/x at most, whoever chooses, and suprema of
+different options are independent, so that
+
+    P(sup E_j·(1 - w + w·max_i sup E_i/(n - 1)) >= x)  <=  (1 + w·log((x - 1 + w)/w))/x,
+
+and x is where this is α.
+
+**After options were added or excluded** the best of those that remain may be any: every ordered pair has a
+share α of δ, and ``E_j·(½ + ½E_i) < 1/α``. The thresholds of pairs differ, and are rounded up to a ladder
+that both sides have in common.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+
+#: w: how much of the evidence is a bet on the recommended option as well.
+CHOSEN = 2.0 / 3.0
+#: Levels between those that can matter, and some far beyond, where one option is known immensely better.
+BETWEEN, BEYOND = 44, (10.0, 14.0, 20.0, 30.0)
+#: The least level, and by how much the last of the many exceeds what the recommended option can need.
+LEAST, MORE = -7.0, 8.0
+
+
+class Levels(NamedTuple):
+    """What is spent on the recommended option, and what is left for its rival then.
+
+    The first is -inf, where nothing is spent, so that every possible amount lies between two of them.
+    """
+
+    spent: Floats  # u, (levels,), increasing
+    left: (
+        Floats  # v(u), (levels,), decreasing; for pairs with thresholds of their own, the ladder of v, rising
+    )
+    axis: Floats  # (levels,): where each stands on a line on which reaches are concave
+    step: float = 0.0  # of the ladder, where pairs have thresholds of their own
+
+
+def levels_for(n: int, alpha: float, *, own_stacks: bool = False) -> Levels:
+    """The levels of a study whose options are those of its beginning.
+
+    Args:
+        n: How many options there are.
+        alpha: The error probability.
+        own_stacks: Whether some evidence holds in the order of each option's own measurements only.
+    """
+    rivals = max(1, n - 1)
+    whole = _of_suprema(alpha) if own_stacks else math.log(1.0 / alpha)
+    last = whole + math.log(rivals / CHOSEN)
+    axis = np.append(np.linspace(LEAST, last + MORE, BETWEEN), last + np.array(BEYOND))
+    spent = np.append(-np.inf, axis)
+    left = whole - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN / rivals))
+    return Levels(spent, left, np.append(LEAST - 1.0, axis))
+
+
+def ladder(most: float) -> Levels:
+    """The levels of a study whose options changed, for thresholds ``log(1/α)`` of at most so much."""
+    steps = BETWEEN + len(BEYOND)
+    step = (most + MORE - math.log(0.5)) / steps
+    axis = math.log(0.5) + step * np.arange(steps + 1.0)  # log(½ + ½e^u)
+    spent = np.append(-np.inf, np.log(np.expm1(axis[1:] + math.log(2.0))))
+    return Levels(spent, most - math.log(0.5) - step * np.arange(steps, -1.0, -1.0), axis, step)
+
+
+def _of_suprema(alpha: float) -> float:
+    """``log x`` where the bound on products of independent suprema is alpha."""
+    low, high = math.log(1.0 / alpha), math.log(1.0 / alpha) + 60.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        x = math.exp(middle)
+        if (1.0 + CHOSEN * math.log((x - 1.0 + CHOSEN) / CHOSEN)) / x > alpha:
+            low = middle
+        else:
+            high = middle
+    return high

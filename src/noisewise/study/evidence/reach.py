@@ -1,0 +1,106 @@
+"""How far out the mean of an option may lie before the evidence against it reaches a level."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.kind import Kind, LogEvidence
+from noisewise.study.log.measurements import Codes
+
+#: Newton's steps outwards and back, at most.
+OUTWARDS, STEPS = 200, 80
+#: The longest step, in distances to where the search began.
+FARTHEST = 1e3
+#: Steps outwards after which they are doubled.
+PATIENT = 6
+#: A step below this part of the distance is the last.
+CLOSE = 1e-12
+
+
+def reaches(kinds: Sequence[Kind], options: Codes, levels: Floats, side: float) -> Floats:
+    """The largest distance whose evidence is below each level, (options, levels).
+
+    The evidence is convex and never falls, so Newton's steps from beyond come down to the end without passing
+    it: wherever the search stops, the reach is not too small. A level that the evidence exceeds everywhere is
+    reached nowhere: -inf.
+
+    Args:
+        kinds: The evidence, whose logarithms are added.
+        options: Those to look at, (k,); each has measurements of one kind at least.
+        levels: Of log E, (levels,) or (k, levels).
+        side: UP or DOWN.
+    """
+    levels = np.broadcast_to(levels, (options.size, levels.shape[-1]))
+    total = _Total(kinds, options, side)
+    nearest, farthest = total.ends()
+    z = np.minimum(total.guess(levels), farthest)
+    begun = z
+    for count in range(OUTWARDS):
+        found = total(z)
+        short = (found.value < levels) & (z < farthest)
+        if not short.any():
+            break
+        # From within, a step of Newton's on a convex function lands beyond the end, or on it.
+        with np.errstate(divide="ignore", over="ignore"):
+            step = (levels - found.value) / found.slope * (1.0 + CLOSE)
+        step = np.maximum(np.where(np.isfinite(step), step, 0.0), CLOSE * np.abs(z) + np.finfo(float).tiny)
+        step = np.minimum(step, FARTHEST * (np.abs(z) + np.abs(begun)) + 1e-300)
+        step *= 2.0 ** max(0, count - PATIENT)  # where rounding keeps it from getting there
+        z = np.where(short, np.minimum(z + step, farthest), z)
+    else:
+        return np.full(levels.shape, np.inf)
+    ended = np.isfinite(nearest)
+    nowhere = ended & (total(np.where(ended, nearest, z)).value >= levels) if ended.any() else None
+    moving = np.ones(z.shape, dtype=bool)
+    for _ in range(STEPS):
+        found = total(z)
+        over = moving & (found.value > levels)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = np.where(over, (found.value - levels) / found.slope, 0.0)
+        back = np.where(np.isfinite(back), back, 0.0)
+        after = np.maximum(z - back, nearest)
+        moving &= np.abs(z - after) > CLOSE * np.maximum(np.abs(z), np.abs(after))
+        z = after
+        if not moving.any():
+            break
+    if nowhere is not None:
+        z = np.where(nowhere, -np.inf, z)
+    return z
+
+
+class _Total:
+    """The sum of all kinds for some options on one side."""
+
+    def __init__(self, kinds: Sequence[Kind], options: Codes, side: float) -> None:
+        self._options, self._side = options, side
+        self._parts: list[tuple[Kind, Codes]] = []
+        for kind in kinds:
+            rows = np.flatnonzero(kind.holds()[options])
+            if rows.size:
+                self._parts.append((kind, rows))
+
+    def __call__(self, z: Floats) -> LogEvidence:
+        if len(self._parts) == 1 and self._parts[0][1].size == self._options.size:
+            return self._parts[0][0].log_e(self._options, z, self._side)
+        value, slope = np.zeros(z.shape), np.zeros(z.shape)
+        for kind, rows in self._parts:
+            found = kind.log_e(self._options[rows], z[rows], self._side)
+            value[rows] += found.value
+            slope[rows] += found.slope
+        return LogEvidence(value, slope)
+
+    def guess(self, levels: Floats) -> Floats:
+        """The nearest that any kind guesses: others only add where it is far enough out."""
+        far = np.full(levels.shape, np.inf)
+        for kind, rows in self._parts:
+            far[rows] = np.minimum(far[rows], kind.guess(self._options[rows], levels[rows], self._side))
+        return far
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Between which distances a mean may lie at all, (k, 1) each."""
+        nearest, farthest = np.full(self._options.size, -np.inf), np.full(self._options.size, np.inf)
+        for kind, rows in self._parts:
+            low, high = kind.ends(self._options[rows], self._side)
+            nearest[rows], farthest[rows] = np.maximum(nearest[rows], low), np.minimum(farthest[rows], high)
+        return nearest[:, None], farthest[:, None]
