@@ -130,9 +130,7 @@ class Watched:
         linked = (fit.group >= 0) & (fit.group == fit.group[best])
         if not linked[best]:
             return False
-        most = getattr(analysis.boundary, "lead_widths", analysis.boundary.half_widths)(
-            best
-        ) - fit.differences(best)
+        most = analysis.boundary.lead_widths(best) - fit.differences(best)
         true = values[best] - values
         return bool(np.any(linked & (true > most + ROUNDING * np.abs(true)) & (true > 0.0)))
 
