@@ -7,9 +7,10 @@ chooses what to measure, as long as a result is told once it is seen.
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from benchmarks.certificate_samplers import answered_share
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Rng = np.random.Generator
 EPS = 0.5
-OPTIONS, STEPS = 4, 30
+OPTIONS, STEPS = 4, 80
 #: Different tables of features.
 FEATURE_TABLES = 100
 #: The most that one measurement weighs, in units of the first one.
@@ -33,18 +34,30 @@ Moves = Iterator[tuple[int, float]]
 Player = Callable[["Game", Rng, Errors], Moves]
 
 
+class Result(NamedTuple):
+    """A measurement as `tell` takes it, how far it is from the truth, and the variance of that."""
+
+    told: dict[str, Any]
+    option: int
+    error: float
+    variance: float
+
+
 @dataclass
 class Game:
     """One study: what it is asked, what is true, and what a measurement of an option gives."""
 
     question: dict[str, Any]
     values: Floats
-    measure: Callable[[int, float], dict[str, Any]]  # the option, and how much it is to weigh
+    measure: Callable[[int, float], Result]  # the option, and how much it is to weigh
     contrasts: bool = False  # whether estimates have no level of their own
+    separate: bool = False  # whether what is known about a difference is what is known about both options
     weights: Floats = field(init=False)  # of all that was measured of each option
+    precision: Floats = field(init=False)  # the same, in the unit of the values
+    errors: Floats = field(init=False)  # of the weighted means
 
     def __post_init__(self) -> None:
-        self.weights = np.zeros(self.values.size)
+        self.weights, self.precision, self.errors = (np.zeros(self.values.size) for _ in range(3))
 
     @property
     def best(self) -> int:
@@ -53,8 +66,19 @@ class Game:
 
     def tell(self, option: int, weight: float) -> dict[str, Any]:
         """A measurement, as `tell` takes it."""
+        told, option, error, variance = self.measure(option, weight)
         self.weights[option] += weight
-        return self.measure(option, weight)
+        self.precision[option] += 1.0 / variance
+        self.errors[option] += (error - self.errors[option]) / variance / self.precision[option]
+        return told
+
+    def misleading(self) -> float:
+        """By how many standard errors the best option looks too bad beside the one that flatters most."""
+        if not self.precision.all():
+            return math.inf
+        variance = 1.0 / self.precision + 1.0 / self.precision[self.best]
+        apart = (self.errors - self.errors[self.best]) / np.sqrt(variance)
+        return float(np.max(np.delete(apart, self.best)))
 
 
 def names(n: int = OPTIONS) -> list[str]:
@@ -69,34 +93,33 @@ def close(rng: Rng, eps: float = EPS, n: int = OPTIONS) -> Floats:
     return np.asarray(values)
 
 
+def reading(rng: Rng, option: int, value: float, se: float) -> Result:
+    """One reading with its standard error."""
+    error = float(se * rng.standard_normal())
+    return Result({"option": f"o{option}", "value": value + error, "se": float(se)}, option, error, se**2)
+
+
 def known(rng: Rng) -> Game:
     """Readings with stated standard errors."""
     values = close(rng)
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
-        se = 2.0 * EPS / np.sqrt(weight)
-        return {
-            "option": f"o{option}",
-            "value": float(values[option] + se * rng.standard_normal()),
-            "se": float(se),
-        }
+    def measure(option: int, weight: float) -> Result:
+        return reading(rng, option, float(values[option]), 2.0 * EPS / np.sqrt(weight))
 
-    return Game({"options": names(), "eps": EPS}, values, measure)
+    return Game({"options": names(), "eps": EPS}, values, measure, separate=True)
 
 
 def counts(rng: Rng, *, top: float = 0.8, eps: float = 0.15, first: int = 10) -> Game:
     """Successes out of trials."""
     values = top + close(rng, eps)
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
-        trials = int(np.ceil(first * weight))
-        return {
-            "option": f"o{option}",
-            "successes": int(rng.binomial(trials, values[option])),
-            "trials": trials,
-        }
+    def measure(option: int, weight: float) -> Result:
+        trials, share = int(np.ceil(first * weight)), float(values[option])
+        came = int(rng.binomial(trials, share))
+        told = {"option": f"o{option}", "successes": came, "trials": trials}
+        return Result(told, option, came / trials - share, share * (1.0 - share) / trials)
 
-    return Game({"options": names(), "eps": eps}, values, measure)
+    return Game({"options": names(), "eps": eps}, values, measure, separate=True)
 
 
 def mixed(rng: Rng) -> Game:
@@ -104,17 +127,12 @@ def mixed(rng: Rng) -> Game:
     game = counts(rng)
     count, values = game.measure, game.values
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
+    def measure(option: int, weight: float) -> Result:
         if rng.random() < 0.5:
             return count(option, weight)
-        se = 0.15 / np.sqrt(weight)
-        return {
-            "option": f"o{option}",
-            "value": float(values[option] + se * rng.standard_normal()),
-            "se": float(se),
-        }
+        return reading(rng, option, float(values[option]), 0.15 / np.sqrt(weight))
 
-    return Game(game.question, values, measure)
+    return Game(game.question, values, measure, separate=True)
 
 
 def readings(rng: Rng, *, scatter: str) -> Game:
@@ -122,14 +140,13 @@ def readings(rng: Rng, *, scatter: str) -> Game:
     values = close(rng)
     sizes = np.exp(rng.uniform(-1.1, 1.1, OPTIONS)) if scatter == "own" else np.ones(OPTIONS)
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
+    def measure(option: int, weight: float) -> Result:
         number = int(np.clip(np.ceil(2.0 * weight), 2, 500))
-        return {
-            "option": f"o{option}",
-            "values": (values[option] + sizes[option] * rng.standard_normal(number)).tolist(),
-        }
+        errors = sizes[option] * rng.standard_normal(number)
+        told = {"option": f"o{option}", "values": (values[option] + errors).tolist()}
+        return Result(told, option, float(errors.mean()), float(sizes[option] ** 2) / number)
 
-    return Game({"options": names(), "eps": EPS, "scatter": scatter}, values, measure)
+    return Game({"options": names(), "eps": EPS, "scatter": scatter}, values, measure, separate=True)
 
 
 def bounded(rng: Rng) -> Game:
@@ -137,15 +154,15 @@ def bounded(rng: Rng) -> Game:
     values = 0.7 + close(rng, 0.15)
     tightness = np.exp(rng.uniform(0.0, 4.0, OPTIONS))
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
+    def measure(option: int, weight: float) -> Result:
         number = int(np.clip(np.ceil(2.0 * weight), 2, 300))
-        mean, tight = values[option], tightness[option]
-        return {
-            "option": f"o{option}",
-            "values": rng.beta(tight * mean, tight * (1.0 - mean), number).tolist(),
-        }
+        mean, tight = float(values[option]), tightness[option]
+        got = rng.beta(tight * mean, tight * (1.0 - mean), number)
+        variance = mean * (1.0 - mean) / (tight + 1.0) / number
+        told = {"option": f"o{option}", "values": got.tolist()}
+        return Result(told, option, float(got.mean()) - mean, float(variance))
 
-    return Game({"options": names(), "eps": 0.15, "bounds": (0.0, 1.0)}, values, measure)
+    return Game({"options": names(), "eps": 0.15, "bounds": (0.0, 1.0)}, values, measure, separate=True)
 
 
 @functools.cache
@@ -169,14 +186,15 @@ def items(rng: Rng, *, pool: int | None = None) -> Game:
     values = answers.mean(axis=1) if pool is not None else answered_share(skill, 2.0)
     done = np.zeros(OPTIONS, dtype=int)
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
+    def measure(option: int, weight: float) -> Result:
         left = number - done[option]
         if not left:
             option, left = int(np.argmin(done)), number - int(done.min())
         first, more = int(done[option]), int(min(np.ceil(5.0 * weight), max(1, left // 2)))
         done[option] += more
         got = {order[k]: int(answers[option, k]) for k in range(first, first + more)}
-        return {"option": f"o{option}", "items": got}
+        error = float(answers[option, first : first + more].mean() - values[option])
+        return Result({"option": f"o{option}", "items": got}, option, error, 0.25 / more)
 
     return Game(question, np.asarray(values), measure)
 
@@ -186,12 +204,11 @@ def blocks(rng: Rng, *, size: int = 4) -> Game:
     values, told = close(rng), [0]
     offsets = rng.normal(20.0, 20.0, STEPS)
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
+    def measure(option: int, weight: float) -> Result:
         day = told[0] // size
         told[0] += 1
-        se = EPS / np.sqrt(weight)
-        value = float(values[option] + offsets[day] + se * rng.standard_normal())
-        return {"option": f"o{option}", "value": value, "se": float(se), "block": f"day {day}"}
+        measured = reading(rng, option, float(values[option] + offsets[day]), EPS / np.sqrt(weight))
+        return measured._replace(told=measured.told | {"block": f"day {day}"})
 
     return Game({"options": names(), "eps": EPS}, values, measure, contrasts=True)
 
@@ -200,11 +217,11 @@ def differences(rng: Rng) -> Game:
     """Nothing but differences of two options."""
     values = close(rng)
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
+    def measure(option: int, weight: float) -> Result:
         other = int(rng.choice([k for k in range(OPTIONS) if k != option]))
-        se = EPS / np.sqrt(weight)
-        value = float(values[option] - values[other] + se * rng.standard_normal())
-        return {"plus": f"o{option}", "minus": f"o{other}", "value": value, "se": float(se)}
+        measured = reading(rng, option, float(values[option] - values[other]), EPS / np.sqrt(weight))
+        told = {"plus": measured.told.pop("option"), "minus": f"o{other}", **measured.told}
+        return measured._replace(told=told)
 
     return Game({"options": names(), "eps": EPS}, values, measure, contrasts=True)
 
@@ -222,13 +239,8 @@ def linear(rng: Rng, *, deviation: float = 0.0) -> Game:
         question |= {"model": "linear+deviation", "deviation": deviation}
         values = values + deviation * rng.standard_normal(n)
 
-    def measure(option: int, weight: float) -> dict[str, Any]:
-        se = 2.0 * EPS / np.sqrt(weight)
-        return {
-            "option": f"o{option}",
-            "value": float(values[option] + se * rng.standard_normal()),
-            "se": float(se),
-        }
+    def measure(option: int, weight: float) -> Result:
+        return reading(rng, option, float(values[option]), 2.0 * EPS / np.sqrt(weight))
 
     return Game(question, np.asarray(values), measure)
 
@@ -262,7 +274,7 @@ def knows_the_truth(game: Game, rng: Rng, errors: Errors) -> Moves:
 def at_random(game: Game, rng: Rng, errors: Errors) -> Moves:
     """Nobody chooses: any option, with any weight."""
     while True:
-        yield int(rng.integers(game.values.size)), float(np.exp(rng.uniform(0.0, 5.0)))
+        yield int(rng.integers(game.values.size)), float(np.exp(rng.uniform(0.0, 4.0)))
 
 
 def in_order(game: Game, rng: Rng, errors: Errors) -> Moves:
@@ -281,8 +293,8 @@ def in_order(game: Game, rng: Rng, errors: Errors) -> Moves:
 
 
 def heavier(game: Game, option: int, rng: Rng) -> float:
-    """As much as all before, roughly: then few measurements pass through many sizes."""
-    return float(np.clip(rng.uniform(0.3, 1.2) * max(1.0, game.weights[option]), 0.5, HEAVIEST))
+    """A good part of all before: then some dozens of measurements pass through many sizes."""
+    return float(np.clip(rng.uniform(0.1, 0.5) * max(1.0, game.weights[option]), 0.5, HEAVIEST))
 
 
 def once(make: Callable[[Rng], Game], rng: Rng) -> Game:
