@@ -22,8 +22,8 @@ PAGE = (ROOT / "docs" / "notes-on-the-paper.md").read_text("utf-8")
 NOTES = re.split(r"^(\d+)\. ", PAGE[PAGE.index("## The notes") :], flags=re.MULTILINE)[1:]
 
 
-def test_there_are_twenty_six_notes_in_order():
-    assert [int(number) for number in NOTES[::2]] == list(range(1, 27))
+def test_there_are_thirty_two_notes_in_order():
+    assert [int(number) for number in NOTES[::2]] == list(range(1, 33))
 
 
 @pytest.mark.parametrize(("number", "text"), list(zip(NOTES[::2], NOTES[1::2], strict=True)), ids=NOTES[::2])
@@ -158,3 +158,86 @@ def test_a_tied_action_is_pulled_again():
         pulled.append(policy.ask())
         policy.tell(pulled[-1], 0.0, 1.0)
     assert pulled == [0, 1, 0]
+
+
+def test_the_error_as_defined_is_one_half_for_every_estimator():
+    """Note 28: random laws of six transcripts, all 64 estimators; endpoint errors do tell them apart."""
+    rng = np.random.default_rng(28)
+    for _ in range(20):
+        plus, minus = rng.dirichlet(np.ones(6), 2)
+        mixture = (plus + minus) / 2
+        endpoints = []
+        for code in range(64):
+            says_plus = (code >> np.arange(6) & 1).astype(bool)
+            defined = mixture @ (0.5 * ~says_plus + 0.5 * says_plus)
+            assert defined == pytest.approx(0.5, abs=1e-15)
+            endpoints.append(0.5 * plus[~says_plus].sum() + 0.5 * minus[says_plus].sum())
+        # By the best test it is half of one minus the distance of the two laws, and by the worst the rest.
+        apart = 0.5 * np.abs(plus - minus).sum()
+        assert min(endpoints) == pytest.approx(0.5 * (1 - apart), abs=1e-12)
+        assert max(endpoints) == pytest.approx(0.5 * (1 + apart), abs=1e-12)
+
+
+def test_one_pair_per_coordinate_is_not_enough():
+    """Note 28: two coordinates, each hidden while the other is positive: η = 1/2, the risk 1/2, not 1."""
+    signs = [(first, second) for first in (-1, 1) for second in (-1, 1)]
+
+    def seen(theta):
+        return tuple(own if other < 0 else 0 for own, other in zip(theta, reversed(theta), strict=True))
+
+    def errors(theta):
+        """Each coordinate as seen, and -1 where nothing is."""
+        return [guess != own for guess, own in zip((one or -1 for one in seen(theta)), theta, strict=True)]
+
+    for j in (0, 1):
+        pair = [theta for theta in signs if theta[1 - j] == 1]
+        assert np.mean([errors(theta)[j] for theta in pair]) == 0.5
+        # No estimator does better on that pair: both look the same.
+        assert len({seen(theta)[j] for theta in pair}) == 1
+    risk = np.mean([sum(errors(theta)) for theta in signs])
+    assert risk == 0.5 < 0.5 * 2
+
+
+def test_varcb_plays_where_actions_take_turns():
+    """Note 29: its set may change from round to round, and its sigma is told before it chooses."""
+    instance = nw.instances.he_gu([0.02, 1.0])
+    env = instance.environment(nw.schedules.named("rare-quiet", share=0.3, quiet=0.02), announced=True)
+    sim = nw.simulate(
+        nw.rules.varcb(instance.actions, horizon=60), env, horizon=60, replications=2, compiled=False
+    )
+    for r in range(2):
+        world = env.world(60, 0, r)
+        place = np.argsort(world.order)[sim.pulled[r]]
+        assert world.masks[world.opening, place].all()
+        assert len(set(world.opening)) == 2
+
+
+def test_a_very_quiet_window_has_no_room_for_a_round():
+    """Note 30: c·T^(1/2-α)·log T rounds; from α > 1/2 on less than one, and one teaches x more than log T."""
+    for horizon, alpha, room in ((10**6, 0.75, False), (10**8, 0.6, True), (10**16, 0.6, False)):
+        wanted = horizon ** (0.5 - alpha) * math.log(horizon)
+        gap, quiet = horizon**-0.25, horizon**alpha
+        assert wanted * gap**2 * quiet == pytest.approx(math.log(horizon))
+        assert (wanted >= 1) is room is (gap**2 * quiet <= math.log(horizon))
+    instance = nw.instances.case_study(10**6, exponent=0.75)
+    assert (instance.schedule(10**6, None) < 1.0).sum() == 1
+    # At 1/2 itself the window has log T rounds, and room.
+    assert (nw.instances.case_study(10**6, exponent=0.5).schedule(10**6, None) < 1.0).sum() == 13
+
+
+def test_the_bounds_match_only_where_no_few_rounds_hold_the_precision():
+    """Note 31: the ratio of Theorem 1, in either form, and of Theorem 2 to the lower bound has no limit."""
+    dim, theory = 5, nw.theory
+    ratios = []
+    for quiet in (1e-3, 1e-6, 1e-9):
+        sigma = np.r_[np.full(dim + 11, quiet), np.ones(10_000)]
+        limit = theory.lower_bound(sigma, dim)
+        above = [theory.vaee_bound(sigma, dim, form=form) for form in ("clipped", "printed")]
+        above.append(theory.vagd_bound(sigma, dim, 40))
+        ratios.append(min(above) / limit)
+        assert theory.vagd_bound(sigma, dim, 40, g_value=dim, support_size=dim) < 30 * limit
+        # Of d - 1 quiet rounds no design sees anything.
+        few = np.r_[np.full(dim - 1, quiet), np.ones(10_000)]
+        assert theory.vagd_bound(few, dim, 40, g_value=dim, support_size=dim) > 0.05
+    assert ratios[1] > 1e5
+    assert ratios[2] > 900 * ratios[1]

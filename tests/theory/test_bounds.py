@@ -10,6 +10,7 @@ import noisewise as nw
 from noisewise.theory import (
     SHARPEST,
     TOTAL_VARIANCE_ROWS,
+    clipped_level,
     core_set_size,
     cumulative_lower_bound,
     floored_level,
@@ -73,6 +74,12 @@ def test_a_finished_run_sharpens_theorem_1():
     beta = math.sqrt(information + 2 * math.log(20) + 1)
     assert vaee_bound(SIGMA, 3, log_det=information) == pytest.approx(2 * beta * x, rel=1e-12)
     assert vaee_bound(SIGMA, 3, log_det=1e9) == vaee_bound(SIGMA, 3)
+    assert vaee_bound(SIGMA, 3, log_det=information, form="printed") == pytest.approx(2 * beta * x, rel=1e-12)
+    # Rows of their own, each with its own log det.
+    rows = np.array([SIGMA[:2000], SIGMA[2000:]])
+    found = vaee_bound(rows, 3, log_det=[information, 1e9])
+    assert found.tolist() == [vaee_bound(rows[0], 3, log_det=information), vaee_bound(rows[1], 3)]
+    assert vaee_bound(SIGMA, 3, log_det=0.0) < 1e-100
 
 
 def test_too_few_rounds_leave_the_trivial_bound():
@@ -80,6 +87,7 @@ def test_too_few_rounds_leave_the_trivial_bound():
     few = np.full(4, 1e-9)
     assert vaee_bound(few, 8, norm_bound=3.0, max_norm=0.5) == 3.0
     assert vaee_bound(few, 8, form="harmonic") == 2.0
+    assert vaee_bound(few, 8, form="printed") == 2.0
     assert vagd_bound(few, 8, 100) == 2.0
     assert vagd_bound(few, 8, 100, support_size=5, g_value=8) == 2.0
     assert vagd_bound(few, 8, 100, support_size=4, g_value=8) < 1e-3
@@ -98,7 +106,38 @@ def test_theorem_1_holds_for_the_rule_itself():
             policy.tell(policy.ask(), 0.0, one)
             if t % 40 == 0:
                 level = water_level(sigma[:t], information_budget(sigma[:t], dim))
-                assert policy.estimate().widths.max() <= level
+                assert policy.estimate().widths.max() <= clipped_level(sigma[:t], dim) <= level * (1 + 1e-14)
+
+
+def test_more_precise_rounds_do_not_raise_the_clipped_bound():
+    """Note 27: 100 rounds at sigma0, 2000 at 1, twice the level in d = 5; as printed it rises to 0.61."""
+    printed, clipped = [], []
+    for quiet in (1e-2, 1e-3, 1e-8):
+        sigma = np.r_[np.full(100, quiet), np.ones(2000)]
+        printed.append(2 * vaee_bound(sigma, 5, radius=0.5, form="printed"))
+        clipped.append(2 * vaee_bound(sigma, 5, radius=0.5))
+    np.testing.assert_allclose(printed, [0.01875, 0.20624, 0.61215], rtol=1e-3)
+    np.testing.assert_allclose(clipped, [0.01875, 0.00871, 0.00871], rtol=1e-3)
+    rare = nw.schedules.rare_quiet(3000, np.random.default_rng(0))
+    ratio = vaee_bound(rare, 5, radius=0.1) / vaee_bound(rare, 5, radius=0.1, form="printed")
+    assert ratio == pytest.approx(0.356, abs=5e-4)
+    for name in ("fast-decaying", "flat", "moderate-spikes", "log-uniform"):
+        options = {"dim": 5} if name == "flat" else {}
+        sigma = nw.schedules.named(name, **options)(3000, np.random.default_rng(0))
+        for radius in ("mixture", 0.1):
+            both = [vaee_bound(sigma, 5, radius=radius, form=form) for form in ("clipped", "printed")]
+            assert both[0] == pytest.approx(both[1], rel=1e-13)
+
+
+def test_the_clipped_width_bound_holds_where_the_printed_one_says_nothing():
+    """Note 27, run: VAEE after a hundred very quiet rounds is as narrow as the clipped level promises."""
+    vectors = np.random.default_rng(3).standard_normal((12, 3))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    policy, sigma = nw.vaee(vectors), np.r_[np.full(60, 1e-6), np.ones(100)]
+    for one in sigma:
+        policy.tell(policy.ask(), 0.0, one)
+    width = policy.estimate().widths.max()
+    assert width <= clipped_level(sigma, 3) < 0.1 * water_level(sigma, information_budget(sigma, 3))
 
 
 def test_theorem_2_with_its_constants():
@@ -273,7 +312,7 @@ def test_rounds_needed_inverts_a_bound():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"form": "levels"}, "`form` must be one of .*Did you mean 'level'"),
+        ({"form": "clip"}, "`form` must be one of .*Did you mean 'clipped'"),
         ({"recommendation": "worst"}, "`recommendation` must be one of"),
         ({"oracle": 1.5}, "`oracle` must be above 0 and at most 1"),
         ({"delta": 2.0}, "`delta` must lie strictly between 0 and 1"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noisewise as nw
-from noisewise.theory import floored_level, harmonic_level, information_budget, water_level
+from noisewise.theory import clipped_level, floored_level, harmonic_level, information_budget, water_level
 from noisewise.theory.sigmas import precision_without_largest
 
 mp.mp.dps = 60
@@ -50,6 +50,63 @@ def test_the_floored_level_solves_its_equation(powers, share, slope, cap):
     budget = share * len(sigma) * cap**2
     exact = exact_level(sigma, budget, slope, cap)
     assert abs(floored_level(sigma, budget, slope, cap) / exact - 1) < 1e-12
+
+
+def levels_of_clips(sigma, dim, clips, **options):
+    """The level for each clip, as `water_level` has it for clipped weights."""
+    found = []
+    for clip in clips:
+        clipped = np.maximum(sigma, clip**-0.5)
+        found.append(water_level(clipped, information_budget(clipped, dim, **options)))
+    return np.array(found)
+
+
+@given(
+    st.lists(st.floats(-6, 3), min_size=3, max_size=60),
+    st.integers(1, 4),
+    st.floats(-2, 2),
+    st.floats(-1, 1),
+)
+def test_the_clipped_level_is_the_least_over_all_clips(powers, dim, ridge, max_norm):
+    sigma = 10.0 ** np.array(powers)
+    options = {"ridge": 10.0**ridge, "max_norm": 10.0**max_norm}
+    least = clipped_level(sigma, dim, **options)
+    # Brute force: every breakpoint, a fine grid, and around the best of them a finer one.
+    clips = np.unique(np.concatenate([sigma**-2.0, np.geomspace(1e-7, 1e13, 400)]))
+    tried = levels_of_clips(sigma, dim, clips, **options)
+    assert (tried >= least * (1 - 1e-12)).all()
+    assert water_level(sigma, information_budget(sigma, dim, **options)) >= least * (1 - 1e-12)
+    best = levels_of_clips(sigma, dim, [least**-2.0 * (1 - 1e-9)], **options)[0]
+    if np.count_nonzero(sigma < least) < sigma.size:
+        assert best == pytest.approx(least, rel=1e-7)
+        near = clips[np.argmin(tried)] * np.geomspace(0.5, 2.0, 400)
+        assert levels_of_clips(sigma, dim, near, **options).min() == pytest.approx(least, rel=0.02)
+
+
+@given(exponents, st.integers(1, 3), st.floats(0.01, 30.0))
+def test_the_clipped_level_solves_its_equation_in_60_digits(powers, dim, log_det):
+    sigma = 10.0 ** np.array(powers)
+    for known in (None, log_det):
+        square = mp.mpf(clipped_level(sigma, dim, log_det=known)) ** 2
+        excess = []
+        for y in (square * (1 - mp.mpf(10) ** -12), square * (1 + mp.mpf(10) ** -12)):
+            full = filled(sigma, mp.sqrt(y))
+            budget = dim * mp.log(1 + full / y / dim) / mp.log(2)
+            budget = budget if known is None else min(budget, mp.mpf(known) / mp.log(2))
+            excess.append(full - budget)
+        assert excess[0] < 0 < excess[1]
+
+
+def test_the_clipped_level_answers_for_each_row_and_for_a_million_rounds():
+    rows = 10.0 ** np.random.default_rng(5).uniform(-4, 1, (2, 3, 50))
+    found = clipped_level(rows, 2)
+    assert found.shape == (2, 3)
+    assert found[1, 2] == clipped_level(rows[1, 2], 2)
+    # Ten rounds are full, a million count in proportion: f = 10 + y·10⁶, and S' = f/y.
+    square = clipped_level(np.r_[np.full(10, 1e-8), np.ones(10**6)], 3) ** 2
+    full = 10 + square * 1e6
+    assert 3 * np.log2(1 + full / square / 3) == pytest.approx(full, rel=1e-12)
+    assert 1e-16 < square < 1.0
 
 
 def test_no_root_gives_infinity():

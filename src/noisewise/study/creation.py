@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ def create_study(
     extra_scatter: float | str | None = None,
     blocks: str = CONTRASTS,
     budget: int | None = None,
+    items: Iterable[Any] | int | None = None,
     policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | None = None,
@@ -72,6 +73,10 @@ def create_study(
             cost nothing. ``"any"``: nothing is promised, and every block costs something.
         budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
             is spent.
+        items: The questions, inputs or seeds that every option is measured on: a list of names, or n for
+            "1" to "n". All options are told them in one random order, `ask` says which come next, and the
+            certificate is about the mean over all of them. Items may be told without such a list: then
+            they have no end, and must come in random order.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -95,7 +100,7 @@ def create_study(
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
-        budget=budget,
+        budget=budget, items=items,
     )  # fmt: skip
     policy = (DEFAULT_POLICY if budget is None else BUDGET_POLICY) if policy is None else policy
     catalogue = read_catalogue(

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.garbage import without_collector
-from noisewise.core.support.ranges import ASKED, LEASE, check_amount, check_count_within, check_within
+from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_amount, check_count_within, check_within
 from noisewise.core.support.text import check_text
 from noisewise.study.asking.coming import PROBES
 from noisewise.study.intake.batch import Batch, Taken, check_batch
@@ -29,14 +29,18 @@ from noisewise.study.intake.entry import (
     told_before,
 )
 from noisewise.study.intake.events import Happened
+from noisewise.study.intake.item_entry import check_next
 from noisewise.study.intake.parsed_table import Parsed
-from noisewise.study.journal import Journal
+from noisewise.study.item_entries import ItemEntries
 from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.stores.protocol import Event
 
+if TYPE_CHECKING:
+    from noisewise.study.intake.item_tables import TakenItems
 
-class Entries(Journal):
+
+class Entries(ItemEntries):
     """The changes that a study can be asked for; each is decided on the newest state, and appended."""
 
     def ask(
@@ -49,6 +53,7 @@ class Entries(Journal):
         dry_run: bool = False,
         lease: float | None = None,
         by: str | None = None,
+        items: int | None = None,
     ) -> list[Job]:
         """What to measure next: n suggestions, each reserved until it expires.
 
@@ -63,6 +68,8 @@ class Entries(Journal):
             dry_run: Only look; nothing is reserved or written.
             lease: Seconds for which they are reserved; default: the study's own, one week.
             by: Who will measure.
+            items: How many items each suggestion is for, where options are measured item by item: which
+                these are is `Job.items`. Default there: 50, or what is left of the pool.
         """
         from noisewise.study.asking.suggestion import Asking
 
@@ -71,6 +78,7 @@ class Entries(Journal):
         lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
         by = None if by is None else check_text("by", by)
         block = None if block is None else check_text("block", block)
+        items = None if items is None else check_count_within("items", items, COUNT)
         asked_for = None if probe is None else check_choice("probe", probe, PROBES)
 
         bodies: list[dict[str, Any]] = []
@@ -86,8 +94,9 @@ class Entries(Journal):
             nonlocal asking
             if not (bodies and all(event.kind == "tell" for event in news)):
                 bodies[:] = ready(news).suggest(
-                    n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by
-                )
+                    n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by,
+                    items=items,
+                )  # fmt: skip
                 warn_of_budget(self._state, bodies, self._clock())
                 asking = None
             return [("ask", body) for body in bodies]
@@ -96,7 +105,7 @@ class Entries(Journal):
             self._catch_up()
             suggested([])
             return [job_of(body) for body in bodies]
-        call = ("ask", n, sigma, block, probe, lease, by)
+        call = ("ask", n, sigma, block, probe, lease, by, items)
         return self._record(
             suggested,
             call,
@@ -115,8 +124,9 @@ class Entries(Journal):
             value: What came out: a number, "12.34(5)", or an object of the package uncertainties.
             told: At most one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
                 ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
-                ``trials=``; none if you know none. Also ``block=``, ``instrument=``, ``key=`` (telling a key
-                again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
+                ``trials=``; none if you know none. Or ``items={"q17": 1, ...}``, the values of items that
+                options share, in the order that `next_items` says. Also ``block=``, ``instrument=``,
+                ``key=`` (telling a key again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         given = _given(job, value, told)
         number, body = 0, {}
@@ -130,6 +140,7 @@ class Entries(Journal):
             if before is not None:
                 number, body = before.number, self._state.told[before.number - 1]
                 return []
+            check_next(self._state, body)
             number = len(self._state.told) + 1
             return [("tell", body)]
 
@@ -142,8 +153,11 @@ class Entries(Journal):
         match: bool = False,
         repeat: bool = False,
         watch: Callable[[str, int, int], None] | None = None,
-    ) -> Taken:
+    ) -> "Taken | TakenItems":
         """Take a table of results (a file or a frame); if one row is bad, none is taken.
+
+        A table with a column ``item`` has one row for an option and an item: ``option``, ``item``, ``value``.
+        It is told option by option; telling it again is harmless.
 
         Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
         ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons. In a table
@@ -157,11 +171,15 @@ class Entries(Journal):
             repeat: Take a table without keys although all its rows equal measurements that were told before.
             watch: Is called with what is being done, how many rows are done, and how many there are.
         """
+        from noisewise.study.inputs.tables import read_table
         from noisewise.study.intake.sheets import read_sheet
 
         seen = watch or (lambda doing, done, of: None)
         with without_collector():
-            sheet = read_sheet(measurements)
+            table = read_table("measurements", measurements)
+            if "item" in table.columns:
+                return self._tell_items(table, match, seen)
+            sheet = read_sheet(table)
             parsed = Parsed(sheet, self.specification.noise_floor, not match, seen)
         batch: Batch | None = None
 

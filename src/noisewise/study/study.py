@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded whe
     from noisewise.study.planning.worth import Worth
     from noisewise.study.showing.plots import Plots
 
-Frame = Literal["measurements", "options", "events"]
+Frame = Literal["measurements", "options", "events", "items"]
 
 
 class Study(Entries):
@@ -197,7 +197,7 @@ class Study(Entries):
         return fill_slots(self._now(), sigma, self._clock(), Wanted(budget, block, probe, withheld))
 
     def frame(self, what: Frame = "options") -> "pl.DataFrame":
-        """The measurements, options or events as a polars frame."""
+        """The measurements, options, events or items as a polars frame."""
         from noisewise.study.showing.frames import make_frame
 
         self._catch_up()

@@ -6,7 +6,7 @@ precisions span 32 decades.
 """
 
 from noisewise.theory.floors import floored_level, robust_radius, robust_vaee_bound
-from noisewise.theory.levels import harmonic_level, information_budget, water_level
+from noisewise.theory.levels import clipped_level, harmonic_level, information_budget, water_level
 from noisewise.theory.lower import SHARPEST, lower_bound
 from noisewise.theory.rounds import harmonic_gain, rounds_needed
 from noisewise.theory.total_variance import (
@@ -19,6 +19,7 @@ from noisewise.theory.upper import core_set_size, vaee_bound, vagd_bound
 __all__ = [
     "SHARPEST",
     "TOTAL_VARIANCE_ROWS",
+    "clipped_level",
     "core_set_size",
     "cumulative_lower_bound",
     "floored_level",

@@ -103,6 +103,8 @@ def robust_vaee_bound(
 ) -> Any:
     """The regret of VAEE for heavy tails is at most this with probability ``1 - 4·delta``; never above 2RA.
 
+    In the form of the printed Theorem 1: no weights are clipped, as `vaee_bound` does.
+
     Args:
         sigma: The sigmas, ``(..., T)``.
         dim: Features.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisewise.core.support.blocks import Floats
 from noisewise.core.support.checks import check_count, check_positive
 from noisewise.theory.sigmas import (
     checked_sigmas,
@@ -14,6 +15,11 @@ from noisewise.theory.sigmas import (
     total_precision,
     weights_of,
 )
+
+#: What stands for a budget of 0.
+LEAST_BUDGET = 1e-300
+#: Halvings until a level is known to the last digits, from brackets of at most 400 decades.
+HALVINGS = 64
 
 
 def information_budget(
@@ -61,6 +67,73 @@ def water_level(sigma: ArrayLike, budget: ArrayLike) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         level = np.sqrt(np.maximum(wanted - full, 0.0) / tail)
     return plain(np.where(wanted < rounds, level, np.inf))
+
+
+def clipped_level(
+    sigma: ArrayLike,
+    dim: int,
+    *,
+    ridge: float = 1.0,
+    max_norm: float = 1.0,
+    log_det: ArrayLike | None = None,
+) -> Any:
+    """The least level over all clips c of the weights, ``Σ min(1, x²·w'_t) = ι'`` with ``w' = min(w, c)``.
+
+    In `water_level` of `information_budget` a round that is full counts 1 however quiet it is, while ι grows
+    with its logarithm: a *more* precise round raises the level. But the proof holds for clipped weights as
+    well: ``V' = λI + Σ w'·a·aᵀ`` is below V, so the widest action is at most as wide as under V', and the
+    credits of the clipped weights add up to at most ``ι' = d·log₂(1 + S'·A²/(dλ))``, ``S' = Σ w'``.
+
+    The best clip is ``c = 1/x²``. A larger one leaves the left side at x as it is and raises ι'; with a
+    smaller one no round is full, and ``x² = ι'/S'`` falls as S' grows, because ``log(1 + u)/u`` does. So the
+    least level is the one root of ``f(x²) = d·log₂(1 + f(x²)/x²·A²/(dλ))``, ``f(y) = Σ min(1, y/σ_t²)``: the
+    left side rises with x, the right side falls. It exists for any number of rounds.
+
+    Args:
+        sigma: The sigmas, ``(..., T)``.
+        dim: Features.
+        ridge: λ.
+        max_norm: A, the norm of the longest action.
+        log_det: ``log det V - d·log λ`` of a run that is over; ι' is at most this over ln 2.
+
+    Example:
+        >>> round(clipped_level([1e-9] * 100 + [1.0] * 2000, dim=5), 5)
+        0.00436
+    """
+    check_count("dim", dim)
+    share = check_positive("max_norm", max_norm) ** 2 / (dim * check_positive("ridge", ridge))
+    ordered = np.sort(checked_sigmas(sigma), axis=-1)
+    run = np.inf if log_det is None else np.maximum(log_det, LEAST_BUDGET) / math.log(2.0)
+
+    def budget(precision: Floats, most: Any = run) -> Floats:
+        return np.asarray(np.minimum(dim / math.log(2.0) * np.log1p(share * precision), most))
+
+    weights = weights_of(ordered)
+    rounds = weights.shape[-1]
+    # As in `water_level`, f at y = σ^(k)²: the k-1 quieter rounds are full. S' = f/y is that times w.
+    reached = np.arange(rounds) + np.cumsum(weights[..., ::-1], axis=-1)[..., ::-1] / weights
+    ends = reached >= budget(reached * weights, np.asarray(run)[..., None])
+    full = np.where(ends.any(axis=-1), np.argmax(ends, axis=-1), rounds)
+    tail = precision_without_largest(ordered, full)
+    # Below the first σ² the level is ι'/S'; above the last it is at most A²/(λ·ln 2), since log(1 + u) <= u.
+    total = total_precision(ordered)
+    least = np.where(full > 0, _entry(ordered, full - 1) ** 2, budget(total) / total * 0.999)
+    highest = np.maximum(ordered[..., -1] ** 2, share * dim / math.log(2.0))
+    most = np.where(full < rounds, _entry(ordered, full) ** 2, highest)
+    low, high = np.log(least), np.log(most)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        square = np.exp(middle)
+        filled = full + square * tail
+        below = filled < budget(filled / square)
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return plain(np.exp(0.5 * high))
+
+
+def _entry(rows: Floats, places: Any) -> Floats:
+    """One entry of each row; the nearest where a place is outside."""
+    inside = np.clip(places, 0, rows.shape[-1] - 1)
+    return np.asarray(np.take_along_axis(rows, inside[..., None], axis=-1)[..., 0])
 
 
 def harmonic_level(sigma: ArrayLike, budget: ArrayLike) -> Any:

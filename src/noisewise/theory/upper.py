@@ -9,13 +9,21 @@ from numpy.typing import ArrayLike
 from noisewise.core.choice.radius import make_radius, radius_after
 from noisewise.core.support.blocks import Floats
 from noisewise.core.support.checks import check_choice, check_count, check_positive, check_probability
-from noisewise.theory.levels import harmonic_level, information_budget, water_level
+from noisewise.theory.levels import (
+    LEAST_BUDGET,
+    clipped_level,
+    harmonic_level,
+    information_budget,
+    water_level,
+)
 from noisewise.theory.sigmas import checked_sigmas, plain, precision_without_largest
 
 #: How many radii times the level the regret can be, by what is recommended (note 5 on the paper).
 FACTORS = {"best": 2.0, "candidate": 4.0, "last": 4.0}
 #: The constant in the proof of Theorem 1; its steps add up to 4.
 PRINTED_FACTOR = 5.0
+#: The forms of its level; with the constants as printed, a clipped level is the printed one.
+FORMS = ("clipped", "printed", "harmonic")
 
 
 def vaee_bound(
@@ -24,7 +32,7 @@ def vaee_bound(
     *,
     radius: str | float = "mixture",
     recommendation: str = "best",
-    form: str = "level",
+    form: str = "clipped",
     ridge: float = 1.0,
     norm_bound: float = 1.0,
     max_norm: float = 1.0,
@@ -35,25 +43,30 @@ def vaee_bound(
 ) -> Any:
     """Theorem 1: the regret of VAEE is at most this, with probability ``1 - delta``; never above ``2RA``.
 
-    ``factor·radius·x``: x the level of ``Σ min(1, x²/σ_t²) = ι``, the factor 2 for the best mean among the
+    ``factor·radius·x``: x a level above the widest action, the factor 2 for the best mean among the
     candidates and 4 for any candidate. The expected regret is at most this plus ``2RA·delta``.
+
+    As printed, x solves ``Σ min(1, x²/σ_t²) = ι``, where ι grows with log S: rounds that are *more* precise
+    can raise it. The default clips the weights first, where that is best (`clipped_level`): never larger.
 
     Args:
         sigma: The sigmas, ``(..., T)``.
         dim: Features.
         radius: As for `noisewise.vaee`; before the run its log det is bounded by ``d·log(1 + S·A²/(dλ))``.
         recommendation: ``"best"`` (mean among the candidates), ``"candidate"`` (any of them) or ``"last"``.
-        form: ``"level"``, or ``"harmonic"``: the simplification with the harmonic mean.
+        form: ``"clipped"``; ``"printed"``: the level without clipping; ``"harmonic"``: the paper's
+            simplification of that, with the harmonic mean.
         ridge: λ.
         norm_bound: R, what the norm of theta does not exceed.
         max_norm: A, the norm of the longest action.
         delta: The error probability.
         log_det: ``log det V - d·log λ`` of a run that is over, which sharpens both factors.
         oracle: The share of the largest width that the choice of an action is sure to reach.
-        as_printed: With the printed constants: 2 in ι, 5 before the radius, which is the theorem's.
+        as_printed: With the printed constants, 2 in ι and 5 before the radius, which is the theorem's; and
+            in the printed form, unless the harmonic one is asked for.
     """
     array = checked_sigmas(sigma)
-    check_choice("form", form, ("level", "harmonic"))
+    check_choice("form", form, FORMS)
     check_choice("recommendation", recommendation, tuple(FACTORS))
     factor = PRINTED_FACTOR if as_printed else FACTORS[recommendation]
     if not 0.0 < check_positive("oracle", oracle) <= 1.0:
@@ -63,7 +76,11 @@ def vaee_bound(
     if log_det is not None:
         information = np.minimum(information, np.asarray(log_det, dtype=np.float64))
         budget = np.minimum(budget, information / math.log(2.0))
-    level = (water_level if form == "level" else harmonic_level)(array, np.maximum(budget, 1e-300))
+    if form == "clipped" and not as_printed:
+        level = clipped_level(array, dim, ridge=ridge, max_norm=max_norm, log_det=log_det)
+    else:
+        unclipped = harmonic_level if form == "harmonic" else water_level
+        level = unclipped(array, np.maximum(budget, LEAST_BUDGET))
     options = {"delta": delta, "ridge": ridge, "norm_bound": norm_bound, "max_norm": max_norm, "rank": dim}
     kind = "paper" if as_printed else radius
     radii = _radii(kind, array, information, options)

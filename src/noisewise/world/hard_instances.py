@@ -64,7 +64,9 @@ def case_study(
     Args:
         horizon: T; the gap is ``ε = T^(-1/4)``.
         exponent: The variance inside the window is ``T^(-exponent)``.
-        length_factor: c in the window's length ``c·T^(-exponent)·log T/ε²``.
+        length_factor: c in the window's length ``c·T^(-exponent)·log T/ε²``; it has at least one round and at
+            most half of them. With an exponent above 1/2 the formula gives less than one for large T (note
+            30).
         outside: Sigma outside the window.
         as_printed: Use the printed length, with ``ε⁴`` (note 19 says why it is a slip).
     """

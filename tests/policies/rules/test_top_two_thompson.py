@@ -1,4 +1,4 @@
-"""Top-two Thompson sampling: its leader, and its challenger."""
+"""Top-two Thompson sampling: its leader, its challenger, and what is measured to tell them apart."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,8 @@ def test_the_leader_is_drawn_as_often_as_the_posterior_says(challenger):
     """Over 400 seeds; each frequency within five standard errors of a direct simulation."""
     vectors, history = random_history(1)
     means, _, _ = naive.posterior(vectors, history, 1.0)
-    policy = told(nw.top_two_thompson(vectors, leader_share=1 - 1e-9, challenger=challenger), history)
+    options = {"probe": "pair", "leader_share": 1 - 1e-9, "challenger": challenger}
+    policy = told(nw.top_two_thompson(vectors, **options), history)
     seen = []
     for seed in range(400):
         policy.seed = seed
@@ -33,8 +34,10 @@ def test_the_challenger_by_transport_is_the_rival_most_easily_mistaken():
     precision = np.eye(3) + sum(np.outer(vectors[a], vectors[a]) / s**2 for a, _, s in history)
     inverse = np.linalg.inv(precision)
     means, _, _ = naive.posterior(vectors, history, 1.0)
-    leader_of = told(nw.top_two_thompson(vectors, leader_share=1 - 1e-9, challenger="transport"), history)
-    rival_of = told(nw.top_two_thompson(vectors, leader_share=1e-9, challenger="transport"), history)
+    leader_of, rival_of = (
+        told(nw.top_two_thompson(vectors, probe="pair", leader_share=share, challenger="transport"), history)
+        for share in (1 - 1e-9, 1e-9)
+    )
     for seed in range(20):
         leader_of.seed = rival_of.seed = seed
         leader = leader_of.ask()
@@ -48,7 +51,7 @@ def test_the_challenger_by_transport_is_the_rival_most_easily_mistaken():
 
 def test_a_certain_leader_still_gets_a_challenger():
     """When no draw disagrees, the rival by transport cost stands in."""
-    policy = nw.top_two_thompson(np.eye(3), leader_share=1e-9)
+    policy = nw.top_two_thompson(np.eye(3), probe="pair", leader_share=1e-9)
     for action, value in ((0, 5.0), (1, 0.0), (2, -1.0)):
         policy.tell(action, value, 1e-3)
     assert policy.ask() == 1
@@ -65,3 +68,80 @@ def test_the_closest_rival_is_found_beside_one_that_is_hopeless():
 def test_the_challenger_is_sought_in_a_list():
     with pytest.raises(ValueError, match="must be a list of vectors for 'top_two_thompson'"):
         nw.rules.top_two_thompson(nw.Ball(2))
+
+
+@pytest.mark.parametrize("challenger", ["draw", "transport"])
+def test_the_linear_probe_is_the_action_that_teaches_most_about_the_two(challenger):
+    thirds = 0
+    for number in range(3, 9):
+        vectors, history = random_history(number)
+        precision = np.eye(3) + sum(np.outer(vectors[a], vectors[a]) / s**2 for a, _, s in history)
+        inverse = np.linalg.inv(precision)
+        usual = len(history) / sum(s**-2 for _, _, s in history)
+        leader_of, rival_of, policy = (
+            told(nw.top_two_thompson(vectors, challenger=challenger, **options), history)
+            for options in (
+                {"probe": "pair", "leader_share": 1 - 1e-9},
+                {"probe": "pair", "leader_share": 1e-9},
+                {},
+            )
+        )
+        for seed in range(10):
+            leader_of.seed = rival_of.seed = policy.seed = seed
+            leader, rival, action = leader_of.ask(), rival_of.ask(), policy.ask()
+            covariances = vectors @ inverse @ (vectors[leader] - vectors[rival])
+            gains = covariances**2 / (usual + np.einsum("ij,jk,ik->i", vectors, inverse, vectors))
+            assert gains[action] >= gains.max() * (1 - 1e-9)
+            thirds += action not in (leader, rival)
+    assert thirds > 5
+
+
+def test_who_is_compared_need_not_be_allowed():
+    """Leader and challenger are 0 and 1, the first two actions; of the others, one tells them apart."""
+    vectors = np.array([[1.0, 0.0, 0.0], [1.0, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    policy = nw.top_two_thompson(vectors)
+    for action, value in ((0, 1.0), (2, 0.0), (3, 0.0)):
+        policy.tell(action, value, 0.02)
+    for seed in range(10):
+        policy.seed = seed
+        assert policy.ask(allowed=[2, 3]) == 2
+        assert policy.ask(allowed=[3]) == 3
+
+
+def test_copies_of_one_action_leave_nothing_to_tell_apart():
+    policy = nw.top_two_thompson(np.array([[1.0, 0.0], [1.0, 0.0]]))
+    assert policy.ask() == 0
+    policy.tell(0, 0.3, 0.5)
+    assert policy.ask() == 0
+
+
+@pytest.mark.parametrize("probe", ["linear", "pair"])
+def test_compiled_it_measures_the_same(probe):
+    env = nw.instances.soare(4).environment(np.linspace(1.0, 0.2, 60))
+    policy = nw.top_two_thompson(env.actions, probe=probe)
+    compiled, plain = (
+        nw.simulate(policy, env, horizon=60, replications=2, compiled=way) for way in (True, False)
+    )
+    assert np.array_equal(compiled.pulled, plain.pulled)
+
+
+def test_on_soares_instance_the_action_that_tells_the_best_two_apart_is_measured():
+    """The second unit vector is the worst of the good ones, and teaches most; a pair never gets to it."""
+    env = nw.instances.soare(5).environment(np.full(400, 0.3))
+    shares = {}
+    for probe in ("linear", "pair"):
+        policy = nw.top_two_thompson(env.actions, probe=probe)
+        sim = nw.simulate(policy, env, horizon=400, replications=5)
+        shares[probe] = (sim.pulled[:, 200:] == 1).mean()
+    assert shares["linear"] > 0.8
+    assert shares["pair"] < 0.2
+
+
+def test_a_policy_of_before_there_was_a_choice_measures_its_pair():
+    rule = nw.top_two_thompson(np.eye(3)).rule
+    options = nw.top_two_thompson(np.eye(3), probe="pair").options
+    assert rule.make_params(
+        nw.ActionSet(np.eye(3)), None, {k: v for k, v in options.items() if k != "probe"}
+    ).by_pair
+    with pytest.raises(ValueError, match="`probe` must be one of"):
+        nw.top_two_thompson(np.eye(3), probe="linaer")

@@ -51,13 +51,14 @@ def test_the_pulls_are_the_textbooks(seed, announce):
 def credit_and_budget(policy, sigmas, share):
     """Both sides of the two-ledger bound: Σ min(1, W²/σ²) with the last W, and ι/share + 1."""
     model, setting = policy._state.model, policy._params.setting
-    dim = policy.actions.dim
-    credit = np.minimum(1.0, model.squared_widths.max() / sigmas**2).sum()
-    total = (sigmas**-2.0).sum() * policy.actions.max_norm**2
-    iota = 2.0 * dim * math.log1p(total / (dim * setting.ridge))
-    # The determinant gives a smaller ι (note 6 on the paper).
+    dim, widest = policy.actions.dim, model.squared_widths.max()
+    credit = np.minimum(1.0, widest / sigmas**2).sum()
+    scale = policy.actions.max_norm**2 / (dim * setting.ridge)
+    iota = 2.0 * dim * math.log1p((sigmas**-2.0).sum() * scale)
+    # The determinant gives a smaller ι (note 6 on the paper), and so do weights clipped at 1/W² (note 27).
     assert log_det(model) / math.log(2.0) <= iota
-    return credit, log_det(model) / math.log(2.0) / share + 1.0
+    clipped = dim * math.log2(1.0 + np.minimum(sigmas**-2.0, 1.0 / widest).sum() * scale)
+    return credit, min(log_det(model) / math.log(2.0), clipped) / share + 1.0
 
 
 def breaking_schedules(rounds, rng):

@@ -34,8 +34,11 @@ class Case:
             self.way["sigma"] = 0.7
         self.count = int(rng.integers(1, 5))
 
-    def study(self, rows=None, *, order=None, unit=1.0, goal="max"):
-        """The study, with other measurements, another order of the options, another unit or goal."""
+    def study(self, rows=None, *, order=None, unit=1.0, goal="max", together=False):
+        """The study, with other measurements, another order of the options, another unit or goal.
+
+        What is told ``together`` has no order in time; models with features look at that of the rest.
+        """
         order = np.arange(self.n) if order is None else order
         table = {"id": [self.names[k] for k in order]}
         more = {}
@@ -44,6 +47,8 @@ class Case:
             more["span"] = 8.0 * unit
         if self.model == "linear+deviation":
             more["deviation"] = 0.3 * unit
+        if together:
+            more["clock"] = lambda: 1.7e9
         study = nw.create_study(options=table, model=self.model, eps=0.05 * unit, goal=goal, **more)
         for row in self.rows if rows is None else rows:
             study.tell(**row)
@@ -74,7 +79,8 @@ def test_neither_order_nor_level_nor_unit_nor_direction_matters(model, seed):
     # Which block goes on is what was told last: there it must stay.
     last = max((at for at, row in enumerate(case.rows) if "option" in row), default=-1)
     order = [at for at in rng.permutation(len(case.rows)).tolist() if at != last] + [last] * (last >= 0)
-    assert case.asked(case.study([case.rows[at] for at in order])) == expected
+    shuffled = case.study([case.rows[at] for at in order], together=True)
+    assert case.asked(shuffled) == case.asked(case.study(together=True))
     shift = {day: float(100.0 * rng.normal()) for day in DAYS}
     moved = case.changed(lambda row: row["value"] + shift.get(row.get("block"), 0.0))
     assert case.asked(case.study(moved)) == expected

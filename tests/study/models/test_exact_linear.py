@@ -14,8 +14,9 @@ from tests.support.exact_fit import ExactFit, logarithm, root, row
 
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import COMPARING, LINEAR
-from noisewise.study.models.features.linear_boundary import FIXED, LinearBoundary, MixedBoundary
+from noisewise.study.models.features.linear_boundary import FIXED, RESTARTS, LinearBoundary, MixedBoundary
 from noisewise.study.models.features.linear_fit import fit_linear, fit_mixed
+from noisewise.study.models.features.weight_regions import SCALE_SHARES, SCALES, log_sum
 from noisewise.study.models.sums import pool
 from noisewise.study.models.variance_components import Likelihood
 
@@ -103,6 +104,34 @@ def problems(deviating):
     return [pytest.param(Problem(seed, deviating), id=str(seed)) for seed in range(PROBLEMS)]
 
 
+class FromTheStart:
+    """What the martingale from the start leaves of a difference: by a ball around the fit, or without it."""
+
+    def __init__(self, problem, level):
+        self.fit, self.free = problem.twin(ridge=problem.ridge), problem.twin()
+        self.determined = all(self.free.pivots[-problem.dim :])
+        priors = [Fraction(scale * problem.dim) * Fraction(problem.ridge) for scale in SCALES]
+        twins = [problem.twin(ridge=prior) for prior in priors]
+        self.squared = []
+        for centre, more in ((self.fit, 1.0), (self.free, 0.0)):
+            logs = []
+            for prior, twin, share in zip(priors, twins, SCALE_SHARES, strict=True):
+                grown = sum(map(logarithm, twin.pivots[-problem.dim :])) - problem.dim * logarithm(prior)
+                fitted = float(centre.squares() - twin.squares())
+                logs.append(math.log(share) + 0.5 * (fitted - grown))
+            mixture = log_sum(logs) + math.log(1.0 - RESTARTS)
+            self.squared.append(max(2.0 * (level - mixture) + more, 2.0 * level))
+
+    def allowed(self, contrast, own=0):
+        """The half-widths that may be found: which one it is depends on how flat the region is."""
+        ball = root((self.fit.variance(contrast) - own) * Fraction(self.squared[0]))
+        if not self.determined:
+            return [ball]
+        shift = float(self.free.estimate(contrast) - self.fit.estimate(contrast))
+        reach = shift + root((self.free.variance(contrast) - own) * Fraction(self.squared[1]))
+        return [ball, max(0.0, min(ball, reach))]
+
+
 def same_estimates(problem, fit, twin, option):
     apart = fit.differences(option)
     squares = (fit.parts.apart(option) ** 2).sum(axis=0) + fit.own + fit.own[option]
@@ -127,7 +156,7 @@ def test_the_linear_fit_is_that_of_fractions(problem):
     found = LinearBoundary(fit, DELTA, problem.resolution).half_widths(0)
     doubt = 2.0 * math.log(1.0 / (COMPARING * DELTA)) + 1.0
     prior = problem.dim * math.log(problem.ridge)
-    learned = sum(logarithm(pivot) for pivot in twin.pivots[len(problem.blocks) :]) - prior
+    start = FromTheStart(problem, 0.5 * (doubt - 1.0))
     whoever = LinearBoundary(fit, DELTA, problem.resolution, any_order=True).half_widths(0)
     levels = []
     for tuning in LINEAR:
@@ -138,7 +167,7 @@ def test_the_linear_fit_is_that_of_fractions(problem):
     for other in range(1, problem.n):
         contrast = problem.contrast(other, 0)
         variance = twin.variance(contrast)
-        assert found[other] == pytest.approx(root(variance) * math.sqrt(doubt + learned), rel=1e-6)
+        assert any(found[other] == pytest.approx(one, rel=1e-6) for one in start.allowed(contrast))
         elsewhere = sum(number**2 for number in twin.weights(contrast)[: len(problem.blocks)])
         tried = [root(variance + big * elsewhere) * math.sqrt(radius) for big, radius in levels]
         assert whoever[other] == pytest.approx(min(tried), rel=1e-6)
@@ -161,10 +190,9 @@ def test_the_fit_with_deviations_is_that_of_fractions(problem, any_order):
         2.0 * math.log(1.0 / (FIXED * COMPARING * DELTA)) + 1.0,
         problem.dim * math.log(problem.ridge),
     )
-    levels = [(Fraction(0), doubt + sum(map(logarithm, twin.pivots[-problem.dim :])) - prior)]
+    start, levels = FromTheStart(problem, 0.5 * (doubt - 1.0)), []
     if any_order:
         options = given.log_det()  # with weights and offsets held fixed
-        levels = []
         for tuning in LINEAR:
             big = tuning.elsewhere / problem.resolution**2
             grown = problem.twin(ridge=problem.ridge, level=big).log_det() - options - prior
@@ -173,6 +201,10 @@ def test_the_fit_with_deviations_is_that_of_fractions(problem, any_order):
     for other in range(1, problem.n):
         contrast = problem.contrast(other, 0)
         own = given.variance(contrast)
+        if not any_order:
+            tried = [one + quantile * root(own) for one in start.allowed(contrast, own)]
+            assert any(found[other] == pytest.approx(one, rel=1e-6) for one in tried)
+            continue
         variance = twin.variance(contrast) - own
         elsewhere = sum(number**2 for number in twin.weights(contrast)[: len(problem.blocks)])
         tried = [root(variance + big * elsewhere) * math.sqrt(radius) for big, radius in levels]

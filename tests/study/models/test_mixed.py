@@ -13,8 +13,9 @@ from tests.support.measured import BLOCKS, random_columns
 import noisewise as nw
 from noisewise.study.models.boundary import COMPARING, LINEAR
 from noisewise.study.models.features.deviation_posterior import on_a_level
-from noisewise.study.models.features.linear_boundary import FIXED, MixedBoundary
+from noisewise.study.models.features.linear_boundary import FIXED, RESTARTS, MixedBoundary
 from noisewise.study.models.features.linear_fit import estimated_weights, fit_linear, fit_mixed
+from noisewise.study.models.features.weight_regions import SCALE_SHARES, SCALES, log_sum
 from noisewise.study.models.scatter import upper_limit
 from noisewise.study.models.size_limits import FRACTIONS, lower_size, upper_size
 from noisewise.study.models.sums import pool
@@ -122,23 +123,41 @@ def test_boundaries_whoever_chose_are_the_written_formula(differences):
 @pytest.mark.parametrize("differences", [False, True])
 @pytest.mark.parametrize("rows", [9, 60])
 def test_boundaries_are_the_written_formula(rows, differences):
-    """Offsets are projected out: they belong to what is unknown beside the weights."""
+    """Offsets are projected out: they belong to what is unknown beside the weights. Nothing was restarted."""
     rng = np.random.default_rng(1)
     told, features = columns(rng, rows=rows, differences=differences), rng.normal(size=(N, DIM))
     tau, ridge, delta = 0.4, 0.3, 0.05
-    fit = fit_mixed(features, pool(told, told.sigma, 1.0), tau, ridge)
+    pooled = pool(told, told.sigma, 1.0)
+    fit = fit_mixed(features, pooled, tau, ridge)
     found = MixedBoundary(fit, delta, N, 0.7).half_widths(2)
     _, loads, beta_covariance, inner = dense(told, features, tau, ridge)
     known = np.linalg.inv(beta_covariance[:DIM, :DIM])
     follow = beta_covariance[DIM:, :DIM] @ known  # of the offsets on the weights
     rest = beta_covariance[DIM:, DIM:] - follow @ beta_covariance[:DIM, DIM:]
-    radius = 2.0 * math.log(1.0 / (FIXED * COMPARING * delta)) + np.linalg.slogdet(known / ridge)[1] + 1.0
+    level = math.log(1.0 / (FIXED * COMPARING * delta))
+    information, weights = known - ridge * np.eye(DIM), estimated_weights(features, pooled, tau, ridge)
+    pull = known @ weights
+    logs = []
+    for scale, share in zip(SCALES, SCALE_SHARES, strict=True):
+        prior = scale * DIM * ridge
+        posterior = information + prior * np.eye(DIM)
+        fitted = pull @ np.linalg.solve(posterior, pull) - np.linalg.slogdet(posterior / prior)[1]
+        logs.append(math.log(share) + 0.5 * fitted)
+    mixture = math.log(1.0 - RESTARTS) + log_sum(logs)
     quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * delta / (N - 1))
     for option in range(N):
         apart, pair = loads[option] - loads[2], np.eye(N)[option] - np.eye(N)[2]
         along = apart[:DIM] + apart[DIM:] @ follow
-        expected = math.sqrt(along @ beta_covariance[:DIM, :DIM] @ along * radius)
-        expected += quantile * math.sqrt(max(0.0, pair @ inner @ pair + apart[DIM:] @ rest @ apart[DIM:]))
+        tried = []
+        for eta in (0.0, ridge):  # without the span, and with it
+            matrix = information + eta * np.eye(DIM)
+            centre = np.linalg.solve(matrix, pull)
+            squared = 2.0 * (level - mixture) + pull @ centre + eta / ridge
+            reach = math.sqrt(along @ np.linalg.solve(matrix, along) * squared)
+            tried.append(along @ (centre - weights) + reach)
+        expected = min(tried) + quantile * math.sqrt(
+            max(0.0, pair @ inner @ pair + apart[DIM:] @ rest @ apart[DIM:])
+        )
         assert found[option] == pytest.approx(0.0 if option == 2 else expected, rel=1e-6)
 
 

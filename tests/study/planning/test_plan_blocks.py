@@ -17,7 +17,7 @@ from noisewise.study.planning.worlds import draw_worlds
 
 SIGMA = 0.4
 #: What each model is to reach.
-EPS = {"independent": 0.8, "linear": 0.4, "linear+deviation": 0.4}
+EPS = {"independent": 0.8, "linear": 0.25, "linear+deviation": 0.4}
 
 
 def day(number):

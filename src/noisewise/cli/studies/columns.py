@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: What was measured is read without being mapped, if the table calls it so.
-NAMED = ("option", "plus", "minus", "job")
+NAMED = ("option", "plus", "minus", "job", "item")
 #: In the place of a column: it is not used, on purpose.
 LEFT_OUT = "-"
 #: Columns that change what a row says: a map that does not use them has to say so.
@@ -27,9 +27,9 @@ def parse_map(texts: list[str]) -> dict[str, str]:
         name, equals, column = (part.strip() for part in pair.partition("="))
         if not (name and equals and column):
             raise ValueError(f"`map` must look like value=HV,se=HV_se; got {pair.strip()!r}.")
-        if name not in COLUMNS:
-            known = ", ".join(COLUMNS)
-            raise ValueError(f"`map` knows {known}; got {name!r}.{nearest(name, COLUMNS)}")
+        if name not in (*COLUMNS, "item"):
+            known = ", ".join((*COLUMNS, "item"))
+            raise ValueError(f"`map` knows {known}; got {name!r}.{nearest(name, (*COLUMNS, 'item'))}")
         if name in found:
             raise ValueError(f"`map` must name {name!r} once; got {found[name]!r} and {column!r}.")
         found[name] = column

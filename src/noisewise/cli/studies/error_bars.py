@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from noisewise.cli.studies.items import parse_items
+
 Command = TypeVar("Command", bound=Callable[..., None])
 
 #: By the name that `Study.tell` has for each.
@@ -27,6 +29,10 @@ OPTIONS: dict[str, Any] = {
         int | None, typer.Option(help="The number of successes, instead of a value; needs --trials.")
     ],
     "trials": Annotated[int | None, typer.Option(help="The number of trials.")],
+    "items": Annotated[
+        str | None,
+        typer.Option(metavar="ITEM=VALUE,...", help="The values of items, instead of a value: q17=1,q18=0."),
+    ],
     "block": Annotated[
         str | None,
         typer.Option(help="The day, plate or judge; its measurements share an unknown offset."),
@@ -59,6 +65,8 @@ def read_error_bar(told: dict[str, Any]) -> dict[str, Any]:
         given["ci"] = tuple(_numbers("ci", given["ci"], ","))
     if "values" in given:
         given["values"] = _numbers("values", given["values"], ";")
+    if "items" in given:
+        given["items"] = parse_items(given["items"])
     return given
 
 

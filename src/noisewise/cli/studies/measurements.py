@@ -8,6 +8,7 @@ import typer
 
 from noisewise.cli.studies.columns import apply_map, parse_map, without_words
 from noisewise.cli.studies.error_bars import read_error_bar, with_error_bar
+from noisewise.cli.studies.items import Batch, sheet_of_items
 from noisewise.cli.studies.session import (
     Json,
     Name,
@@ -55,6 +56,7 @@ def ask(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show them; reserve nothing.")] = False,
     lease: Annotated[float | None, typer.Option(help="For how many days they are reserved.")] = None,
     by: By = None,
+    items: Batch = None,
     out: Sheet = None,
     study: Name = None,
     json: Json = False,
@@ -65,7 +67,7 @@ def ask(
     opened = open_study(store, study, write=not dry_run)
     seconds = None if lease is None else lease * 86400.0
     probed: Any = probe  # checked there
-    jobs = opened.ask(n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by)
+    jobs = opened.ask(n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by, items=items)
     if out is not None:
         _write_sheet(jobs, out)
     words = [f"{job_in_words(job)}  {job.why}" for job in jobs] + ([f"Wrote {out}."] if out else [])
@@ -82,7 +84,15 @@ def _write_sheet(jobs: list[Any], path: Path) -> None:
 
     from noisewise.core.support.files import written_whole
 
-    columns = {
+    on_items = any(job.items or job.fresh for job in jobs)
+    columns = sheet_of_items(jobs) if on_items else _sheet(jobs)
+    used = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
+    with written_whole(path) as draft:
+        write_csv(pl.DataFrame(used, schema=dict.fromkeys(used, pl.String)), draft)
+
+
+def _sheet(jobs: list[Any]) -> dict[str, list[str | None]]:
+    return {
         "job": [job.id for job in jobs],
         "option": [job.option if job.minus is None else None for job in jobs],
         "plus": [None if job.minus is None else job.option for job in jobs],
@@ -94,9 +104,6 @@ def _write_sheet(jobs: list[Any], path: Path) -> None:
         "value": [""] * len(jobs),
         "se": [""] * len(jobs),
     }
-    used = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
-    with written_whole(path) as draft:
-        write_csv(pl.DataFrame(used, schema=dict.fromkeys(used, pl.String)), draft)
 
 
 @with_error_bar
@@ -217,6 +224,7 @@ def import_(
     notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
     content = {
         "told": len(taken),
+        "items": getattr(taken, "items", 0),
         "known": taken.known,
         "voided": len(taken.voided),
         "empty": taken.empty,
@@ -231,7 +239,8 @@ def import_(
 def _import_in_words(content: dict[str, Any]) -> list[str]:
     from noisewise.core.support.words import counted
 
-    parts = [f"told {content['told']}"]
+    on_items = f" with {counted(content['items'], 'item')}" if content["items"] else ""
+    parts = [f"told {content['told']}{on_items}"]
     if content["known"]:
         parts.append(f"{content['known']} known already")
     if content["voided"]:

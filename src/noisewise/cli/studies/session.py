@@ -83,12 +83,14 @@ def job_row(job: "Job") -> dict[str, Any]:
         "block": job.block,
         "minus": job.minus,
         "together": job.together,
+        "items": list(job.items),
+        "fresh": job.fresh,
     }
 
 
 def job_in_words(job: "Job") -> str:
     """What to measure, and in which block, for people."""
-    return f"{job.id}  {job.what}{f', {job.where}' if job.where else ''}"
+    return ", ".join(part for part in (f"{job.id}  {job.what}", job.on_items, job.where) if part)
 
 
 def measurement_row(measurement: "Measurement") -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
 from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
 from noisewise.cli.terminal.options import parse_named, split_list
@@ -23,6 +24,12 @@ AddedIdColumn = Annotated[
 ]
 Budget = Annotated[
     int | None, typer.Option(help="The number of measurements there will be, if that is fixed.")
+]
+Blocks = Annotated[
+    str,
+    typer.Option(
+        help="contrasts: within a block, suggestions depend on differences only; any: on everything."
+    ),
 ]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
 Exported = Annotated[
@@ -52,13 +59,9 @@ def init(
     span: Span = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
-    blocks: Annotated[
-        str,
-        typer.Option(
-            help="contrasts: within a block, suggestions depend on differences only; any: on everything."
-        ),
-    ] = "contrasts",
+    blocks: Blocks = "contrasts",
     budget: Budget = None,
+    items: Pool = None,
     policy: Policy = None,
     noise_floor: Annotated[
         float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
@@ -82,6 +85,7 @@ def init(
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget,
+            items=read_pool(items),
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes
@@ -163,7 +167,7 @@ def rename(store: Store, name: str, new: str, json: Json = False) -> None:
 
 def export(
     store: Store,
-    what: Annotated[str, typer.Option(help="log, measurements, options or events.")] = "log",
+    what: Annotated[str, typer.Option(help="log, measurements, options, events or items.")] = "log",
     out: Exported = None,
     study: Name = None,
     json: Json = False,
@@ -174,7 +178,7 @@ def export(
     from noisewise.study.log.export import log_lines, write_log
     from noisewise.study.stores.address import find_study
 
-    check_choice("what", what, ("log", "measurements", "options", "events"))
+    check_choice("what", what, ("log", "measurements", "options", "events", "items"))
     if what == "log":
         # No study is made of it: a log that cannot be replayed can be exported.
         with told_warnings():

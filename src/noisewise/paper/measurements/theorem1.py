@@ -15,7 +15,7 @@ from noisewise.paper.measurements.runs import (
     named_world,
     run,
 )
-from noisewise.theory import harmonic_level, information_budget, vaee_bound, water_level
+from noisewise.theory import clipped_level, harmonic_level, information_budget, vaee_bound, water_level
 
 
 def against_the_bound(options: dict[str, Any], world: NamedWorld, runs: Runs) -> dict[str, Any]:
@@ -35,12 +35,14 @@ def against_the_bound(options: dict[str, Any], world: NamedWorld, runs: Runs) ->
     advice = "best" if options.get("recommendation", "best") == "best" else "last"
     return {
         "width": widths,
+        "clipped_level": _finite(clipped_level(sigma, dim)),
         "level": _finite(water_level(sigma, budget)),
         "printed_level": _finite(water_level(sigma, printed)),
         "harmonic_level": _finite(harmonic_level(sigma, budget)),
         "level_of_run": _finite(water_level(sigma, np.array(gains) / np.log(2.0))),
         "regret": simulation.simple_regret[:, -1].tolist(),
         "bound": np.asarray(vaee_bound(sigma, dim, recommendation=advice)).tolist(),
+        "unclipped_bound": np.asarray(vaee_bound(sigma, dim, recommendation=advice, form="printed")).tolist(),
         "printed_bound": np.asarray(vaee_bound(sigma, dim, as_printed=True)).tolist(),
         "certificate": simulation.bound[:, -1].tolist(),
         "outside": (simulation.distance > simulation.radius).any(axis=1).tolist(),

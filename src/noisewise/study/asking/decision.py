@@ -108,7 +108,9 @@ class Decider:
 
     def prepare(self) -> tuple[Analysis, Recommended | None]:
         """The study that is decided on, and what it recommends: RACE sees all under way as it is expected."""
-        count = len(self.under_way) if self._policy.name == RACE else 0
+        # Where options are measured item by item, the race itself reckons with what is under way.
+        looks_ahead = self._policy.name == RACE and not self._analysis.state.items
+        count = len(self.under_way) if looks_ahead else 0
         if self._prepared is None or self._prepared[0] != count:
             imagined = self._imagination.with_all(self.under_way[:count])
             self._prepared = count, imagined, recommend(imagined)

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from noisewise.study.asking.coming import OPTION
 from noisewise.study.asking.decision import Decider
+from noisewise.study.asking.item_race import ItemRace, batch_of, check_only_items, with_items
 from noisewise.study.asking.policy import without_bounds
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import Reasons
 from noisewise.study.asking.under_way import UNNAMED, all_under_way
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
+from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import Job, State, job_of
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
@@ -50,9 +53,14 @@ class Asking:
         now: float,
         lease: float,
         by: str | None,
+        items: int | None = None,
     ) -> list[dict[str, Any]]:
         """The bodies of n events "ask", each reckoning with what is under way. It serves once."""
         state, decider = self._state, self._decider
+        batch = batch_of(state, items)
+        if batch is not None:
+            check_only_items(state, {"sigma": sigma, "block": block, "probe": probe})
+            return self._with_items(n, batch, now=now, lease=lease, by=by)
         first = len(state.jobs) + 1
         given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
         new = None if n == 1 else f"{UNNAMED}ask-{first}"
@@ -73,6 +81,32 @@ class Asking:
             why = reasons.why(self._foreseen(chosen), found, under_way)
             body = {"id": f"ask-{asked}", "option": state.ids[chosen.option], "why": why}
             suggested.append(body | {"expires": now + lease} | pair | given)
+        return suggested
+
+    def _with_items(
+        self, n: int, batch: int, *, now: float, lease: float, by: str | None
+    ) -> list[dict[str, Any]]:
+        """The same where options are measured item by item."""
+        state, decider, jobs = self._state, self._decider, self._state.open_jobs(now)
+        first, found = len(state.jobs) + 1, decider.prepare()[1]
+        race = ItemRace(self._analysis, found, state.allowed(), jobs, batch)
+        reasons = Reasons(self._analysis, None, NO_BLOCK, state.policy.name)
+        coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)
+        suggested: list[dict[str, Any]] = []
+        for asked in range(first, first + n):
+            racing = state.policy.name == RACE
+            chosen = race.propose() if racing else decider.decide(coming, None, asked)
+            why = reasons.why(chosen, found, list(decider.under_way))
+            decider.expect(chosen, coming, None)
+            body = {
+                "id": f"ask-{asked}",
+                "option": state.ids[chosen.option],
+                "why": why,
+                "expires": now + lease,
+            }
+            body |= with_items(state, chosen.option, batch, jobs) | ({} if by is None else {"by": by})
+            jobs = [*jobs, job_of(body)]
+            suggested.append(body)
         return suggested
 
     def _foreseen(self, chosen: Proposal) -> Proposal:

@@ -61,7 +61,13 @@ def with_more(columns: Columns, more: More) -> Columns:
         "pool": np.zeros(count, dtype=np.int64),
     }
     joined = {name: np.concatenate([getattr(columns, name), new]) for name, new in added.items()}
-    return Columns(**joined, blocks=list(known), pools=columns.pools or [""])
+    moment = None
+    if columns.moment is not None:
+        # They will be told one by one.
+        moment = np.append(columns.moment, int(columns.moment.max(initial=-1)) + 1 + np.arange(count))
+    return Columns(
+        **joined, blocks=list(known), pools=columns.pools or [""], moment=moment, fits=columns.fits
+    )
 
 
 def condensed(analysis: Analysis) -> Columns:
@@ -70,8 +76,10 @@ def condensed(analysis: Analysis) -> Columns:
     certified = sigmas.estimated if sigmas.waiting else sigmas.certified
     sums = analysis.pooled(analysis.columns, certified)
     sign, level, count = analysis.specification.sign, sums.minus < 0, sums.plus.size
+    last = max(count, int(analysis.columns.number.max(initial=0)))
+    fits = analysis.model.fits_of_moments(analysis.columns, certified, analysis.sizes.certified[0])
     return Columns(
-        number=1 + np.arange(count),
+        number=last - count + 1 + np.arange(count),
         plus=sums.plus,
         minus=sums.minus,
         block=sums.block,
@@ -83,6 +91,8 @@ def condensed(analysis: Analysis) -> Columns:
         pool=np.zeros(count, dtype=np.int64),
         blocks=sums.blocks,
         pools=[""],
+        moment=np.zeros(count, dtype=np.int64),
+        fits=fits,
     )
 
 

@@ -34,7 +34,7 @@ class Kind(ABC):
 
     #: Its name in a certificate.
     name: ClassVar[str]
-    #: Whether standard errors are upper limits: then levels below 0 say nothing (see `limited.py`).
+    #: Whether standard errors are upper limits: then levels below 0 are not used (see `levels.py`).
     limited: bool = False
     #: Whether it is an e-process in the order of each option's own measurements only, and not in the order
     #: of all: then suprema are compared, and the level is higher (see `levels.py`).

@@ -7,7 +7,8 @@ precision ρ, is an e-process if m is the mean; so is an average over several ρ
     F(x) = log Σ_s w_s·exp(N²x²/(2(N + ρ_s)))·(1 + N/ρ_s)^-½·2Φ(Nx/√(N + ρ_s))
 
 It is the logarithm of a Laplace transform over a half-line, hence convex and increasing. ρ is measured in the
-difference that matters: a race that is decided by large gaps ends on a small ρ, a close one on the largest. The same form serves scatter of which an upper limit is known (`LimitedScatter`).
+difference that matters: a race that is decided by large gaps ends on a small ρ, a close one on the largest.
+The same form serves scatter of which an upper limit is known (`LimitedScatter`).
 """
 
 import math
@@ -98,7 +99,7 @@ class LimitedScatter(KnownErrorBars):
     For every level v >= 0 the reach falls as precision grows: with r = N/ρ its square is
     ``(2v + log(1 + r))(1 + r)/r²`` over ρ for one scale, and ``r/(2 + r) < log(1 + r)``. So what a level
     above 0 leaves possible with a limit that is true contains what it leaves possible with the true scatter.
-    Below 0 that need not be so, and such levels are not used: evidence below 1 counts as 1.
+    Below 0 that need not be so, and such levels are not used: see `levels.py`.
     """
 
     name = "pooled scatter"

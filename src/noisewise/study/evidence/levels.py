@@ -21,6 +21,12 @@ different options are independent, so that
 
 and x is where this is α.
 
+**Limits in the place of standard errors** (`known.LimitedScatter`). Evidence with an upper limit of the
+scatter is less than the true evidence where it is above 1. Where the true evidence about j is below 1, its
+mean is within reach of level 0, and nothing bounds what is spent on i but a cap: with the probability that
+is kept for it, no option's evidence ever exceeds that. Where the true evidence about i is below 1, its mean
+is within reach of level 0, too. These two cases are looked at beside the levels above 0 of both.
+
 **After options were added or excluded** the best of those that remain may be any: every ordered pair has a
 share α of δ, and ``E_j·(½ + ½E_i) < 1/α``. The thresholds of pairs differ, and are rounded up to a ladder
 that both sides have in common.
@@ -36,7 +42,7 @@ from noisewise.core.model.dense import Floats
 #: w: how much of the evidence is a bet on the recommended option as well.
 CHOSEN = 2.0 / 3.0
 #: Levels between those that can matter, and some far beyond, where one option is known immensely better.
-BETWEEN, BEYOND = 44, (10.0, 14.0, 20.0, 30.0)
+BETWEEN, BEYOND = 72, (10.0, 14.0, 20.0, 30.0)
 #: The least level, and by how much the last of the many exceeds what the recommended option can need.
 LEAST, MORE = -7.0, 8.0
 
@@ -52,15 +58,17 @@ class Levels(NamedTuple):
         Floats  # v(u), (levels,), decreasing; for pairs with thresholds of their own, the ladder of v, rising
     )
     axis: Floats  # (levels,): where each stands on a line on which reaches are concave
+    cap: float  # no option's evidence exceeds this, with a small part of the error probability
     step: float = 0.0  # of the ladder, where pairs have thresholds of their own
 
 
-def levels_for(n: int, alpha: float, *, own_stacks: bool = False) -> Levels:
+def levels_for(n: int, alpha: float, cap: float, *, own_stacks: bool = False) -> Levels:
     """The levels of a study whose options are those of its beginning.
 
     Args:
         n: How many options there are.
         alpha: The error probability.
+        cap: What no option's evidence exceeds.
         own_stacks: Whether some evidence holds in the order of each option's own measurements only.
     """
     rivals = max(1, n - 1)
@@ -69,16 +77,21 @@ def levels_for(n: int, alpha: float, *, own_stacks: bool = False) -> Levels:
     axis = np.append(np.linspace(LEAST, last + MORE, BETWEEN), last + np.array(BEYOND))
     spent = np.append(-np.inf, axis)
     left = whole - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN / rivals))
-    return Levels(spent, left, np.append(LEAST - 1.0, axis))
+    return Levels(spent, left, np.append(LEAST - 1.0, axis), cap)
 
 
-def ladder(most: float) -> Levels:
+def ladder(most: float, cap: float) -> Levels:
     """The levels of a study whose options changed, for thresholds ``log(1/α)`` of at most so much."""
     steps = BETWEEN + len(BEYOND)
     step = (most + MORE - math.log(0.5)) / steps
     axis = math.log(0.5) + step * np.arange(steps + 1.0)  # log(½ + ½e^u)
     spent = np.append(-np.inf, np.log(np.expm1(axis[1:] + math.log(2.0))))
-    return Levels(spent, most - math.log(0.5) - step * np.arange(steps, -1.0, -1.0), axis, step)
+    return Levels(spent, most - math.log(0.5) - step * np.arange(steps, -1.0, -1.0), axis, cap, step)
+
+
+def all_levels(levels: Levels) -> tuple[Floats, Floats]:
+    """Where reaches are searched: at the levels of rivals, and 0; of the recommended, 0 and the cap."""
+    return np.append(levels.left, 0.0), np.append(levels.spent[1:], [0.0, levels.cap])
 
 
 def _of_suprema(alpha: float) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
-from noisewise.study.evidence.levels import Levels
+from noisewise.study.evidence.levels import Levels, all_levels
 from noisewise.study.evidence.reach import reaches
 
 #: The width of a cell, and in how many points of it reaches are searched.
@@ -28,7 +28,7 @@ _kept: dict[tuple[object, ...], Floats] = {}
 
 
 def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[Floats, Floats]:
-    """Reaches upwards at `Levels.left`, and downwards at `Levels.spent`.
+    """Reaches upwards and downwards at `all_levels`.
 
     Args:
         precision: Of some options, (k,), all above 0.
@@ -38,7 +38,7 @@ def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[
     log = np.log(precision) + 2.0 * math.log(resolution)
     cell = np.floor(log / WIDTH).astype(np.int64)
     place = 2.0 * (log / WIDTH - cell) - 1.0
-    rivals, spent = levels.left, levels.spent[1:]
+    rivals, spent = all_levels(levels)
     name = rivals.tobytes() + spent.tobytes()
     scale = 1.0 / np.sqrt(precision)
     found = np.empty((precision.size, rivals.size + spent.size))
@@ -47,8 +47,7 @@ def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[
         nodes = _cell(int(one), rivals, spent, name)
         reach = _weights(place[rows]) @ nodes
         found[rows] = (reach + SAFETY * (1.0 + np.abs(reach))) * scale[rows, None]
-    down = np.column_stack([np.full(precision.size, -np.inf), found[:, rivals.size :]])
-    return found[:, : rivals.size], down
+    return found[:, : rivals.size], found[:, rivals.size :]
 
 
 def _cell(cell: int, rivals: Floats, spent: Floats, name: bytes) -> Floats:

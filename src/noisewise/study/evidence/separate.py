@@ -79,7 +79,13 @@ class SeparateOptions(HalfWidths):
         up = tables.up[rivals] if thresholds is None else self._left_of(thresholds[others], rivals)
         up, down = np.atleast_2d(up), np.atleast_2d(tables.down[chosen])
         concave = tables.concave[others] & tables.concave[option]
-        return highest(up, down, self._levels.axis, concave)
+        found = highest(up, down, self._levels.axis, concave)
+        if tables.limited.any():
+            # Where the true evidence about one of both is below 1: see `levels.py`.
+            (zero_up, _, _), (_, zero_down, cap) = tables.ends[rivals].T, tables.ends[chosen].T
+            found = np.where(tables.limited[rivals], np.maximum(found, zero_up + cap), found)
+            found = np.where(tables.limited[chosen], np.maximum(found, up[:, 0] + zero_down), found)
+        return found
 
     def _left_of(self, thresholds: Floats, rivals: Codes | int) -> Floats:
         """Reaches of rivals at what is left of each pair's threshold, rounded up to a step of the ladder."""

@@ -14,7 +14,7 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import DOWN, UP, Kind
 from noisewise.study.evidence.known import KnownErrorBars
-from noisewise.study.evidence.levels import Levels
+from noisewise.study.evidence.levels import Levels, all_levels
 from noisewise.study.evidence.precision_cells import interpolated
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.log.measurements import Codes
@@ -30,6 +30,8 @@ class Tables(NamedTuple):
 
     up: Floats  # (n, levels): of rivals, at `Levels.left`
     down: Floats  # (n, levels): of the recommended option, at `Levels.spent`
+    ends: Floats  # (n, 3): at level 0 upwards, at level 0 downwards, at the cap downwards
+    limited: Mask  # (n,): whether scatter is known by an upper limit only
     concave: Mask  # (n,): whether a row is concave in the level, as that of a single kind is
     facts: Floats  # (n, …): what each row was made from
     made_for: tuple[object, ...]
@@ -44,9 +46,9 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Ta
         before: Earlier tables of the same study.
     """
     facts = np.concatenate([kind.facts for kind in kinds], axis=1)
-    made_for = (tuple(kind.signature for kind in kinds), levels.spent.tobytes(), levels.left.tobytes())
+    made_for = (tuple(kind.signature for kind in kinds), *(part.tobytes() for part in all_levels(levels)))
     n, width = facts.shape[0], levels.spent.size
-    up, down = np.full((n, width), np.inf), np.full((n, width), np.inf)
+    up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     measured = np.any([kind.holds() for kind in kinds], axis=0)
     if before is not None and before.made_for == made_for and before.facts.shape[1] == facts.shape[1]:
         old = min(n, before.facts.shape[0])
@@ -55,19 +57,19 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Ta
         if same.all() and old == before.facts.shape[0]:
             return before
         kept = np.flatnonzero(same)
-        up[kept], down[kept] = before.up[kept], before.down[kept]
+        up[kept], down[kept], ends[kept] = before.up[kept], before.down[kept], before.ends[kept]
         measured &= ~same
     fresh = np.flatnonzero(measured)
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
     rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
     simple = _simple(kinds, fresh)
     if simple.size > PAYS:
-        up[simple], down[simple] = rows(simple, quickly=True)
+        up[simple], down[simple], ends[simple] = rows(simple, quickly=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
     for first in range(0, fresh.size, TOGETHER):
         some = fresh[first : first + TOGETHER]
-        up[some], down[some] = rows(some)
-    return Tables(up, down, ~(limited & several), facts, made_for)
+        up[some], down[some], ends[some] = rows(some)
+    return Tables(up, down, ends, limited, ~(limited & several), facts, made_for)
 
 
 def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
@@ -79,34 +81,30 @@ def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
 
 def _rows(
     kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask, quickly: bool = False
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, Floats, Floats]:
     """The rows of some options; quickly, if one kind of known error bars is all there is."""
     if quickly and isinstance(kinds[0], KnownErrorBars):
         up, down = interpolated(kinds[0].facts[options, 0], kinds[0].resolution, levels)
     else:
-        up = reaches(kinds, options, levels.left, UP)
-        down = _never_at_first(reaches(kinds, options, levels.spent[1:], DOWN))
+        rivals, spent = all_levels(levels)
+        up, down = reaches(kinds, options, rivals, UP), reaches(kinds, options, spent, DOWN)
+    for kind in (kind for kind in kinds if kind.limited):
+        _not_below(up, kind, options, UP)
+        _not_below(down, kind, options, DOWN)
+    ends = np.column_stack([up[:, -1], down[:, -2:]])
+    # No evidence is below the first level.
+    up, down = up[:, :-1].copy(), np.column_stack([np.full(options.size, -np.inf), down[:, :-2]])
     limited = limited[options]
-    if limited.any():
-        # Evidence below 1 counts as 1: levels below 0 leave nothing.
-        up[np.ix_(limited, levels.left < 0.0)] = -np.inf
-        down[np.ix_(limited, levels.spent < 0.0)] = -np.inf
-        for kind in (kind for kind in kinds if kind.limited):
-            _not_below(up, kind, options, UP)
-            _not_below(down, kind, options, DOWN)
-    return up, down
-
-
-def _never_at_first(down: Floats) -> Floats:
-    """Reaches at all levels, of which the first is -inf: no evidence is below that."""
-    return np.column_stack([np.full(len(down), -np.inf), down])
+    up[np.ix_(limited, levels.left < 0.0)] = -np.inf
+    down[np.ix_(limited, levels.spent < 0.0)] = -np.inf
+    return up, down, ends
 
 
 def _not_below(reach: Floats, kind: Kind, options: Codes, side: float) -> None:
     """Nothing is excluded where a limited kind has evidence below 1: the true scatter may give less."""
     rows = np.flatnonzero(kind.holds()[options])
     alone = reaches([kind], options[rows], np.zeros(1), side)
-    reach[rows] = np.where(reach[rows] > -np.inf, np.maximum(reach[rows], alone), -np.inf)
+    reach[rows] = np.maximum(reach[rows], alone)
 
 
 def _limited(kinds: Sequence[Kind], n: int) -> Mask:

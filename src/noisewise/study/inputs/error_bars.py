@@ -19,6 +19,8 @@ from noisewise.study.inputs.numbers import Written, carries_error, check_value, 
 
 #: What a measurement's error bar rests on.
 KNOWN, READINGS, COUNTS, NONE = "known", "readings", "counts", "none"
+#: Answers to items that several options share: see `noisewise.study.log.items`.
+ITEMS = "items"
 WAYS = "se, var, sd+n, ci, values, successes+trials"
 
 

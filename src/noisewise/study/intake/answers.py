@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from noisewise.core.support.words import duration
-from noisewise.study.log.state import FAILED, RELEASED, TOLD, Job, State
+from noisewise.study.log.jobs import FAILED, RELEASED, TOLD, Job
+from noisewise.study.log.state import State
 
 
 def pair_asked(job: Job, given: dict[str, Any], where: str) -> tuple[str, str]:

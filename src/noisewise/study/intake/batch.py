@@ -23,7 +23,8 @@ from noisewise.study.intake.entry import (
     told_before,
 )
 from noisewise.study.intake.parsed_table import Parsed, Watch
-from noisewise.study.log.state import TOLD, Job, State
+from noisewise.study.log.jobs import TOLD, Job
+from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import Event, to_json
 
 #: Rows that one message names at most.

@@ -5,8 +5,10 @@ from dataclasses import asdict
 from typing import Any
 
 from noisewise.core.support.text import NOTE_LENGTH, check_text
+from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
-from noisewise.study.log.model_choice import named_models, switched
+from noisewise.study.intake.item_entry import amended_items
+from noisewise.study.log.model_choice import facts_of, named_models, switched
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
 
@@ -25,6 +27,8 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
             f"m-{number} was voided ({state.voided[number]}): tell the measurement again instead."
         )
     old = state.told[number - 1]
+    if ITEMS in (old.get("kind"), ITEMS if given.get("items") is not None else None):
+        return _amended_items(state, number, given)
     merged = {name: value for name, value in given.items() if value is not None}
     if not merged:
         raise ValueError(
@@ -54,6 +58,22 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
     if said == before:
         raise ValueError(f"nothing would change: m-{number} was told with exactly this.")
     return content
+
+
+def _amended_items(state: State, number: int, given: dict[str, Any]) -> dict[str, Any]:
+    """A measurement of items with some values corrected: it stays one of the same items and option."""
+    others = [name for name, value in given.items() if value is not None and name not in ("items", "note")]
+    if others or given.get("items") is None or state.told[number - 1].get("kind") != ITEMS:
+        what = f"{others[0]}=" if others else "items="
+        raise ValueError(
+            f"m-{number} cannot be corrected by {what}: what holds items is corrected by items= with the "
+            "right values of some of them, and only that; otherwise void it, and tell it as it should be."
+        )
+    content = amended_items(state, number, given["items"])
+    if content == state.told[number - 1] and given.get("note") is None:
+        raise ValueError(f"nothing would change: m-{number} was told with exactly this.")
+    note = {} if given.get("note") is None else {"note": check_text("note", given["note"], most=NOTE_LENGTH)}
+    return {name: value for name, value in content.items() if name != "notes"} | note
 
 
 def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
@@ -89,6 +109,11 @@ def switched_model(
     state: State, *, model: Any, span: Any, deviation: Any, extra_scatter: Any, reason: Any
 ) -> dict[str, Any]:
     """The body of an event "switch": the whole model that holds from now on."""
+    if state.items and model is not None and facts_of(model).uses_features:
+        raise ValueError(
+            f"`model` must stay independent: items were told, and the {model} model does not compare options "
+            "item by item."
+        )
     chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
     if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:
         raise ValueError(

@@ -15,6 +15,7 @@ from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.study.inputs.error_bars import read_measured
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked, took_its_block
+from noisewise.study.intake.item_entry import items_content
 from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import OPEN, Job, State
 
@@ -26,7 +27,7 @@ ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "tri
 #: What makes two tellings of one key the same, with what an event need not say.
 CONTENT = {
     "option": None, "minus": None, "value": None, "kind": None, "sigma": None, "readings": 1, "scatter": 0.0,
-    "block": None, "instrument": None,
+    "block": None, "instrument": None, "places": None, "items": None,
 }  # fmt: skip
 #: What makes them different only if it is said again. Who told it, and notes, do not.
 SAID_AGAIN = ("at", "cost")
@@ -47,6 +48,7 @@ class Told(TypedDict, total=False):
     values: Sequence[float] | None
     successes: int | None
     trials: int | None
+    items: Mapping[str, float] | None
     block: str | None
     instrument: str | None
     key: str | None
@@ -119,7 +121,10 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
     option, minus = find_probe(state, given, job, where)
     lease = f"; the lease on {job.what} was kept" if job is not None and job.status == OPEN else ""
     named = f"row {row} ({option}): " if row is not None else ""
-    content = parse_told(given, noise_floor=state.specification.noise_floor, where=named, lease=lease)
+    if given.get("items") is not None:
+        content = items_content(state, given, named) | _about(given, named)
+    else:
+        content = parse_told(given, noise_floor=state.specification.noise_floor, where=named, lease=lease)
     if minus is not None:
         check_pair(state, option, minus, named)
     if job is not None and "block" not in content and (block := block_asked(state, job, named)) is not None:
@@ -144,6 +149,13 @@ def parse_told(
         "scatter": measured.scatter if measured.scatter else None,
         "notes": list(measured.notes) or None,
     }
+    content |= _about(given, where)
+    return {name: part for name, part in content.items() if part is not None}
+
+
+def _about(given: dict[str, Any], where: str) -> dict[str, Any]:
+    """What else is known about a measurement."""
+    content: dict[str, Any] = {}
     for name in ABOUT:
         if given.get(name) is not None:
             most = NOTE_LENGTH if name == "note" else NAME_LENGTH
@@ -154,7 +166,7 @@ def parse_told(
                 content[name] = check_within(name, given[name], accepted)
             except (TypeError, ValueError) as problem:
                 raise type(problem)(f"{where}{problem}") from None
-    return {name: part for name, part in content.items() if part is not None}
+    return content
 
 
 def body_of(

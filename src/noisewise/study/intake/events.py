@@ -21,7 +21,14 @@ def events_of(happened: Happened, first: int, now: float) -> list[Event]:
         return cast(list[Event], BatchEvents(happened, first, now))
     # Through JSON, so that the state is what a replay would make of the log.
     plain = json.loads(to_json(list(happened)))
-    return [Event(first + place, now, kind, body) for place, (kind, body) in enumerate(plain)]
+    events = [Event(first + place, now, kind, body) for place, (kind, body) in enumerate(plain)]
+    return RehearsedEvents(events) if getattr(happened, "rehearsed", False) else events
+
+
+class RehearsedEvents(list[Event]):
+    """Events that were tried one after the other when they were made."""
+
+    rehearsed = True
 
 
 class BatchEvents(MadeOnDemand[Event]):

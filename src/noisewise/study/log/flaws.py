@@ -13,7 +13,8 @@ import numpy as np
 
 from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
 from noisewise.core.support.text import printable
-from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE, READINGS
+from noisewise.study.log.item_order import items_flaw
 from noisewise.study.log.model_choice import ModelChoice, choose_model
 from noisewise.study.log.specification import PolicyChoice
 from noisewise.study.stores.protocol import Event
@@ -126,7 +127,7 @@ def _are_within(numbers: Sequence[Any], accepted: Range) -> bool:
     return bool(((column >= accepted.least) & (column <= accepted.most)).all())
 
 
-def _check_content(state: "State", body: dict[str, Any]) -> None:
+def _check_content(state: "State", body: dict[str, Any], number: int | None = None) -> None:
     _known_option(state, body, "option")
     kind = body.get("kind")
     _within(body, "value", VALUE)
@@ -136,7 +137,7 @@ def _check_content(state: "State", body: dict[str, Any]) -> None:
             raise FlawError("it is a difference of an option to itself")
         if kind == COUNTS:
             raise FlawError("a share of successes was told as a difference, which it is not")
-    if kind in _WITH_SIGMA:
+    if kind in _WITH_SIGMA or kind == ITEMS:
         _within(body, "sigma", AMOUNT)
     elif kind in _WITHOUT_SIGMA:
         if "sigma" in body:
@@ -151,6 +152,13 @@ def _check_content(state: "State", body: dict[str, Any]) -> None:
     for name in _TEXTS:
         if name in body:
             _text(body, name)
+    if kind == ITEMS:
+        _refuse_items(items_flaw(state, body, number))
+
+
+def _refuse_items(flaw: str | None) -> None:
+    if flaw is not None:
+        raise FlawError(flaw)
 
 
 def _check_ask(state: "State", body: dict[str, Any]) -> None:
@@ -168,6 +176,13 @@ def _check_ask(state: "State", body: dict[str, Any]) -> None:
     for name in ("block", "together"):
         if body.get(name) is not None:
             _text(body, name)
+    items, fresh = body.get("items", []), body.get("fresh", 0)
+    if not (
+        isinstance(items, list) and all(type(name) is str and name in state.items.place for name in items)
+    ):
+        raise FlawError("it names items that this study does not have")
+    if type(fresh) is not int or fresh < 0:
+        raise FlawError(f"fresh={fresh!r} is not a number of items")
 
 
 def _check_closing(state: "State", body: dict[str, Any]) -> None:
@@ -183,7 +198,13 @@ def _check_void(state: "State", body: dict[str, Any]) -> None:
 
 def _check_amend(state: "State", body: dict[str, Any]) -> None:
     _check_void(state, body)
-    _check_content(state, body["content"])
+    number, content = body["number"], body["content"]
+    old = state.told[number - 1]
+    if ITEMS in (old.get("kind"), content.get("kind")):
+        same = all(old.get(name) == content.get(name) for name in ("option", "kind", "places", "readings"))
+        if not (same and state.measurements.is_live(number)):
+            raise FlawError(f"m-{number} would be about other items than it was")
+    _check_content(state, content, number)
 
 
 def _check_exclude(state: "State", body: dict[str, Any]) -> None:
@@ -223,6 +244,8 @@ def _check_policy(state: "State", body: dict[str, Any]) -> None:
 
 def _check_switch(state: "State", body: dict[str, Any]) -> None:
     model = ModelChoice(**body["model"])
+    if model.uses_features and state.items:
+        raise FlawError(f"items were told, and the {model.model} model does not compare options item by item")
     choose_model(model.model, model.span, model.deviation, model.extra_scatter)
     if model.uses_features and state.whitening is None:
         raise FlawError(f"the {model.model} model needs features, and this study has none")

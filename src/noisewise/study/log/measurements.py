@@ -1,6 +1,7 @@
 """Measurements as columns: appended, voided and amended by events, read as arrays."""
 
 import itertools
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
@@ -9,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE, READINGS
 
 Codes = NDArray[np.int64]
-KINDS = (KNOWN, READINGS, COUNTS, NONE)
+KINDS = (KNOWN, READINGS, COUNTS, NONE, ITEMS)
 _CODE_OF_KIND = {kind: code for code, kind in enumerate(KINDS)}
 NOBODY = -1
 #: The pool of measurements that came without.
@@ -36,6 +37,8 @@ class Columns(NamedTuple):
     pool: Codes  # places in ``pools``
     blocks: list[str]
     pools: list[str]
+    moment: Codes | None = None  # the same for all that were told together; None where that is unknown
+    fits: tuple[Any, ...] = ()  # of earlier moments, where those of the first moment stand for more than one
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
@@ -53,6 +56,7 @@ class Measurements:
         self._whole = {name: array(code) for name, code in codes.items()}
         self._real = {name: array("d") for name in ("value", "sigma", "scatter")}
         self._live = array("b")
+        self._moment, self._at = array("i"), math.nan  # which moment, and when the latest was
         self.blocks: dict[str, int] = {NO_BLOCK: 0}
         self.pools: dict[str, int] = {}
         self._columns: Columns | None = None
@@ -65,11 +69,14 @@ class Measurements:
         """How many count."""
         return self._live.count(1)
 
-    def extend(self, plus: list[int], minus: list[int], bodies: list[dict[str, Any]]) -> None:
-        """Enter measurements as events describe them."""
+    def extend(
+        self, plus: list[int], minus: list[int], bodies: list[dict[str, Any]], at: Iterable[float]
+    ) -> None:
+        """Enter measurements as events describe them; those with one time in a row were told together."""
         for name, values in self._entries(plus, minus, bodies).items():
             (self._whole if name in self._whole else self._real)[name].extend(values)
         self._live.extend(itertools.repeat(1, len(bodies)))
+        self._moment.extend(self._moments(at))
         self._columns = None
 
     def replace(self, number: int, plus: int, minus: int, body: dict[str, Any]) -> None:
@@ -111,8 +118,16 @@ class Measurements:
                 pool=whole["pool"],
                 blocks=list(self.blocks),
                 pools=list(self.pools),
+                moment=np.array(self._moment, dtype=np.int64)[live],
             )
         return self._columns
+
+    def _moments(self, at: Iterable[float]) -> Iterator[int]:
+        moment = self._moment[-1] if self._moment else -1
+        for time in at:
+            if time != self._at:
+                moment, self._at = moment + 1, time
+            yield moment
 
     def _entries(
         self, plus: list[int], minus: list[int], bodies: list[dict[str, Any]]

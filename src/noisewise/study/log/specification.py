@@ -14,6 +14,7 @@ from noisewise.core.support.ranges import (
     check_within,
 )
 from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.inputs.items import check_pool
 from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
 
 #: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
@@ -57,6 +58,7 @@ class Specification:
     extra_scatter: Size = None
     blocks: str = ANY  # what is promised about them; studies from before there was a choice promised nothing
     budget: int | None = None  # how many measurements there will be, if that is fixed
+    items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
 
     @property
     def first_model(self) -> ModelChoice:
@@ -74,6 +76,12 @@ class Specification:
         return 1.0 - self.confidence
 
     @property
+    def range_of_items(self) -> tuple[float, float]:
+        """The least and the largest value that an item can have."""
+        low, high = getattr(self, "bounds", None) or (0.0, 1.0)
+        return float(low), float(high)
+
+    @property
     def resolution(self) -> float:
         """The difference that matters, in the user's units: what the boundaries are tuned to."""
         return self.eps if self.eps is not None else (self.span or 1.0) / 20.0
@@ -82,7 +90,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget")
+        optional = (*SIZES, "budget", "items")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -112,6 +120,7 @@ def check_question(
     extra_scatter: Any = None,
     blocks: Any = CONTRASTS,
     budget: Any = None,
+    items: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     chosen = choose_model(model, span, deviation, extra_scatter)
@@ -125,6 +134,7 @@ def check_question(
         "seed": check_count_within("seed", seed, SEED),
         "blocks": check_choice("blocks", blocks, PROMISES),
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
+        "items": check_pool(items),
     }
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(

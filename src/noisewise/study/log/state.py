@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
 
@@ -11,52 +10,18 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import is_half, printable
-from noisewise.study.inputs.error_bars import KNOWN
+from noisewise.study.inputs.error_bars import ITEMS, KNOWN
 from noisewise.study.inputs.whitened_features import Whitening, whiten
 from noisewise.study.log.flaws import CHUNK, MATTERING, find_flaw, flawed
+from noisewise.study.log.items import Items
+from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
+from noisewise.study.log.jobs import OPEN as OPEN
+from noisewise.study.log.jobs import Job as Job
+from noisewise.study.log.jobs import job_of as job_of
 from noisewise.study.log.measurements import NOBODY, Contents, Measurements
 from noisewise.study.log.model_choice import ModelChoice
 from noisewise.study.log.specification import PolicyChoice, Specification
 from noisewise.study.stores.protocol import Event
-
-OPEN, TOLD, FAILED, RELEASED = "open", "told", "failed", "released"
-#: What an event "ask" says only where it is so: see `Job`.
-PLACED = ("block", "minus", "together")
-
-
-@dataclass(frozen=True)
-class Job:
-    """A suggestion: what to measure next, and why. It is yours until it expires."""
-
-    id: str  # what `tell`, `fail` and `release` take
-    option: str  # the name of the option to measure
-    why: str  # the reason, in words
-    expires: datetime  # UTC; it is reserved until then
-    sigma: float | None = None  # the noise that was expected, if it was said
-    by: str | None = None  # for whom it is reserved
-    status: str = OPEN  # "open", or what became of it
-    block: str | None = None  # the name of the block to measure it in, if it was said or goes on
-    minus: str | None = None  # the other option of a difference: measure option - minus
-    together: str | None = None  # the first of those that are meant for one new block, not named yet
-
-    @property
-    def what(self) -> str:
-        """What to measure: an option, or a difference such as "A - B"."""
-        return self.option if self.minus is None else f"{self.option} - {self.minus}"
-
-    @property
-    def where(self) -> str:
-        """The block to measure it in, such as "in block Tue"; empty if any will do."""
-        if self.block is not None:
-            return f"in block {self.block}"
-        if self.together is None:
-            return ""
-        return "in a new block" if self.together == self.id else f"in a new block with {self.together}"
-
-    def __repr__(self) -> str:
-        until = f"until {self.expires:%Y-%m-%d %H:%M} UTC"
-        said = ", ".join(part for part in (f"measure {self.what}", self.where, until) if part)
-        return printable(f"Job({self.id}: {said}; {self.why})")
 
 
 @dataclass(frozen=True)
@@ -80,13 +45,6 @@ class Ignored:
         return f"{self}. {todo if self.mended is None else f'Mended: {printable(self.mended)}'}."
 
 
-def job_of(body: dict[str, Any]) -> Job:
-    """The suggestion that an event "ask" makes."""
-    expires = datetime.fromtimestamp(body["expires"], UTC)
-    parts = {name: body.get(name) for name in ("id", "option", "why", "sigma", "by", *PLACED)}
-    return Job(**parts, expires=expires)  # type: ignore[arg-type]
-
-
 class State:
     """Everything that the log says, ready to be used."""
 
@@ -105,6 +63,7 @@ class State:
         self.excluded: dict[int, str] = {}
         self.changed = False
         self.measurements = Measurements()
+        self.items = Items(specification)
         self.told = Contents()  # the present content of each measurement
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
@@ -119,6 +78,7 @@ class State:
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
+        self.restarts: Any = None  # fits of earlier moments, see `noisewise.study.models.features.restarts`
 
     def apply(self, event: Event) -> None:
         """Let one event happen; one that cannot happen is ignored, and named."""
@@ -146,6 +106,11 @@ class State:
         if not len(self.told):
             return {}
         return self.superseded[1][0] if 1 in self.superseded else self.told[0]
+
+    @property
+    def begins_with_items(self) -> bool:
+        """Whether the study has a pool of items, or the first measurement was of items."""
+        return self.specification.items is not None or self.first_told.get("kind") == ITEMS
 
     @property
     def features(self) -> Floats | None:
@@ -196,6 +161,12 @@ class State:
         """Tellings are entered by `_tell_all`, also if they come alone."""
 
     def _tell_all(self, events: list[Event]) -> None:
+        for with_items, run in itertools.groupby(events, key=_has_items):
+            # Each of those with items decides which come next.
+            for some in [[event] for event in run] if with_items else [list(run)]:
+                self._enter(some)
+
+    def _enter(self, events: list[Event]) -> None:
         bodies = [event.body for event in events]
         first = len(self.told) + 1
         flaws = flawed(self, bodies)
@@ -210,7 +181,7 @@ class State:
         usable = [body if place not in flaws else _STAND_IN for place, body in enumerate(bodies)]
         plus = [index[body["option"]] if "option" in body else 0 for body in usable]
         minus = [index[body["minus"]] if "minus" in body else NOBODY for body in usable]
-        self.measurements.extend(plus, minus, usable)
+        self.measurements.extend(plus, minus, usable, [event.at for event in events])
         self.told.extend(bodies)
         self.keys.update((body["key"], first + i) for i, body in enumerate(usable) if "key" in body)
         self.pairs.update(
@@ -223,6 +194,8 @@ class State:
                     self._close(body["job"], TOLD)
         for place in flaws:
             self.measurements.void(first + place)
+        if usable[0].get("kind") == ITEMS:
+            self.items.tell(plus[0], first, usable[0])
         self.n_events = events[-1].number
 
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
@@ -241,6 +214,8 @@ class State:
 
     def _on_void(self, body: dict[str, Any], event: Event) -> None:
         number = body["number"]
+        if self.told[number - 1].get("kind") == ITEMS and self.measurements.is_live(number):
+            self.items.void(self.index[self.told[number - 1]["option"]], self.told[number - 1])
         self.measurements.void(number)
         self.voided[number] = str(body.get("reason") or "without a reason")
         key = self.told[number - 1].get("key")
@@ -253,6 +228,8 @@ class State:
         content, number = body["content"], body["number"]
         plus, minus = self._rows(content)
         self.measurements.replace(number, plus, minus, content)
+        if content["kind"] == ITEMS:
+            self.items.amend(plus, content)
         self.superseded.setdefault(number, []).append(self.told[number - 1])
         self.told[number - 1] = content
         if minus != NOBODY:
@@ -312,6 +289,10 @@ def _questions_first(events: Sequence[Event]) -> Sequence[Event]:
     if any(event.kind == "tell" and asked.get(_named(event, "job"), 0) > event.number for event in events):
         return events
     return sorted(events, key=attrgetter("kind"))
+
+
+def _has_items(event: Event) -> bool:
+    return isinstance(event.body, dict) and event.body.get("kind") == ITEMS
 
 
 def _named(event: Event, name: str) -> str | None:

@@ -11,7 +11,7 @@ from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.state import State
 from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
-from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, Shares
+from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, LITTLE, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
 from noisewise.study.models.registry import model_of
@@ -34,11 +34,11 @@ class Analysis:
     @property
     def shares(self) -> Shares:
         """How the error probability is divided."""
-        question = self.specification.first_model
+        question, with_items = self.specification.first_model, self.state.begins_with_items
         return Shares(
             self.specification.delta, self.state.n_first, self.n, self.state.changed,
-            limits=LIMITS_OF_SIZES if question.estimates else LIMITS,
-            connected=0.0 if question.uses_features else CONNECTED,
+            limits=LIMITS_OF_SIZES if question.estimates else LITTLE if with_items else LIMITS,
+            connected=0.0 if question.uses_features else LITTLE if with_items else CONNECTED,
         )  # fmt: skip
 
     @property
@@ -137,6 +137,7 @@ class Analysis:
             n_allowed=int(self.state.allowed().sum()),
             any_choice=self._any_choice,
             promised=not self._promised_nothing,
+            deviation=self.sizes.certified[0],
         )
         return self.model.boundary(case)
 

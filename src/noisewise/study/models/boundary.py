@@ -26,9 +26,13 @@ LINEAR = (Tuning(0.0, 1e3, 0.15), Tuning(0.0, 1e2, 0.25), Tuning(0.0, 1e1, 0.35)
 #: Shares of δ: pairs of options once some were excluded; pairs with added options.
 CHANGED, ADDED = 0.015, 0.015
 #: Upper limits of scatter; the same where sizes are estimated from the beginning.
-LIMITS, LIMITS_OF_SIZES = 0.04, 0.1
+LIMITS, LIMITS_OF_SIZES = 0.03, 0.09
+#: The cap on evidence that limits need beside them.
+CAPPED = 0.01
 #: Bounds on connected options, once measurements without a block may have certified something.
 CONNECTED = 0.05
+#: Where a study begins with items that options share: the part of pairs, and of both of the above.
+PAIRED, LITTLE = 0.98, 0.01
 #: Comparisons in the linear models.
 COMPARING = 0.85
 
@@ -52,7 +56,13 @@ class Shares(NamedTuple):
     @property
     def comparing(self) -> float:
         """The part of comparisons between options that were there from the beginning."""
-        return 1.0 - CHANGED - ADDED - self.limits - self.connected
+        return 1.0 - CHANGED - ADDED - CAPPED - self.limits - self.connected
+
+    @property
+    def cap(self) -> float:
+        """What the logarithm of no option's evidence exceeds; every added option has half of 6/(π²i²)."""
+        added = self.n_now - self.n_first
+        return math.log(2.0 * max(self.n_first, math.pi**2 / 6.0 * added**2) / (CAPPED * self.delta))
 
     def doubt(self, option: int) -> Floats:
         """``log(1/share)`` of every pair with this option, (n_now,)."""

@@ -99,7 +99,9 @@ def separate_options(kinds: list[Kind], shares: Shares, before: Tables | None) -
     """
     own_stacks = any(kind.own_stack for kind in kinds)
     if not shares.changed:
-        levels = levels_for(shares.n_first, shares.comparing * shares.delta, own_stacks=own_stacks)
+        levels = levels_for(
+            shares.n_first, shares.comparing * shares.delta, shares.cap, own_stacks=own_stacks
+        )
         return SeparateOptions(kinds, levels, before=before)
     most = max(float(shares.doubt(option).max()) for option in (0, shares.n_now - 1))
-    return SeparateOptions(kinds, ladder(most), shares.doubt, before)
+    return SeparateOptions(kinds, ladder(most, shares.cap), shares.doubt, before)

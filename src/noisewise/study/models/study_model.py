@@ -38,6 +38,7 @@ class BoundaryCase(NamedTuple):
     n_allowed: int  # options that may be recommended
     any_choice: bool  # whether bounds must hold whatever decided what was measured within blocks
     promised: bool  # whether anything was promised about blocks
+    deviation: float  # the certificate's size of deviations
 
 
 class StudyModel(ABC):
@@ -83,6 +84,10 @@ class StudyModel(ABC):
     @abstractmethod
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """Bounds on differences that hold at every moment."""
+
+    def fits_of_moments(self, columns: Columns, sigma: Floats, deviation: float) -> tuple[Any, ...]:
+        """Fits of earlier moments that bounds will rest on, also once something more was told."""
+        return ()
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """How the values of options vary together, as far as differences to ``option`` are concerned.

@@ -10,12 +10,14 @@ from noisewise.core.support.text import printable
 from noisewise.core.support.words import moment
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.claims import may_be_best, standings
+from noisewise.study.inputs.error_bars import ITEMS
+from noisewise.study.inputs.items import read_values
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.levels import display_errors
 from noisewise.study.stores.protocol import Event
 
-FRAMES = ("measurements", "options", "events")
+FRAMES = ("measurements", "options", "events", "items")
 
 
 def make_frame(
@@ -25,6 +27,8 @@ def make_frame(
     check_choice("what", what, FRAMES)
     if what == "measurements":
         return _measurements(state, analysis)
+    if what == "items":
+        return _items(state)
     return _options(state, analysis, certificate) if what == "options" else _events(events)
 
 
@@ -56,6 +60,7 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
         "job": texts["job"],
         "by": texts["by"],
         "cost": costs,
+        **({"items": [_text(body.get("places")) for body in bodies]} if state.items else {}),
         "note": [_notes(body) for body in bodies],
         "voided": [state.voided.get(number) or unusable.get(number) for number in numbers],
     }
@@ -103,6 +108,32 @@ def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.D
     if state.costs is not None:
         frame = frame.with_columns(pl.Series("cost", state.costs))
     return frame.with_columns(pl.col("estimate", "se").fill_nan(None))
+
+
+def _items(state: State) -> pl.DataFrame:
+    """Every item that was told and counts: a row for an option and an item, by the order that all share."""
+    parts = []
+    for number, body in enumerate(state.told, start=1):
+        if body.get("kind") == ITEMS and state.measurements.is_live(number):
+            places = state.items.read(body).places
+            values = read_values(body["items"], places.size)
+            parts.append(
+                pl.DataFrame({"place": places + 1, "value": values}).select(
+                    pl.lit(body["option"]).alias("option"),
+                    "place",
+                    "value",
+                    pl.lit(f"m-{number}").alias("measurement"),
+                )
+            )
+    names = pl.DataFrame(
+        {"place": 1 + np.arange(len(state.items.names)), "item": state.items.names},
+        schema={"place": pl.Int64, "item": pl.String},
+    )
+    empty = pl.DataFrame(
+        schema={"option": pl.String, "place": pl.Int64, "value": pl.Float64, "measurement": pl.String}
+    )
+    told = pl.concat([empty, *parts]).join(names, on="place", how="left", maintain_order="left")
+    return told.select("option", "item", "value", "place", "measurement")
 
 
 def _events(events: list[Event]) -> pl.DataFrame:

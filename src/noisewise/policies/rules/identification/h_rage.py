@@ -75,7 +75,11 @@ RULE = replace(
 class HRageOptions(SharedOptions):
     """H-RAGE: phases like those of `rage`, designed for how noisy each action is.
 
-    The original learns the variances in a first stage; here they are known beforehand.
+    It differs from the original in three ways. The original learns the variances in a first stage; here they
+    are known beforehand. A phase has no minimum length: the original needs one to round shares to whole
+    numbers of measurements, and precision is not rounded. And the error of phase ℓ is ``2^-ℓ`` of the largest
+    possible value, ``norm_bound`` times the longest vector, where the original has ``2^-ℓ`` for values of at
+    most 1.
     """
 
     action_sigma: ArrayLike | None = option(

@@ -114,7 +114,7 @@ RULE = rule_in(
     radius=present_radius,
     on_sets=OnSets(aim, eliminates=True, among_candidates=among_candidates, recommends_last=recommends_last),
     reference="Breaking the Total Variance Barrier, Algorithm 1",
-    guarantee="anytime certificate; simple regret 2·radius·x, x the level of Theorem 1, for "
+    guarantee="anytime certificate; simple regret 2·radius·x, x the clipped level of Theorem 1, for "
     "recommendation='best' (4 for any candidate)",
     cost="n·dim",
 )

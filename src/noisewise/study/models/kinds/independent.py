@@ -14,6 +14,7 @@ from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, NetworkJoint, SeparateJoint
+from noisewise.study.models.narrowest import bounds_with_items
 from noisewise.study.models.networks.border import assemble_border
 from noisewise.study.models.networks.contrasts import Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent, root_of
@@ -36,7 +37,11 @@ class Independent(StudyModel):
         return fit_independent(self.n, sums)
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
-        """From the evidence about each option, and from contrasts where something connects them."""
+        """From the evidence about each option, from contrasts where something connects them, from items."""
+        return bounds_with_items(self.state, case, self.n, self._without_items)
+
+    def _without_items(self, case: BoundaryCase) -> HalfWidths:
+        """What measurements that are not of items say."""
         linked = case.sums.without_lone_blocks() if case.promised else case.sums
         if not linked.has_border:
             return self._apart(case, linked)

@@ -12,8 +12,15 @@ from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.log.state import State
 from noisewise.study.models.exact.pooled_model import fill_model
-from noisewise.study.models.features.linear_boundary import LinearBoundary
+from noisewise.study.models.features.linear_boundary import LinearBoundary, restart_ridge
 from noisewise.study.models.features.linear_fit import estimated_weights, fit_linear, ridge_of
+from noisewise.study.models.features.restarts import (
+    KeptRestarts,
+    Restart,
+    Told,
+    in_order,
+    restart_places,
+)
 from noisewise.study.models.features.worlds import weighted_worlds
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, LoadedJoint
@@ -34,7 +41,9 @@ class Linear(StudyModel):
 
     facts = ModelFacts("linear", uses_features=True, needs_span=True, limits_pairs=False)
     shares_information = True
-    radius = "normal-mixture ellipsoid of the features, over differences"
+    radius = (
+        "average of normal mixtures over the features, from the start and from restarts, over differences"
+    )
     blame = "the linear model, the error bars or some measurements are wrong"
     if_nothing_is_wrong: ClassVar[str | None] = (
         f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
@@ -54,7 +63,25 @@ class Linear(StudyModel):
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """One ellipsoid for all differences."""
-        return LinearBoundary(case.fit, case.delta, case.resolution, any_order=case.any_choice)
+        return LinearBoundary(
+            case.fit, case.delta, case.resolution, any_order=case.any_choice, restarts=self.restarts(case)
+        )
+
+    def restarts(self, case: BoundaryCase) -> tuple[Restart, ...]:
+        """The fits at the restarts."""
+        return () if case.any_choice else self.fits_of_moments(case.columns, case.sigma, case.deviation)
+
+    def fits_of_moments(self, columns: Columns, sigma: Floats, deviation: float) -> tuple[Restart, ...]:
+        """The fits at the restarts, which the study keeps."""
+        dim = self.features.shape[1]
+        columns, sigma = in_order(columns, sigma)
+        ridge = restart_ridge(dim, self.ridge)
+        told = Told(columns, sigma, self.specification.sign, self.features, deviation, ridge)
+        if self.state.restarts is None:
+            self.state.restarts = {}
+        # Studies that are thought of begin with measurements put together: they do not disturb the real one.
+        kept: KeptRestarts = self.state.restarts.setdefault(bool(columns.fits), KeptRestarts())
+        return (*columns.fits, *kept.at(told, restart_places(columns, dim)))
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Options follow the weights."""

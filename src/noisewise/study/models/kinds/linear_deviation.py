@@ -52,7 +52,14 @@ class LinearDeviation(Linear):
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """An ellipsoid of the weights, and a quantile of the deviations."""
-        return MixedBoundary(case.fit, case.delta, case.n_allowed, case.resolution, any_order=case.any_choice)
+        return MixedBoundary(
+            case.fit,
+            case.delta,
+            case.n_allowed,
+            case.resolution,
+            any_order=case.any_choice,
+            restarts=self.restarts(case),
+        )
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Options follow the weights; once these are known, deviations and offsets are left.

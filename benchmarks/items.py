@@ -1,0 +1,138 @@
+"""Paired items against the same answers counted option by option, and how often paired bounds are wrong.
+
+Worlds: K options of different strength, items of difficulty ``sd`` (on the logistic scale), right or wrong.
+*Paired*: all options are told the same items along one random order (the study's own evidence and asking
+rule: leader first, challenger follows, batches of 50). *Unpaired*: every option has items of its own, counts
+at their true price, the leader measured as often as the root of the sum of squares of the others. Both stop
+when the bound is at most eps; what is compared is the number of answers.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.timing import Row
+from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.counts import Counts
+from noisewise.study.evidence.levels import levels_for
+from noisewise.study.evidence.pairs import PairedItems
+from noisewise.study.evidence.separate import SeparateOptions
+from noisewise.study.log.items import Items, ToldItems
+
+BATCH = 50
+DELTA = 0.05
+#: What is left of δ for comparisons, in both ways of telling.
+COMPARING = 0.93
+
+
+class _Question:
+    """What `Items` needs of a specification."""
+
+    seed = 0
+    range_of_items = (0.0, 1.0)
+
+    def __init__(self, pool: int | None) -> None:
+        self.items = pool
+
+
+class Race:
+    """Options that are told items batch by batch, and the paired bounds."""
+
+    def __init__(self, answers: Floats, eps: float, delta: float, pool: int | None = None) -> None:
+        self.answers, self.eps = answers, eps
+        self.n = answers.shape[0]
+        self.items = Items(_Question(pool))  # type: ignore[arg-type]
+        self.told = np.zeros(self.n, dtype=np.int64)
+        self.level = np.full(self.n, math.log((self.n - 1) / delta))
+        for option in range(self.n):
+            self.tell(option)
+
+    def tell(self, option: int, batch: int = BATCH) -> None:
+        """Tell an option its next items."""
+        places = np.arange(self.told[option], min(self.told[option] + batch, self.answers.shape[1]))
+        self.items.of(option).put(ToldItems(places, self.answers[option, places].astype(float)))
+        self.told[option] += places.size
+
+    def means(self) -> Floats:
+        """The share of right answers of every option."""
+        return np.array([self.items.of(option).values.mean() for option in range(self.n)])
+
+    def upper(self, leader: int) -> Floats:
+        """By how much each option may be better than one."""
+        zero = np.zeros(self.n)
+        pairs = PairedItems(
+            self.items, self.n, 1.0, differences=lambda option: zero, doubt=lambda option: self.level,
+            resolution=self.eps,
+        )  # fmt: skip
+        upper = pairs.half_widths(leader)
+        upper[leader] = -np.inf
+        return upper
+
+    def step(self) -> float:
+        """The bound now; then whoever is behind in the closest race is told a batch."""
+        leader = int(np.argmax(self.means()))
+        upper = self.upper(leader)
+        rival = int(np.argmax(upper))
+        behind = leader if self.told[leader] <= self.told[rival] else rival
+        if self.told[behind] >= self.answers.shape[1]:
+            behind = rival if behind == leader else leader
+        bound = float(upper[rival])
+        if bound > self.eps:
+            self.tell(behind)
+        return bound
+
+
+def answers_of(rng: np.random.Generator, n: int, sd: float, size: int) -> Floats:
+    """Right and wrong answers of options of different strength to items of different difficulty."""
+    strength = rng.uniform(0.5, 1.8, n) * max(1.0, sd / 1.5)
+    chance = 1.0 / (1.0 + np.exp(-(strength[:, None] + sd * rng.standard_normal(size))))
+    return np.asarray((rng.random((n, size)) < chance).astype(np.int8))
+
+
+def paired(answers: Floats, eps: float) -> int:
+    """Answers until the paired bound is at most eps."""
+    race = Race(answers, eps, COMPARING * DELTA)
+    while race.step() > eps and race.told.min() < answers.shape[1]:
+        pass
+    return int(race.told.sum())
+
+
+def unpaired(rng: np.random.Generator, answers: Floats, eps: float) -> int:
+    """Answers until the bound from counts is at most eps, with items of every option's own."""
+    n, size = answers.shape
+    own = np.stack([row[rng.permutation(size)] for row in answers])
+    sums = np.concatenate([np.zeros((n, 1)), np.cumsum(own, axis=1)], axis=1)
+    told, levels, tables = np.full(n, BATCH), levels_for(n, COMPARING * DELTA), None
+    while True:
+        right = sums[np.arange(n), told]
+        counts = Counts(right, told.astype(float), right / told, 1.0, eps)
+        found = SeparateOptions([counts], levels, before=tables)
+        tables = found.tables
+        leader = int(np.argmax(right / told))
+        upper = right / told - right[leader] / told[leader] + found.half_widths(leader)
+        upper[leader] = -np.inf
+        rival = int(np.argmax(upper))
+        if upper[rival] <= eps or told.max() + BATCH > size:
+            return int(told.sum())
+        others = math.sqrt(float((np.delete(told, leader).astype(float) ** 2).sum()))
+        told[leader if told[leader] < others else rival] += BATCH
+
+
+def ratio(n: int, eps: float, sd: float, runs: int, first_seed: int = 0) -> tuple[float, list[int], list[int]]:
+    """The geometric mean of answers with pairs over answers without, and both numbers of every run."""
+    with_pairs, without = [], []
+    for seed in range(first_seed, first_seed + runs):
+        rng = np.random.default_rng([seed, n])
+        answers = answers_of(rng, n, sd, 200_000)
+        with_pairs.append(paired(answers, eps))
+        without.append(unpaired(rng, answers, eps))
+    return float(np.exp(np.mean(np.log(with_pairs) - np.log(without)))), with_pairs, without
+
+
+def rows(runs: int = 20) -> Iterator[Row]:
+    """What `python -m benchmarks items` prints."""
+    for n, sd, most in ((5, 2.0, 0.7), (20, 2.0, 0.7), (20, 0.0, 1.0)):
+        found, with_pairs, without = ratio(n, 0.02, sd, runs)
+        detail = f"{np.mean(with_pairs):.0f} answers against {np.mean(without):.0f}, {runs} runs"
+        yield Row(f"paired over unpaired items, K = {n}, difficulty sd {sd:g}", found, most, detail=detail)

@@ -1,0 +1,188 @@
+"""The items of a study: one order that all options share, and what each option was told on them."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise.core.model.dense import Floats
+from noisewise.study.inputs.items import Places, pool_names, read_places, read_values, shuffled
+
+if TYPE_CHECKING:
+    from noisewise.study.log.specification import Specification
+
+#: Stands for an item that was not told, among answers that are 0 or 1.
+MISSING = -1
+#: By how much a value may lie outside its range for rounding.
+ROUNDING = 1e-12
+Values = NDArray[np.int8] | Floats
+
+
+class ToldItems(NamedTuple):
+    """The items of one measurement."""
+
+    places: Places
+    values: Floats  # moved to [0, 1]
+
+
+class Answers:
+    """What one option was told: a value in [0, 1] at each place, and how many from the first on."""
+
+    def __init__(self) -> None:
+        self._values: Values = np.full(16, MISSING, dtype=np.int8)
+        self.count = 0
+        self.prefix = 0  # items from the first place on without a gap: what comparisons use
+        self.version = 0  # raised when an answer is changed or taken back
+
+    def copy(self) -> "Answers":
+        """The same answers, to try something on."""
+        twin = Answers()
+        twin._values, twin.count = self._values.copy(), self.count
+        twin.prefix, twin.version = self.prefix, self.version
+        return twin
+
+    @property
+    def values(self) -> Values:
+        """The values before the first gap, (prefix,)."""
+        return self._values[: self.prefix]
+
+    def has(self, places: Places) -> NDArray[np.bool_]:
+        """Which places were told."""
+        inside = places < self._values.size
+        found = np.zeros(places.size, dtype=bool)
+        found[inside] = self._told(self._values[places[inside]])
+        return found
+
+    def at(self, places: Places) -> Floats:
+        """The values at places that were told."""
+        return self._values[places].astype(np.float64)
+
+    def missing(self, count: int) -> Places:
+        """The first places that were not told."""
+        gaps = np.flatnonzero(~self._told(self._values[self.prefix :]))[:count] + self.prefix
+        beyond = max(self._values.size, self.prefix) + np.arange(count - gaps.size)
+        return np.concatenate([gaps, beyond])
+
+    def put(self, told: ToldItems) -> None:
+        """Enter values at places that have none."""
+        self._reserve(int(told.places[-1]) + 1, plain=bool(np.isin(told.values, (0.0, 1.0)).all()))
+        self._values[told.places] = told.values
+        self.count += told.places.size
+        self._advance()
+
+    def change(self, told: ToldItems) -> None:
+        """Put other values in the place of those that were told."""
+        self.take_back(told.places)
+        self.put(told)
+
+    def take_back(self, places: Places) -> None:
+        """Let values count no more."""
+        self._values[places] = MISSING if self._values.dtype == np.int8 else np.nan
+        self.count -= places.size
+        self.prefix = min(self.prefix, int(places[0]))
+        self.version += 1
+
+    def _advance(self) -> None:
+        rest = self._told(self._values[self.prefix :])
+        gap = int(np.argmin(rest)) if not rest.all() else rest.size
+        self.prefix += gap
+
+    def _reserve(self, size: int, *, plain: bool) -> None:
+        whole = self._values.dtype == np.int8
+        if whole and not plain:
+            kept = self._values.astype(np.float64)
+            kept[kept == MISSING] = np.nan
+            self._values, whole = kept, False
+        if size > self._values.size:
+            grown = np.full(
+                max(size, 2 * self._values.size), MISSING if whole else np.nan, self._values.dtype
+            )
+            grown[: self._values.size] = self._values
+            self._values = grown
+
+    @staticmethod
+    def _told(values: Values) -> NDArray[np.bool_]:
+        return np.asarray(values != MISSING if values.dtype == np.int8 else ~np.isnan(values))
+
+
+class Items:
+    """The order, and the answers of every option.
+
+    A study that was made with a pool has its order from the beginning: the pool, shuffled by the study's
+    seed. Without one, the order is that in which items were first told, and it has no end.
+    """
+
+    def __init__(self, specification: "Specification") -> None:
+        pool = specification.items
+        self.pool = None if pool is None else len(pool) if isinstance(pool, list) else pool
+        self.names = [] if pool is None else shuffled(pool_names(pool), specification.seed)
+        self.place = {name: place for place, name in enumerate(self.names)}
+        self.low, self.high = specification.range_of_items
+        self._answers: dict[int, Answers] = {}
+        self._numbers: dict[int, list[int]] = {}  # the measurements of each option
+        self._places: dict[int, tuple[str, int]] = {}  # of each measurement, as it was told, and how many
+        self._n_live = 0
+        #: What was computed from pairs of options, by whom it concerns.
+        self.kept: dict[Any, Any] = {}
+
+    def __bool__(self) -> bool:
+        """Whether any item was told."""
+        return any(one.count for one in self._answers.values())
+
+    @property
+    def n_measurements(self) -> int:
+        """How many measurements of items count."""
+        return self._n_live
+
+    @property
+    def options(self) -> list[int]:
+        """The options that were told items."""
+        return [option for option, answers in self._answers.items() if answers.count]
+
+    def of(self, option: int) -> Answers:
+        """The answers of one option."""
+        return self._answers.setdefault(option, Answers())
+
+    def numbers(self, option: int) -> list[int]:
+        """The measurements that told an option's items, voided ones among them."""
+        return self._numbers.get(option, [])
+
+    def prefixes(self, numbers: Iterable[int]) -> dict[int, int]:
+        """How many items from the first on each option was told by these measurements alone."""
+        counted = set(numbers)
+        found = {}
+        for option, own in self._numbers.items():
+            told = [read_places(*self._places[number]) for number in own if number in counted]
+            places = np.sort(np.concatenate(told)) if told else np.empty(0, dtype=np.int64)
+            gaps = np.flatnonzero(places != np.arange(places.size))
+            found[option] = int(gaps[0]) if gaps.size else places.size
+        return found
+
+    def unit(self, values: Floats) -> Floats:
+        """Values moved to [0, 1]."""
+        return np.asarray(np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0))
+
+    def read(self, body: dict[str, Any]) -> ToldItems:
+        """The items of an event's body."""
+        count = body["readings"]
+        return ToldItems(read_places(body["places"], count), self.unit(read_values(body["items"], count)))
+
+    def tell(self, option: int, number: int, body: dict[str, Any]) -> None:
+        """Enter a measurement."""
+        for name in body.get("names", ()):
+            self.place[name] = len(self.names)
+            self.names.append(name)
+        self.of(option).put(self.read(body))
+        self._numbers.setdefault(option, []).append(number)
+        self._n_live += 1
+        self._places[number] = body["places"], body["readings"]
+
+    def void(self, option: int, body: dict[str, Any]) -> None:
+        """Let the items of a measurement count no more; their names keep their places."""
+        self._n_live -= 1
+        self.of(option).take_back(self.read(body).places)
+
+    def amend(self, option: int, body: dict[str, Any]) -> None:
+        """Correct values of a measurement."""
+        self.of(option).change(self.read(body))
