@@ -43,6 +43,8 @@ NAMES = (
     "adversaries",
     "coverage",
     "coverage_kinds",
+    "one_look",
+    "items",
 )
 
 

@@ -295,10 +295,3 @@ def in_order(game: Game, rng: Rng, errors: Errors) -> Moves:
 def heavier(game: Game, option: int, rng: Rng) -> float:
     """A good part of all before: then some dozens of measurements pass through many sizes."""
     return float(np.clip(rng.uniform(0.1, 0.5) * max(1.0, game.weights[option]), 0.5, HEAVIEST))
-
-
-def once(make: Callable[[Rng], Game], rng: Rng) -> Game:
-    """The same, for a certificate that is looked at once."""
-    game = make(rng)
-    game.question["looks"] = "once"
-    return game

@@ -57,7 +57,6 @@ class Line:
     make: Callable[[Rng], Game]
     player: str
     at_stopping: bool = False  # the promise is about the moment of stopping alone
-    looks_once: bool = False
 
     @property
     def name(self) -> str:
@@ -91,8 +90,6 @@ LINES = (
         Line("linear+deviation", partial(games.linear, deviation=0.2), player, at_stopping=True)
         for player in ("at random", "in the worst order")
     ),
-    Line("known error bars, looked at once", partial(games.once, games.known), "at random", looks_once=True),
-    Line("counts, looked at once", partial(games.once, games.counts), "at random", looks_once=True),
 )
 
 
@@ -165,8 +162,6 @@ def play(line: Line, confidence: float, seed: int, closely: bool = False) -> Out
     stopped = missed = ever = False
     for step in range(1, STEPS + 1):
         watched.tell(*next(moves))
-        if line.looks_once and step < STEPS:
-            continue
         if not line.at_stopping and not ever:
             safe = watched.game.separate and watched.game.misleading() < SAFE[confidence]
             ever = not (safe and inspection.random() > INSPECTED) and watched.is_beyond()

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, special
 
-from noisewise.study.evidence.counts import Counts, tilts
+from noisewise.study.evidence.counts import Counts, log_weights, tilts
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import SCALES, WEIGHTS, KnownErrorBars, LimitedScatter, scaled_tail
-from noisewise.study.evidence.levels import CHOSEN, ladder, levels_for
+from noisewise.study.evidence.levels import Stacks, CHOSEN, ladder, levels_for
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, tabulate
@@ -58,15 +58,18 @@ def test_known_error_bars_are_the_mixture_of_likelihood_ratios(x, side):
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_counts_are_the_mean_of_tilted_bets(sign):
     kind = counts([37], [50], sign=sign)
+    assert np.exp(log_weights(tilts(0.05), 0.05)).sum() == pytest.approx(1.0)
     for side in (UP, DOWN):
         for z in (-0.1, 0.0, 0.15):
             share = 0.74 + side * sign * z
+            sizes = tilts(0.05)
+            weights = np.exp(log_weights(sizes, 0.05))
             bets = [
-                math.exp(t * 37 - 50 * math.log(1 - share + share * math.exp(t)))
-                for t in -side * sign * tilts(0.05)
+                weight * math.exp(t * 37 - 50 * math.log(1 - share + share * math.exp(t)))
+                for t, weight in zip(-side * sign * sizes, weights, strict=True)
             ]
             found = kind.log_e(np.array([0]), np.array([[z]]), side).value[0, 0]
-            assert found == pytest.approx(math.log(np.mean(bets)), abs=1e-10)
+            assert found == pytest.approx(math.log(sum(bets)), abs=1e-10)
 
 
 def test_a_bet_on_any_value_between_0_and_1_is_fair():
@@ -250,7 +253,7 @@ def test_pairs_with_thresholds_of_their_own_are_never_below_a_brute_search():
 
 def test_the_level_of_suprema_is_that_of_independent_suprema():
     """Suprema that are as heavy as they may be: 1/U with U uniform. 200,000 draws; 5 sigma."""
-    whole = levels_for(6, 0.05, 12.0, own_stacks=True).left[0] + math.log(1.0 - CHOSEN)
+    whole = levels_for(6, 0.05, 12.0, Stacks(0.95, 0.05)).left[0] + math.log(1.0 - CHOSEN)
     rng = np.random.default_rng(0)
     best, others = 1.0 / rng.random(200_000), 1.0 / rng.random((200_000, 5))
     product = best * (1.0 - CHOSEN + CHOSEN * others.max(axis=1) / 5.0)

@@ -36,7 +36,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.design/1` | `options` (a list of `row`, `id`, `weight`), `g_value`, `gap`, `rank`, … |
 | `noisewise.race/1` | `runs` and `written`, as above (`demo --rules`) |
 | `noisewise.demo/1` | `study`, `certificate`, `course` (a list of `measurements`, `bound`, `candidates`), \
-`measurements`, `uniform`, `written` |
+`measurements`, `comparisons`, `uniform`, `written` |
 | `noisewise.init/1` | `study`, `options` (how many), `model`, `notes`, `policy`, `budget` (or `null`) |
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |

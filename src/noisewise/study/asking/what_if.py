@@ -27,6 +27,11 @@ class WhatIf(Analysis):
         return self._sizes
 
     @property
+    def own_scatter(self) -> bool:
+        """Measurements were put together with the scatter that was estimated, as if it were known."""
+        return False
+
+    @property
     def block_doubt(self) -> str | None:
         """As it is now: what was measured when is not known of measurements that were put together."""
         return doubt_now(self.state)

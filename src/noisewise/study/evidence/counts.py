@@ -5,10 +5,11 @@ A value x in [0, 1] with mean m has ``E exp(θx) <= 1 - m + m·exp(θ)``, exactl
     exp(θ·s - n·log(1 - m + m·exp(θ)))          s successes in n trials
 
 is an e-process against "the mean is m", and so is an average over θ. Negative θ suspect the mean to lie above
-the data, positive ones below. The tilts that are best for a difference x of means are about x/variance, so
-the ladder goes from 3 down to the difference that matters; rates of a few percent profit as much as shares
-around one half. Only sums matter: the order of trials is none of the evidence's business. Each logarithm is
-convex and monotone in m, and so is their mixture.
+the data, positive ones below. The tilt that is best for a difference x of means is about x/variance. Races
+end when x is the difference that matters, or a few times that, and variances lie between 0.25 (shares around
+one half) and 0.01 (rates of a percent), so tilts from twice to a hundred times that difference have most of
+the weight; all others of a ladder from 3 down to it keep some. Only sums matter: the order of trials is none
+of the evidence's business. Each logarithm is convex and monotone in m, and so is their mixture.
 """
 
 import math
@@ -21,7 +22,9 @@ from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
 from noisewise.study.log.measurements import Codes
 
 #: The largest tilt, the ratio of neighbours, and the smallest as a part of the resolution.
-TOP, RATIO, LEAST = 3.0, 1.6, 0.7
+TOP, RATIO, LEAST = 3.0, 1.6, 0.9
+#: The tilt with the most weight, times the resolution; by which factor others fall off; what all have beside.
+USUAL, WIDELY, ALWAYS = 8.0, math.exp(1.2), 0.2
 #: The most steps of the ladder: a resolution below that is finer than any number of trials.
 STEPS = 40
 
@@ -30,6 +33,13 @@ def tilts(resolution: float) -> Floats:
     """The sizes of all tilts."""
     steps = math.ceil(math.log(TOP / (LEAST * min(1.0, resolution))) / math.log(RATIO))
     return TOP * RATIO ** -np.arange(min(STEPS, steps) + 1.0)
+
+
+def log_weights(sizes: Floats, resolution: float) -> Floats:
+    """The logarithms of the weights of tilts, which add up to 1."""
+    away = np.log(sizes / (USUAL * min(1.0, resolution))) / math.log(WIDELY)
+    weights = np.exp(-0.5 * away**2) + ALWAYS
+    return np.asarray(np.log(weights / weights.sum()))
 
 
 class Counts(Kind):
@@ -50,6 +60,7 @@ class Counts(Kind):
     ) -> None:
         self._successes, self._trials, self._estimate = successes, trials, estimate
         self._sign, self._tilts = sign, tilts(resolution)
+        self._log_weights = log_weights(self._tilts, resolution)
 
     @property
     def facts(self) -> Floats:
@@ -59,7 +70,7 @@ class Counts(Kind):
     @property
     def signature(self) -> tuple[object, ...]:
         """The mixture."""
-        return (self.name, self._sign, self._tilts.tobytes())
+        return (self.name, self._sign, self._tilts.tobytes(), self._log_weights.tobytes())
 
     def holds(self) -> Mask:
         """Where there were trials."""
@@ -73,7 +84,7 @@ class Counts(Kind):
         theta = -upwards * self._tilts
         rise = np.expm1(theta)
         trials, successes = (part[options][:, None, None] for part in (self._trials, self._successes))
-        value = theta * successes - trials * np.log1p(share * rise) - math.log(theta.size)
+        value = theta * successes - trials * np.log1p(share * rise) + self._log_weights
         return log_mean(value, -upwards * trials * rise / (1.0 + share * rise))
 
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:

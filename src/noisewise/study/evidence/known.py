@@ -22,7 +22,7 @@ from noisewise.study.log.measurements import Codes
 
 #: ρ times resolution², and the weight of each.
 SCALES = np.array([4.0, 0.4, 0.04, 4e-3, 4e-4, 4e-5])
-WEIGHTS = np.array([0.43, 0.33, 0.165, 0.045, 0.02, 0.01])
+WEIGHTS = np.array([0.385, 0.33, 0.185, 0.065, 0.025, 0.01])
 _LOG_WEIGHTS = np.log(WEIGHTS)
 #: ``(1 + 2z)·exp(z²)·erfc(z)`` as a Chebyshev series in ``(z - PIVOT)/(z + PIVOT)``, for z >= 0.
 PIVOT = 3.75

@@ -48,7 +48,9 @@ class Job:
     @property
     def on_items(self) -> str:
         """The items to measure it on, such as "on q7, q3 … q9 (50 items)"; empty if there are none."""
-        new = counted(self.fresh, "item newly drawn at random") if self.fresh else ""
+        new = (
+            counted(self.fresh, "item newly drawn at random, the same for every option") if self.fresh else ""
+        )
         if not self.items:
             return f"on {new}" if new else ""
         first = ", ".join(self.items[: NAMED_ITEMS - 1])

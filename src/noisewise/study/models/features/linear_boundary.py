@@ -103,6 +103,11 @@ class LinearBoundary(HalfWidths):
         elif self._slack <= TOO_MUCH:
             self._reaches = Reaches(_ellipsoids(fit, doubt, resolution, restarts))
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What connects options."""
+        return ("features",)
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" can be larger than estimated, for every j, (n,)."""
         return self._widths(option, 1.0)
@@ -164,6 +169,11 @@ class MixedBoundary(LinearBoundary):
         self._own = fit.own
         share = (1.0 - FIXED) * COMPARING * delta / max(1, n_allowed - 1)
         self.quantile = -NormalDist().inv_cdf(share)
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What connects options, and what is left to each."""
+        return (*super().evidence, "deviations")
 
     def _beside(self, option: int, apart: Floats) -> Floats:
         own = self._own + self._own[option] + np.einsum("ij,ij->j", apart, apart)

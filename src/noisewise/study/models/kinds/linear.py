@@ -24,6 +24,8 @@ from noisewise.study.models.features.restarts import (
 from noisewise.study.models.features.worlds import weighted_worlds
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, LoadedJoint
+from noisewise.study.models.once.look import OneLook
+from noisewise.study.models.once.weighted import WeightedOnce
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
@@ -44,6 +46,7 @@ class Linear(StudyModel):
     radius = (
         "average of normal mixtures over the features, from the start and from restarts, over differences"
     )
+    radius_once = "one look: differences to the best within a common multiple of their standard errors"
     blame = "the linear model, the error bars or some measurements are wrong"
     if_nothing_is_wrong: ClassVar[str | None] = (
         f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
@@ -82,6 +85,10 @@ class Linear(StudyModel):
         # Studies that are thought of begin with measurements put together: they do not disturb the real one.
         kept: KeptRestarts = self.state.restarts.setdefault(bool(columns.fits), KeptRestarts())
         return (*columns.fits, *kept.at(told, restart_places(columns, dim)))
+
+    def one_look(self, look: OneLook) -> HalfWidths:
+        """What the ridge may have moved, plus a multiple of the standard error."""
+        return WeightedOnce(look)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Options follow the weights."""
