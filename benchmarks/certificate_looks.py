@@ -23,10 +23,12 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 from benchmarks.certificate_cells import WORLDS
-from benchmarks.certificate_worlds import PAIRED, Drawn, Measured, World
+from benchmarks.certificate_worlds import Drawn, Measured, World
 
 #: From one point of the grid to the next, and the most from one look to the next.
 STEP, FARTHEST = 1.02, 1.3
+#: Rows that are no rows of a table: several readings, or several items.
+SEVERAL = {"values", "items"}
 #: Raised when studies are played differently, so that results that were kept are not taken for present ones.
 PLAYED = 2
 
@@ -43,7 +45,7 @@ class Told:
     """A study that is told more and more of one sequence."""
 
     def __init__(self, drawn: Drawn, way: str) -> None:
-        self._study, self._way = nw.create_study(**drawn.question(way)), way
+        self._study = nw.create_study(**drawn.question(way))
         self._rows, self._keys, self.number = drawn.rows(way), itertools.count(), 0
 
     def bound_at(self, number: int) -> tuple[float, str | None]:
@@ -52,10 +54,11 @@ class Told:
         while self.number < number and (row := next(self._rows, None)) is not None:
             piece.append(row)
             self.number += row.number
-        if self._way == PAIRED:
-            for row in piece:
+        for row in piece:
+            if SEVERAL & row.told.keys():
                 self._study.tell(**row.told)
-        elif piece:
+        piece = [row for row in piece if not SEVERAL & row.told.keys()]
+        if piece:
             table: dict[str, Any] = {name: [row.told[name] for row in piece] for name in piece[0].told}
             # Keys, because results of equal batches may be equal.
             self._study.tell_many(table | {"key": [f"m{next(self._keys)}" for _ in piece]})

@@ -58,6 +58,38 @@ def known_rows(truth: Floats, noise: Floats, wanted: Wanted, rng: Rng) -> Iterat
         number[option] += 1.0
 
 
+def scatter_rows(truth: Floats, sizes: Floats, wanted: Wanted, rng: Rng) -> Iterator[tuple[int, float]]:
+    """Readings whose scatter nobody knows: it is estimated, and a rival with few readings is harder to tell.
+
+    How hard a rival is to tell from the leader is what Student's likelihood ratio of their difference says,
+    ``ν·log(1 + t²/ν)`` with Welch's degrees of freedom ν.
+    """
+    n = truth.size
+    number, mean, squares = np.zeros(n), np.zeros(n), np.zeros(n)
+    for step in itertools.count():
+        if step < wanted.first * n:
+            option = step % n
+        else:
+            variance = squares / (number - 1.0)
+            leader = int(np.argmax(mean))
+            effort = number**2 / variance
+            if 2.0 * effort[leader] < effort.sum():
+                option = leader
+            else:
+                part = variance / number
+                whole = part + part[leader]
+                freedom = whole**2 / (part**2 / (number - 1.0) + part[leader] ** 2 / (number[leader] - 1.0))
+                hard = freedom * np.log1p((mean[leader] - mean + wanted.eps) ** 2 / whole / freedom)
+                hard[leader] = np.inf
+                option = int(np.argmin(hard))
+        value = float(truth[option] + sizes[option] * rng.standard_normal())
+        yield option, value
+        number[option] += 1.0
+        away = value - mean[option]
+        mean[option] += away / number[option]
+        squares[option] += away * (value - mean[option])
+
+
 def count_rows(
     shares: Floats, sign: float, batch: int, wanted: Wanted, rng: Rng
 ) -> Iterator[tuple[int, int]]:

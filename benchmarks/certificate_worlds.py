@@ -22,6 +22,7 @@ from benchmarks.certificate_samplers import (
     item_rows,
     known_rows,
     linear_rows,
+    scatter_rows,
 )
 
 #: Kinds of worlds: readings, counts, features, questions.
@@ -119,6 +120,15 @@ class Drawn:
             for option, successes in count_rows(self.sign * self.truth, self.sign, world.batch, wanted, rng):
                 told = {"option": names[option], "successes": successes, "trials": world.batch}
                 yield Measured(told, world.batch)
+        elif way == OWN:
+            sizes = NOISE[world.noise](world, self._stream(1))[0]
+            readings = scatter_rows(self.truth, sizes, wanted, rng)
+            first = list(itertools.islice(readings, world.first * world.options))
+            for k, name in enumerate(names):
+                values = [self.sign * value for option, value in first if option == k]
+                yield Measured({"option": name, "values": values}, world.first)
+            for option, value in readings:
+                yield Measured({"option": names[option], "value": self.sign * value}, 1)
         else:
             if world.kind == LINEAR:
                 measured = linear_rows(self._x, self.truth, world.se, wanted, rng)
@@ -127,7 +137,7 @@ class Drawn:
                 measured = known_rows(self.truth, noise, wanted, rng)
             for option, value, se in measured:
                 told = {"option": names[option], "value": self.sign * value}
-                yield Measured(told if way in (OWN, POOLED) else {**told, "se": se}, 1)
+                yield Measured(told if way == POOLED else {**told, "se": se}, 1)
 
     def content(self, way: str) -> bytes:
         """What tells this world from others, and from what it was before."""

@@ -2,8 +2,8 @@
 
 Both versions are told the same sequence of measurements, chosen by a plain sampler that knows no certificate;
 r is the geometric mean over the runs of N / N(0.1.0), N being the first look at which the bound is at most
-eps. Readings of unknown scatter are compared with the same readings whose scatter is stated, and options that
-answer the same items with options that answer items of their own, both in the present version. What was
+eps. Readings of unknown scatter are compared with readings whose scatter is stated, and options that answer
+the same items with options that answer items of their own, both in the present version. What was
 played is kept in the user's cache folder, 0.1.0 by commit, the present version by its code.
 
 ``python -m benchmarks certificates`` plays 100 runs of each world: about half an hour on one core the first
