@@ -27,6 +27,7 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.log.measurements import Codes
 
 #: All stakes λ.
@@ -58,6 +59,8 @@ class BoundedReadings(Kind):
     """
 
     name = "bounded readings"
+    told = (BOUNDED,)
+    by_readings = True
 
     def __init__(
         self, options: Codes, values: Floats, bounds: tuple[float, float], estimate: Floats, sign: float
@@ -119,6 +122,37 @@ class BoundedReadings(Kind):
                 key: _Sums(place[self._options[rows]], 1.0 - share if upwards else share, options.size)
             }
         return self._sums[key]
+
+    def imagined(self, options: Codes, more: Floats) -> "BoundedReadings":
+        """More readings like those so far; of options without any, like those of all."""
+        owners, values = [], []
+        everything = np.sort(self._values)
+        for place, option in enumerate(options.tolist()):
+            own = np.sort(self._values[self._options == option])
+            law, count = own if own.size else everything, round(float(more[place]))
+            if not law.size:
+                law = np.array([self._low, self._low + self._width])
+            taken = law[((np.arange(count) + 0.5) / max(1, count) * law.size).astype(np.int64)]
+            values += [own, taken]
+            owners.append(np.full(own.size + count, place))
+        return BoundedReadings(
+            np.concatenate(owners).astype(np.int64), np.concatenate(values), self._bounds,
+            self._estimate[options], self._sign,
+        )  # fmt: skip
+
+    @property
+    def precision(self) -> Floats:
+        """Readings over the variance of one."""
+        return np.asarray(self._count * self.of_one)
+
+    @property
+    def of_one(self) -> Floats:
+        """One over the variance of a reading, as if one more had lain a quarter of the bounds away."""
+        n = self._estimate.size
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.nan_to_num(np.bincount(self._options, self._values, n) / self._count)
+        squares = np.bincount(self._options, (self._values - mean[self._options]) ** 2, n)
+        return np.asarray((self._count + 1.0) / (squares + (0.25 * self._width) ** 2))
 
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
         """Where the normal approximation reaches a somewhat higher level."""

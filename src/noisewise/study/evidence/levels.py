@@ -130,7 +130,7 @@ def all_levels(levels: Levels) -> tuple[Floats, Floats]:
 
 def chosen_of_suprema(n: int) -> float:
     """W for the suprema of n options: a smaller one lowers x as well, which pays where rivals are many."""
-    return min(CHOSEN, n**-0.5)
+    return float(min(CHOSEN, n**-0.5))
 
 
 def of_suprema(doubt: Floats, chosen: float) -> Floats:

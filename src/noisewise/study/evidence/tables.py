@@ -137,7 +137,7 @@ def _weighed(
             spent = levels.stacks.own_level(np.append(levels.spent[1:], levels.cap))
             up[rows] = kind.reaches(options[rows], levels.stacks.own_level(levels.left), UP)
             found = kind.reaches(options[rows], spent, DOWN)
-            down[np.ix_(rows, range(1, down.shape[1]))], ends[rows, 2] = found[:, :-1], found[:, -1]
+            down[rows, 1:], ends[rows, 2] = found[:, :-1], found[:, -1]
     rest = [kind for kind in kinds if not kind.own_stack]
     rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]
     if rows.size:

@@ -13,6 +13,7 @@ from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.levels import Stacks
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.log.model_choice import ModelFacts
+from noisewise.study.log.specification import OWN
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, NetworkJoint, SeparateJoint
@@ -83,7 +84,7 @@ class Independent(StudyModel):
         )  # fmt: skip
         stacks = None
         if case.own_scatter:
-            begun = begins_with_own(self.state)
+            begun = question.scatter == OWN or begins_with_own(self.state)
             stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
         found = separate_options(
             gathered.kinds(), case.shares, self.state.tables, stacks, quickly=case.quickly
