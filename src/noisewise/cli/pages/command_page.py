@@ -41,7 +41,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 `looks` |
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
-| `noisewise.import/1` | `study`, `told`, `known`, `voided`, `empty`, `unasked`, `pending` \
+| `noisewise.import/1` | `study`, `told`, `items`, `known`, `voided`, `empty`, `unasked`, `pending` \
 (numbers), `unused_columns`, `notes` |
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
 `confidence`, `policy`, `budget`, `budget_left` (measurements, or `null`), `pending` (jobs), `certificate`, \
@@ -88,7 +88,8 @@ is [JSON lines](storage.md) |
   `year`.
 - A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
   `minus` (the other option of a difference), `together` (the first job of those that are meant for one new
-  block without a name); `null` where there is none.
+  block without a name), `items` (the names of the items to measure it on) and `fresh` (how many new ones to draw
+  besides); `null` where there is none.
 - A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (as people expect it),
   `sigma` (as it
   enters), `kind`, `block`, `notes`.

@@ -17,7 +17,7 @@ from noisewise.study.models.features.linear_fit import estimated_weights, fit_li
 from noisewise.study.models.features.restarts import (
     KeptRestarts,
     Restart,
-    Told,
+    ToldInOrder,
     in_order,
     restart_places,
 )
@@ -78,7 +78,7 @@ class Linear(StudyModel):
         dim = self.features.shape[1]
         columns, sigma = in_order(columns, sigma)
         ridge = restart_ridge(dim, self.ridge)
-        told = Told(columns, sigma, self.specification.sign, self.features, deviation, ridge)
+        told = ToldInOrder(columns, sigma, self.specification.sign, self.features, deviation, ridge)
         if self.state.restarts is None:
             self.state.restarts = {}
         # Studies that are thought of begin with measurements put together: they do not disturb the real one.

@@ -37,8 +37,8 @@ class ConnectedOnce(HalfWidths):
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """The kind of evidence, as a certificate names it."""
-        return ("comparisons within blocks and differences at one look",)
+        """What is looked at once."""
+        return ("one look: contrasts",)
 
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" can be larger than estimated, for every j, (n,)."""

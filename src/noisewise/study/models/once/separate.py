@@ -36,8 +36,8 @@ class SeparateOnce(HalfWidths):
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """The kind of evidence, as a certificate names it."""
-        return ("comparisons with the best at one look",)
+        """What is looked at once."""
+        return ("one look: each option",)
 
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" can be larger than estimated, for every j, (n,)."""

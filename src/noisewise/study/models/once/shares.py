@@ -43,8 +43,8 @@ class SharesOnce(HalfWidths):
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """The kind of evidence, as a certificate names it."""
-        return ("exact binomial limits at one look",)
+        """What is looked at once."""
+        return ("one look: counts",)
 
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" can be larger than estimated, for every j, (n,)."""

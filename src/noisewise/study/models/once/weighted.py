@@ -40,8 +40,8 @@ class WeightedOnce(HalfWidths):
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """The kind of evidence, as a certificate names it."""
-        return ("weights of features at one look",)
+        """What is looked at once."""
+        return ("one look: features",)
 
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,)."""
