@@ -254,6 +254,19 @@ def test_slots_are_refused_with_the_reason():
         once(ROWS).slot(0.1)
 
 
+def test_items_that_options_share_are_refused():
+    with pytest.raises(ValueError, match='`items` go with looks="any time"'):
+        nw.create_study(options=NAMES, eps=0.5, looks="once", items=10)
+    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
+    for name in ("A", "B"):
+        study.tell(option=name, items={"q1": 1, "q2": 0})
+    assert "items were told, which all options share" in study.certificate().withheld[0]
+    usual = nw.create_study(options=["A", "B"], eps=0.5)
+    usual.tell(option="A", items={"q1": 1})
+    with pytest.raises(ValueError, match='cannot be switched to "once": items were told'):
+        usual.switch(looks="once")
+
+
 def test_the_command_line(tmp_path):
     store = tmp_path / "store.db"
     made = plain("init", store, *NAMES, "--eps", "0.5", "--looks", "once")

@@ -31,6 +31,9 @@ Blocks = Annotated[
         help="contrasts: within a block, suggestions depend on differences only; any: on everything."
     ),
 ]
+Looks = Annotated[
+    str, typer.Option(help="any time, or once: smaller bounds for a finished table, valid for one look.")
+]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
 Exported = Annotated[
     Path | None,
@@ -61,9 +64,7 @@ def init(
     extra_scatter: ExtraScatter = None,
     blocks: Blocks = "contrasts",
     budget: Budget = None,
-    looks: Annotated[
-        str, typer.Option(help="any time, or once: smaller bounds for a finished table, valid for one look.")
-    ] = "any time",
+    looks: Looks = "any time",
     bounds: Annotated[
         tuple[float, float] | None,
         typer.Option(metavar="LO HI", help="The least and the largest that a single reading can be."),

@@ -70,8 +70,8 @@ def _about_readings(analysis: Analysis, present: set[str]) -> list[str]:
         return [alike] if READINGS in present else []
     if is_linked(analysis.columns):
         return [
-            "readings scatter normally, and equally for all options: blocks or differences link them, so that a "
-            "scatter of each option's own cannot be reckoned with; an upper limit is used"
+            "readings scatter normally, and equally for all options: blocks or differences link them, so "
+            "that a scatter of each option's own cannot be reckoned with; an upper limit is used"
         ]
     own = "readings of an option scatter normally, by an unknown amount of its own; options are independent"
     named = bool((~own_rows(analysis.columns) & (analysis.columns.kind == KINDS.index(READINGS))).any())

@@ -51,10 +51,8 @@ class Check:
 
     def __str__(self) -> str:
         if self.freedom == 0 and self.compared:
-            lines = [
-                f"Repeated measurements of {counted(self.compared, 'option')} were compared with the scatter of "
-                "their readings."
-            ]
+            options = counted(self.compared, "option")
+            lines = [f"Repeated measurements of {options} were compared with the scatter of their readings."]
         elif self.freedom == 0:
             lines = ["The fit cannot be checked yet: no measurement was repeated."]
         else:
@@ -123,8 +121,8 @@ def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
     if found.chance >= SUSPICIOUS:
         return found.compared, []
     return found.compared, [
-        f"measurements of {analysis.state.ids[found.worst]} differ from each other by more than their readings "
-        "scatter: something changed between them; give block= if days, plates or judges differ"
+        f"measurements of {analysis.state.ids[found.worst]} differ from each other by more than their "
+        "readings scatter: something changed between them; give block= if days, plates or judges differ"
     ]
 
 

@@ -34,6 +34,9 @@ from noisewise.study.models.variance_components import Likelihood, Sizes, settle
 class Analysis:
     """The fits behind estimates, certificate and check; the state must not change meanwhile."""
 
+    #: Whether some of the measurements are imagined.
+    imagined = False
+
     def __init__(self, state: State) -> None:
         self.state = state
         self.specification = state.specification
@@ -172,6 +175,7 @@ class Analysis:
             promised=not self._promised_nothing,
             own_scatter=self.own_scatter,
             deviation=self.sizes.certified[0],
+            quickly=self.imagined,
         )
         return self.model.boundary(case)
 
