@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import noisewise.study.models.option_evidence  # which knows every kind
 from noisewise.study.evidence import counts, known, levels
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.models import boundary
