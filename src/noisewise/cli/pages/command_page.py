@@ -88,8 +88,8 @@ is [JSON lines](storage.md) |
   `year`.
 - A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
   `minus` (the other option of a difference), `together` (the first job of those that are meant for one new
-  block without a name), `items` (the names of the items to measure it on) and `fresh` (how many new ones to draw
-  besides); `null` where there is none.
+  block without a name), `items` (the names of the items to measure it on) and `fresh` (how many new ones to
+  draw besides); `null` where there is none.
 - A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (as people expect it),
   `sigma` (as it
   enters), `kind`, `block`, `notes`.
