@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import noisewise.study.models.option_evidence  # which knows every kind
+import noisewise.study.models.option_evidence  # noqa: F401 - it knows every kind
 from noisewise.study.evidence import counts, known, levels
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.models import boundary
