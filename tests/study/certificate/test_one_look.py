@@ -267,6 +267,15 @@ def test_items_that_options_share_are_refused():
         usual.switch(looks="once")
 
 
+@pytest.mark.parametrize("question", [{"bounds": (0.0, 1.0)}, {"scatter": "own"}])
+def test_bounded_readings_and_scatter_of_ones_own_are_refused(question):
+    with pytest.raises(ValueError, match='looks="any time"'):
+        nw.create_study(options=NAMES, eps=0.5, looks="once", **question)
+    usual = nw.create_study(options=NAMES, eps=0.5, **question)
+    with pytest.raises(ValueError, match="neither for bounded readings"):
+        usual.switch(looks="once")
+
+
 def test_the_command_line(tmp_path):
     store = tmp_path / "store.db"
     made = plain("init", store, *NAMES, "--eps", "0.5", "--looks", "once")

@@ -18,8 +18,8 @@ from noisewise.study.models.boundary import COMPARING, LINEAR
 from noisewise.study.models.features.linear_boundary import FIXED, RESTARTS, LinearBoundary, MixedBoundary
 from noisewise.study.models.features.linear_fit import fit_linear, fit_mixed
 from noisewise.study.models.features.weight_regions import log_sum
+from noisewise.study.models.sizes.variance_components import Likelihood
 from noisewise.study.models.sums import pool
-from noisewise.study.models.variance_components import Likelihood
 
 PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "20"))
 DELTA = 0.05

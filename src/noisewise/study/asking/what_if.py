@@ -12,8 +12,8 @@ from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis, doubt_now
 from noisewise.study.models.fit import reference_place
+from noisewise.study.models.sizes.variance_components import Sizes
 from noisewise.study.models.sums import block_places, totals
-from noisewise.study.models.variance_components import Sizes
 
 
 class WhatIf(Analysis):

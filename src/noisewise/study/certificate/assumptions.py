@@ -13,7 +13,7 @@ from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.own_readings import is_linked, own_rows
-from noisewise.study.models.variance_components import with_limit
+from noisewise.study.models.sizes.variance_components import with_limit
 
 
 def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.own_readings import own_rows
 from noisewise.study.models.scatter import unequal_scatter
+from noisewise.study.models.sizes.variance_components import usual_errors
 from noisewise.study.models.sums import Sums, block_places, totals
-from noisewise.study.models.variance_components import usual_errors
 
 #: A fit this unlikely under the model withholds the certificate.
 SUSPICIOUS = 0.01

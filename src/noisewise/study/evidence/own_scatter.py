@@ -206,21 +206,23 @@ def _search(count: float, levels: Floats) -> Floats:
     least, most = (_mixture(np.array([count]), np.array([end]))[0][0] for end in (-far, far))
     some = np.flatnonzero((levels <= most) & (levels > least))
     found = np.where(levels > most, np.inf, -np.inf)
-    wanted, n = levels[some], np.full(some.size, count)
+    wanted = levels[some]
     low, high = np.full(some.size, -far), np.full(some.size, far)
-    z = np.minimum(_alone(count, wanted), far)
+    z, left = np.minimum(_alone(count, wanted), far), np.arange(some.size)  # those not found yet
     for _ in range(STEPS):
-        value, slope = _mixture(n, z)
-        over = value >= wanted
-        high, low = np.where(over, z, high), np.where(over, low, z)
+        here = z[left]
+        value, slope = _mixture(np.full(left.size, count), here)
+        over = value >= wanted[left]
+        high[left], low[left] = np.where(over, here, high[left]), np.where(over, low[left], here)
         with np.errstate(divide="ignore", invalid="ignore"):
-            back = (value - wanted) / slope
-            close = over & (back <= 4.0 * CLOSE * np.abs(z))
-            step = z - back + CLOSE * np.abs(z)  # a little beyond the end
-        if (close | (high - low <= CLOSE * np.abs(high))).all():
+            back = (value - wanted[left]) / slope
+            close = over & (back <= 4.0 * CLOSE * np.abs(here))
+            step = here - back + CLOSE * np.abs(here)  # a little beyond the end
+        inside = np.isfinite(step) & (step > low[left]) & (step < high[left])
+        z[left] = np.where(inside, step, 0.5 * (low[left] + high[left]))
+        left = left[~close & (high[left] - low[left] > CLOSE * np.abs(high[left]))]
+        if not left.size:
             break
-        inside = np.isfinite(step) & (step > low) & (step < high)
-        z = np.where(close, z, np.where(inside, step, 0.5 * (low + high)))
     found[some] = high
     return found
 

@@ -26,9 +26,9 @@ from noisewise.study.models.own_readings import (
 )
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
+from noisewise.study.models.sizes.variance_components import Likelihood, Sizes, settle_sizes
 from noisewise.study.models.study_model import BoundaryCase
 from noisewise.study.models.sums import Sums, pool
-from noisewise.study.models.variance_components import Likelihood, Sizes, settle_sizes
 
 
 class Analysis:

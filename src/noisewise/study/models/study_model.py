@@ -23,8 +23,8 @@ from noisewise.study.models.once.look import OneLook
 from noisewise.study.models.once.separate import SeparateOnce
 from noisewise.study.models.remedies import Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
+from noisewise.study.models.sizes.variance_components import Likelihood, Sizes
 from noisewise.study.models.sums import Sums
-from noisewise.study.models.variance_components import Likelihood, Sizes
 
 
 class BoundaryCase(NamedTuple):

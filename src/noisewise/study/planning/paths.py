@@ -25,9 +25,9 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.sizes.variance_components import Sizes
 from noisewise.study.models.study_model import StudyModel
 from noisewise.study.models.sums import Sums
-from noisewise.study.models.variance_components import Sizes
 from noisewise.study.planning.coming_blocks import ComingBlocks
 
 #: How measurements are told unless others were told otherwise.

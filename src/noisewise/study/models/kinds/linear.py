@@ -28,9 +28,9 @@ from noisewise.study.models.once.look import OneLook
 from noisewise.study.models.once.weighted import WeightedOnce
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
+from noisewise.study.models.sizes.variance_components import Likelihood, Sizes, estimate_both, estimate_one
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
 from noisewise.study.models.sums import SharedUnknowns, Sums, shared_unknowns
-from noisewise.study.models.variance_components import Likelihood, Sizes, estimate_both, estimate_one
 
 #: Features that explain less of the differences between options are not worth their assumptions.
 WORTH = 0.3
