@@ -1,8 +1,12 @@
 """Asking while measurements are under way."""
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import noisewise as nw
+from noisewise.study.asking.under_way import Imagination, all_under_way
+from noisewise.study.asking.what_if import WhatIf, condensed
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
@@ -26,3 +30,41 @@ def test_first_looks_go_to_different_options_also_where_sizes_are_to_be_estimate
     asked = study.ask(4, dry_run=True)
     assert len({job.option for job in asked}) == 4
     assert not any(": ," in job.why for job in asked)
+
+
+def test_trials_under_way_are_taken_as_trials_with_the_expected_share():
+    """Two options, eight trials each; what is under way is as many, with a success and a failure more."""
+    study = nw.create_study(options=["A", "B"], eps=0.05)
+    study.tell(option="A", successes=8, trials=8)
+    study.tell(option="B", successes=3, trials=8)
+    (job,) = study.ask()
+    analysis = study.analysis()
+    (one,) = all_under_way(analysis, analysis.state.open_jobs(0.0))
+    imagined = Imagination(analysis).with_all([one])
+    share = {"A": 9.0 / 10.0, "B": 4.0 / 10.0}[job.option]
+    (counts,) = imagined.boundary.kinds
+    told = {"A": 8.0, "B": 3.0}[job.option]
+    at = study.options.index(job.option)
+    assert counts.facts[at, :2].tolist() == pytest.approx([told + 8.0 * share, 16.0])
+    other = 1 - at
+    assert counts.facts[other].tolist() == analysis.boundary.kinds[0].facts[other].tolist()
+
+
+def test_a_condensed_study_says_what_all_its_measurements_say():
+    """Values with error bars, counts and readings: each kind stays what it is."""
+    rng = np.random.default_rng(0)
+    for goal in ("max", "min"):
+        study = nw.create_study(options=list("ABCD"), eps=0.1, goal=goal)
+        for name in "ABCD":
+            study.tell(option=name, value=float(rng.random()), se=0.2)
+            for _ in range(2):
+                study.tell(option=name, successes=int(rng.integers(1, 9)), trials=10)
+                study.tell(option=name, values=rng.random(8).tolist())
+        analysis = study.analysis()
+        fewer = WhatIf(analysis.state, condensed(analysis), analysis.sizes)
+        assert fewer.columns.value.size == 12
+        assert fewer.columns.readings.tolist() == [1.0] * 4 + [16.0] * 4 + [20.0] * 4
+        for option in range(4):
+            assert_allclose(
+                fewer.boundary.half_widths(option), analysis.boundary.half_widths(option), rtol=1e-9
+            )
