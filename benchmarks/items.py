@@ -3,27 +3,25 @@
 Worlds: K options of different strength, items of difficulty ``sd`` (on the logistic scale), right or wrong.
 *Paired*: all options are told the same items along one random order (the study's own evidence and asking
 rule: leader first, challenger follows, batches of 50). *Unpaired*: every option has items of its own, counts
-at their true price, the leader measured as often as the root of the sum of squares of the others. Both stop
-when the bound is at most eps; what is compared is the number of answers.
+at their true price, measured by the same rule, or by one that suits them better: the leader as often as the
+root of the sum of squares of the others. All stop when the bound is at most eps; the number of answers is
+compared.
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from benchmarks.timing import Row
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.counts import Counts
-from noisewise.study.evidence.levels import levels_for
 from noisewise.study.evidence.pairs import PairedItems
-from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.log.items import Items, ToldItems
+from noisewise.study.models.boundary import LITTLE, PAIRED, Shares
+from noisewise.study.models.option_evidence import separate_options
 
 BATCH = 50
 DELTA = 0.05
-#: What is left of δ for comparisons, in both ways of telling.
-COMPARING = 0.93
 
 
 class _Question:
@@ -44,7 +42,8 @@ class Race:
         self.n = answers.shape[0]
         self.items = Items(_Question(pool))  # type: ignore[arg-type]
         self.told = np.zeros(self.n, dtype=np.int64)
-        self.level = np.full(self.n, math.log((self.n - 1) / delta))
+        shares = Shares(PAIRED * delta, self.n, self.n, changed=False, limits=LITTLE, connected=LITTLE)
+        self.level = shares.doubt(0)
         for option in range(self.n):
             self.tell(option)
 
@@ -92,22 +91,30 @@ def answers_of(rng: np.random.Generator, n: int, sd: float, size: int) -> Floats
 
 def paired(answers: Floats, eps: float) -> int:
     """Answers until the paired bound is at most eps."""
-    race = Race(answers, eps, COMPARING * DELTA)
+    race = Race(answers, eps, DELTA)
     while race.step() > eps and race.told.min() < answers.shape[1]:
         pass
     return int(race.told.sum())
 
 
-def unpaired(rng: np.random.Generator, answers: Floats, eps: float) -> int:
-    """Answers until the bound from counts is at most eps, with items of every option's own."""
+def unpaired(rng: np.random.Generator, answers: Floats, eps: float, *, own_rule: bool) -> int:
+    """Answers until the bound from counts is at most eps, with items of every option's own.
+
+    Args:
+        rng: Of the order of each option's items.
+        answers: Of all options to all items.
+        eps: Where to stop.
+        own_rule: Whether the leader is measured as often as it is worth; else as with paired items, in turn
+            with its closest rival.
+    """
     n, size = answers.shape
     own = np.stack([row[rng.permutation(size)] for row in answers])
     sums = np.concatenate([np.zeros((n, 1)), np.cumsum(own, axis=1)], axis=1)
-    told, levels, tables = np.full(n, BATCH), levels_for(n, COMPARING * DELTA), None
+    told, tables = np.full(n, BATCH), None
     while True:
         right = sums[np.arange(n), told]
         counts = Counts(right, told.astype(float), right / told, 1.0, eps)
-        found = SeparateOptions([counts], levels, before=tables)
+        found = separate_options([counts], Shares(DELTA, n, n, changed=False), tables)
         tables = found.tables
         leader = int(np.argmax(right / told))
         upper = right / told - right[leader] / told[leader] + found.half_widths(leader)
@@ -116,23 +123,31 @@ def unpaired(rng: np.random.Generator, answers: Floats, eps: float) -> int:
         if upper[rival] <= eps or told.max() + BATCH > size:
             return int(told.sum())
         others = math.sqrt(float((np.delete(told, leader).astype(float) ** 2).sum()))
-        told[leader if told[leader] < others else rival] += BATCH
+        ahead = told[leader] >= others if own_rule else told[leader] > told[rival]
+        told[rival if ahead else leader] += BATCH
 
 
-def ratio(n: int, eps: float, sd: float, runs: int, first_seed: int = 0) -> tuple[float, list[int], list[int]]:
+def ratio(
+    n: int, eps: float, sd: float, runs: int, *, own_rule: bool, first_seed: int = 0
+) -> tuple[float, list[int], list[int]]:
     """The geometric mean of answers with pairs over answers without, and both numbers of every run."""
     with_pairs, without = [], []
     for seed in range(first_seed, first_seed + runs):
         rng = np.random.default_rng([seed, n])
         answers = answers_of(rng, n, sd, 200_000)
         with_pairs.append(paired(answers, eps))
-        without.append(unpaired(rng, answers, eps))
+        without.append(unpaired(rng, answers, eps, own_rule=own_rule))
     return float(np.exp(np.mean(np.log(with_pairs) - np.log(without)))), with_pairs, without
 
 
-def rows(runs: int = 20) -> Iterator[Row]:
+def rows(runs: int = 20) -> list[Row]:
     """What `python -m benchmarks items` prints."""
-    for n, sd, most in ((5, 2.0, 0.7), (20, 2.0, 0.7), (20, 0.0, 1.0)):
-        found, with_pairs, without = ratio(n, 0.02, sd, runs)
+    found = []
+    for n, own_rule, most in ((5, False, 0.7), (20, False, 0.7), (5, True, 0.7), (20, True, 1.0)):
+        figure, with_pairs, without = ratio(n, 0.02, 2.0, runs, own_rule=own_rule)
+        said = "a rule of its own" if own_rule else "the same rule"
         detail = f"{np.mean(with_pairs):.0f} answers against {np.mean(without):.0f}, {runs} runs"
-        yield Row(f"paired over unpaired items, K = {n}, difficulty sd {sd:g}", found, most, detail=detail)
+        found.append(
+            Row(f"paired over unpaired, K = {n}, unpaired by {said}", figure, "x", most, detail=detail)
+        )
+    return found

@@ -81,7 +81,9 @@ SHOWN = re.compile(
 )
 
 
-@pytest.mark.parametrize("name", ["quickstart.md", "policies.md", "studies.md", "asking.md"])
+@pytest.mark.parametrize(
+    "name", ["quickstart.md", "policies.md", "studies.md", "asking.md", "evidence.md", "looks-once.md"]
+)
 def test_what_a_page_shows_is_what_it_prints(name, capsys):
     page = ROOT / "docs" / name
     match = SHOWN.search(page.read_text("utf-8"))
@@ -110,7 +112,14 @@ def test_the_index_lists_every_page_once():
 
 def test_the_readme_leads_to_few_pages():
     listed = set(re.findall(r"\]\(docs/([^)#]+)", PAGES[0].read_text("utf-8")))
-    assert listed == {"quickstart.md", "studies.md", "policies.md", "certificate.md", "index.md"}
+    assert listed == {
+        "quickstart.md",
+        "studies.md",
+        "policies.md",
+        "certificate.md",
+        "evidence.md",
+        "index.md",
+    }
 
 
 def test_the_changelog_names_every_rule_and_command_and_says_nothing_twice():

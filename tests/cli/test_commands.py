@@ -216,7 +216,9 @@ def test_the_demo_certifies_a_language_model(tmp_path):
     assert result.exit_code == 0
     text = " ".join(result.stdout.split())
     assert "below the best of 223, with 95 % confidence. Stopping is allowed (eps 3)." in text
-    assert re.search(r"It took \d+ measurements\. Measuring all 223 models equally often", text)
+    assert re.search(
+        r"It took \d+ measurements, which are [\d,]+ comparisons\. Measuring all 223 models", text
+    )
     assert (tmp_path / "demo" / "models.html").stat().st_size > 100_000
     content = json.loads(run("demo", "--out", tmp_path / "demo", "--json").stdout)
     assert content["study"] == "models-2"  # the first run is kept
@@ -224,8 +226,17 @@ def test_the_demo_certifies_a_language_model(tmp_path):
     assert content["certificate"]["reached"]
     assert bounds[-1] <= 3.0 < bounds[0]
     assert content["uniform"] > 3 * content["measurements"]
+    assert content["measurements"] <= 239  # as many as in version 0.1.0
     study = nw.load_study(tmp_path / "demo" / "models.db", "models-2", read_only=True)
     assert study.certificate().sentence == content["certificate"]["sentence"]
+
+
+def test_the_demo_told_in_counts_needs_a_quarter_of_the_comparisons(tmp_path):
+    content = json.loads(run("demo", "--counts", "--out", tmp_path / "demo", "--json").stdout)
+    assert content["certificate"]["evidence"] == ["counts"]
+    assert content["certificate"]["bound"] <= content["certificate"]["eps"] == pytest.approx(0.03)
+    assert content["comparisons"] == 100 * content["measurements"]
+    assert content["comparisons"] < 0.25 * 239 * 805
 
 
 def test_the_reference_page_is_fresh():

@@ -45,7 +45,13 @@ def write_studies(data: Path, folder: str, names: Iterable[str]) -> None:
 
 
 def write_old_studies(data: Path) -> None:
-    """The same by version 0.1.0, in a process of its own."""
+    """The same by version 0.1.0, and what it says of every log."""
+    under_old("import tests.samples.make as made; made.old(data)", data)
+    under_old(f"import tests.samples.earlier as made; made.write_bounds(data, {(OLD, NOW)!r})", data)
+
+
+def under_old(command: str, data: Path) -> None:
+    """Run a command under version 0.1.0, in a process of its own."""
     packed = subprocess.run(
         ["git", "-C", ROOT, "archive", "--format=tar", COMMIT, "src"], check=True, capture_output=True
     ).stdout
@@ -53,7 +59,7 @@ def write_old_studies(data: Path) -> None:
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
             archive.extractall(folder, filter="data")
         places = os.pathsep.join([str(Path(folder) / "src"), str(ROOT)])
-        code = "import sys, pathlib, tests.samples.make as made; made.old(pathlib.Path(sys.argv[1]))"
+        code = f"import sys, pathlib; data = pathlib.Path(sys.argv[1]); {command}"
         environment = {**os.environ, "PYTHONPATH": places}
         subprocess.run([sys.executable, "-P", "-c", code, data.resolve()], check=True, env=environment)
 

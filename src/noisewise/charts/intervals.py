@@ -33,7 +33,8 @@ _UNCERTIFIED = "nothing certified"
 _BARS: dict[bool | str, tuple[str, str]] = {
     False: ("Bars are confidence intervals.", "Mean and confidence interval"),
     True: (
-        "Bars say how far the difference to the recommended option can be off.",
+        "Bars say how far the difference to the recommended option can be off: towards better values if "
+        "this option is the best, towards worse ones if the recommended option is.",
         "Estimate, and how far its difference to the recommended one can be off",
     ),
     _UNCERTIFIED: ("Bars are one standard error.", "Estimate and standard error"),

@@ -1,7 +1,8 @@
 """``noisewise demo``: a whole study on real data, until it may stop.
 
 Which of 223 language models is best? Every measurement is drawn afresh around the published win rate, with
-its published standard error, and the study is told both, as if the model had been evaluated again.
+its published standard error, and the study is told both, as if the model had been evaluated again. With
+``--counts`` a measurement is a hundred comparisons, and the study is told how many were won.
 """
 
 import math
@@ -14,9 +15,12 @@ from noisewise.cli.studies.session import WIDTH
 from noisewise.cli.terminal.options import Seed
 from noisewise.cli.terminal.output import console, print_json
 
-EPS, CONFIDENCE = 3.0, 0.95
+#: In points of the win rate.
+EPS = 3.0
 #: The reference model's standard error is 0 by definition: no measurement is that good.
 NOISE_FLOOR = 0.1
+#: Comparisons that are made at a time, where these are counted.
+COMPARISONS = 100
 #: Suggestions per batch while models wait for their first measurement, and after that.
 FIRST_BATCH, BATCH = 32, 4
 #: Sweeps over all models after which uniform measuring is given up.
@@ -27,6 +31,9 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the study and the chart.")] = Path("demo"),
     seed: Seed = 0,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Tell comparisons won, a hundred at a time.")
+    ] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Let the rules race instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
@@ -38,25 +45,21 @@ def demo(
         return
     import noisewise as nw
 
-    world = _World(seed)
+    make = _Comparisons if counts else _World
+    world = make(seed)
     out.mkdir(parents=True, exist_ok=True)
     store = nw.open_store(out / "models.db", create=True)
-    question: dict[str, Any] = {
-        "options": world.models,
-        "eps": EPS,
-        "confidence": CONFIDENCE,
-        "noise_floor": NOISE_FLOOR,
-    }
-    study = nw.create_study(store, name=_new_name(store.names()), seed=seed, **question)
+    study = nw.create_study(store, name=_new_name(store.names()), seed=seed, **world.question)
     screen = console(width=WIDTH)
     if not json:
-        screen.print(INTRODUCTION.format(n=len(world.models)))
+        screen.print(world.introduction.format(n=len(world.models)))
     course = _measure(study, world, screen, quiet=json)
-    told = _Told(study, course, uniform_cost(question, seed), out, _draw(study, out / "models.html"))
+    uniform = uniform_cost(make(seed))
+    told = _Told(study, world, course, uniform, out, _draw(study, out / "models.html"))
     if json:
         print_json("demo", told.plain())
         return
-    for line in told.lines(world):
+    for line in told.lines():
         screen.print(line, markup=False)
 
 
@@ -70,8 +73,7 @@ def _measure(study: Any, world: "_World", screen: Any, *, quiet: bool) -> list["
         while not study.certificate().reached:
             never = len(world.models) - study.n_measurements
             for job in study.ask(min(max(never, BATCH), FIRST_BATCH)):
-                value, se = world.measure(job.option)
-                study.tell(job, value, se=se)
+                study.tell(job, **world.measure(job.option))
             certificate = study.certificate()
             course.append(Moment(study.n_measurements, certificate.bound, len(certificate.candidates)))
             if not quiet:
@@ -80,16 +82,17 @@ def _measure(study: Any, world: "_World", screen: Any, *, quiet: bool) -> list["
 
 
 NULL_MODEL = "(NullModel is an attack on the benchmark; the data are as published.)"
-INTRODUCTION = (
-    "Which of {n} language models is best? AlpacaEval publishes a win rate for each, with its own standard "
-    "error. Suppose nothing had been measured yet: a study asks for one model after the other, and is told "
-    "a fresh value with the published error bar, until it can certify that one of them is at most 3 points "
-    "below the best, with 95 % confidence.\n"
-)
 
 
 class _World:
-    """The published win rates, measured again."""
+    """The published win rates, measured again: in percent, with the published error bars."""
+
+    introduction = (
+        "Which of {n} language models is best? AlpacaEval publishes a win rate for each, with its own "
+        "standard error. Suppose nothing had been measured yet: a study asks for one model after the other, "
+        "and is told a fresh value with the published error bar, until it can certify that one of them is at "
+        "most 3 points below the best, with 95 % confidence.\n"
+    )
 
     def __init__(self, seed: int) -> None:
         import numpy as np
@@ -102,16 +105,46 @@ class _World:
         self._truth = dict(zip(self.models, table["win_rate"].to_list(), strict=True))
         errors = np.maximum(table["standard_error"].to_numpy(), NOISE_FLOOR)
         self._errors = dict(zip(self.models, errors.tolist(), strict=True))
+        self._made = dict(zip(self.models, table["n_total"].to_list(), strict=True))
         self._rng = generator(seed, "noise", 0)
+        self.comparisons = 0
 
-    def measure(self, model: str) -> tuple[float, float]:
-        """A win rate with its standard error."""
+    @property
+    def question(self) -> dict[str, Any]:
+        """What the study is made with."""
+        return {"options": self.models, "eps": EPS, "noise_floor": NOISE_FLOOR}
+
+    def measure(self, model: str) -> dict[str, float]:
+        """A win rate with its standard error, as it is told."""
+        self.comparisons += self._made[model]
         se = self._errors[model]
-        return self._truth[model] + se * float(self._rng.standard_normal()), se
+        return {"value": self._truth[model] + se * float(self._rng.standard_normal()), "se": se}
 
     def behind(self, model: str) -> float:
-        """How far below the best a model really is."""
+        """How far below the best a model really is, in points."""
         return float(max(self._truth.values()) - self._truth[model])
+
+
+class _Comparisons(_World):
+    """The same win rates, as chances to win a single comparison."""
+
+    introduction = (
+        "Which of {n} language models is best? AlpacaEval publishes how often each wins against a reference. "
+        "Suppose nothing had been compared yet: a study asks for one model after the other, and is told how "
+        "many of a hundred fresh comparisons it won, until it can certify that one of them wins at most 0.03 "
+        "less often than the best, with 95 % confidence.\n"
+    )
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """What the study is made with: shares instead of percent."""
+        return {"options": self.models, "eps": EPS / 100.0}
+
+    def measure(self, model: str) -> dict[str, float]:
+        """Comparisons won, as they are told."""
+        self.comparisons += COMPARISONS
+        won = int(self._rng.binomial(COMPARISONS, self._truth[model] / 100.0))
+        return {"successes": won, "trials": COMPARISONS}
 
 
 class Moment(NamedTuple):
@@ -149,15 +182,14 @@ def sparkline(bounds: list[float], width: int = 24) -> str:
     return "".join(BLOCKS[min(7, int(8 * bound / top))] for bound in shown)
 
 
-def uniform_cost(question: dict[str, Any], seed: int) -> int | None:
+def uniform_cost(world: _World) -> int | None:
     """Measurements until the same certificate, if all models are measured equally often."""
     import noisewise as nw
 
-    world = _World(seed)
-    study = nw.create_study(**question)
+    study = nw.create_study(**world.question)
     for _ in range(MOST_SWEEPS):
-        told = [world.measure(model) for model in world.models]
-        study.tell_many({"option": world.models, "value": [t[0] for t in told], "se": [t[1] for t in told]})
+        told = [{"option": model, **world.measure(model)} for model in world.models]
+        study.tell_many({name: [one[name] for one in told] for name in told[0]})
         if study.certificate().reached:
             return study.n_measurements
     return None
@@ -183,6 +215,7 @@ class _Told(NamedTuple):
     """What the demonstration has to tell when it is over."""
 
     study: Any
+    world: _World
     course: list[Moment]
     uniform: int | None
     out: Path
@@ -197,21 +230,23 @@ class _Told(NamedTuple):
             "certificate": json.loads(self.study.certificate().to_json()),
             "course": [moment.plain() for moment in self.course],
             "measurements": self.study.n_measurements,
+            "comparisons": self.world.comparisons,
             "uniform": self.uniform,
             "written": [str(self.out / "models.db"), *([self.chart] if self.chart else [])],
         }
 
-    def lines(self, world: _World) -> list[str]:
+    def lines(self) -> list[str]:
         """As people read it."""
         certificate, count = self.study.certificate(), self.study.n_measurements
         lines = [*self._falling_bound(), "", *str(certificate).splitlines(), ""]
-        behind = world.behind(certificate.option or "")
-        really = f"it is {behind:.1f} below the best" if behind > 0.0 else "it is the best"
+        behind = self.world.behind(certificate.option or "")
+        really = f"it is {behind:.1f} points below the best" if behind > 0.0 else "it is the best"
         lines.append(f"In the published table {really}. {NULL_MODEL}")
+        lines.append(f"It took {count} measurements, which are {self.world.comparisons:,} comparisons.")
         if self.uniform is not None:
             lines.append(
-                f"It took {count} measurements. Measuring all {len(self.study.options)} models equally often "
-                f"until the same certificate takes {self.uniform}: {self.uniform / count:.1f} times as many."
+                f"Measuring all {len(self.study.options)} models equally often until the same certificate "
+                f"takes {self.uniform:,} measurements: {self.uniform / count:.1f} times as many."
             )
         lines += ["", f"The study is kept: noisewise status {self.out / 'models.db'} -s {self.study.name}"]
         return lines + ([f"The intervals as a chart: {self.chart}"] if self.chart else [])

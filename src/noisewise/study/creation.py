@@ -10,9 +10,26 @@ from typing import Any
 from noisewise.core.support.text import check_text
 from noisewise.core.support.version import __version__
 from noisewise.study.certificate.bound import certify
-from noisewise.study.certificate.certificate import EARLIER, SUBSTANCE, Certificate
+from noisewise.study.certificate.certificate import (
+    EARLIER,
+    FIRST_RULE,
+    FOLLOWS,
+    QUESTION,
+    RULE,
+    SUBSTANCE,
+    Certificate,
+)
+from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import CONTRASTS, facts_of
-from noisewise.study.log.specification import BUDGET_POLICY, DEFAULT_POLICY, Specification, check_question
+from noisewise.study.log.specification import (
+    ANY_TIME,
+    BLIND,
+    BUDGET_POLICY,
+    DEFAULT_POLICY,
+    ONCE,
+    Specification,
+    check_question,
+)
 from noisewise.study.log.state import State, replay
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.address import MEMORY, PATIENCE, find_study, open_store
@@ -37,6 +54,9 @@ def create_study(
     extra_scatter: float | str | None = None,
     blocks: str = CONTRASTS,
     budget: int | None = None,
+    looks: str = ANY_TIME,
+    bounds: tuple[float, float] | None = None,
+    scatter: str | None = None,
     items: Iterable[Any] | int | None = None,
     policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
@@ -73,6 +93,16 @@ def create_study(
             cost nothing. ``"any"``: nothing is promised, and every block costs something.
         budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
             is spent.
+        looks: ``"any time"``: the certificate holds however often it is looked at, and whenever measuring
+            ends. ``"once"``, for finished tables: bounds are smaller, and hold for one look only, at
+            measurements that nobody chose or ended by looking at values.
+        bounds: The least and the largest that a single reading can be, if there are such: 1 and 5 for
+            ratings, say. Values without an error bar are then readings between them, nothing else is
+            assumed about how they scatter, and each of ``values=[...]`` is kept.
+        scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
+            their own (independent options, without blocks and differences). ``"pooled"``: readings of all
+            options, or of one instrument, scatter alike. Default: ``"own"`` if the first measurement is of
+            readings that name neither instrument nor block.
         items: The questions, inputs or seeds that every option is measured on: a list of names, or n for
             "1" to "n". All options are told them in one random order, `ask` says which come next, and the
             certificate is about the mean over all of them. Items may be told without such a list: then
@@ -100,9 +130,10 @@ def create_study(
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
-        budget=budget, items=items,
+        budget=budget, looks=looks, bounds=bounds, scatter=scatter, items=items,
     )  # fmt: skip
-    policy = (DEFAULT_POLICY if budget is None else BUDGET_POLICY) if policy is None else policy
+    usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
+    policy = usual if policy is None else check_blind(policy, question["looks"])
     catalogue = read_catalogue(
         options, id=id, features=features, cost=cost, needs_features=facts_of(model).uses_features
     )
@@ -167,8 +198,9 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
     found = replace(certify(Analysis(replay(study.specification, events))), head=claimed.get("head", ""))
     again = json.loads(found.to_json())
     earlier = claimed.get("schema") in EARLIER  # whose words were others
-    for name, value in again.items():
-        if earlier and name not in SUBSTANCE:
+    rule = claimed.get("rule", FIRST_RULE)
+    for name, value in sorted(again.items(), key=lambda item: item[0] not in QUESTION):
+        if (earlier and name not in SUBSTANCE) or name == "rule":
             continue
         # Certificates of earlier versions do not say that they are exact.
         said = claimed.get(name, {"approximate": [], "head": ""}.get(name))
@@ -176,20 +208,17 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
             isinstance(value, float) and isinstance(said, float) and abs(value - said) <= 1e-9 * abs(value)
         )
         # A study may have been renamed since; the data it is about are named by their hash.
-        if said != value and not close and name != "study":
-            why = _other_formula(again, earlier)
-            raise ValueError(f"the certificate says {name}={said!r}; the log says {value!r}.{why}")
+        if said == value or close or name == "study":
+            continue
+        if rule == RULE or name in QUESTION:
+            raise ValueError(f"the certificate says {name}={said!r}; the log says {value!r}.")
+        if name in FOLLOWS:
+            raise ValueError(
+                f"the certificate was made by rule {rule}; this version computes rule {RULE}, by which "
+                f"{name} is {value!r}, and not {said!r}. Question and measurements are those of the log: "
+                "make a new certificate."
+            )
     return found
-
-
-def _other_formula(found: dict[str, Any], earlier: bool) -> str:
-    """A word on certificates of earlier versions, whose bounds with blocks were others."""
-    if not earlier or not any("block" in line for line in found["assumptions"]):
-        return ""
-    return (
-        " It is of an earlier version, which computed bounds with blocks and measured differences by another "
-        "formula: this need not mean that anything was changed. Make a new certificate."
-    )
 
 
 def _claimed(text: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Everything that changes a study: asking, telling, correcting, and its options, policy and model."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from noisewise.core.support.checks import check_choice
@@ -33,6 +32,8 @@ from noisewise.study.intake.item_entry import check_next
 from noisewise.study.intake.parsed_table import Parsed
 from noisewise.study.item_entries import ItemEntries
 from noisewise.study.log.budget import warn_of_budget
+from noisewise.study.log.looks import check_blind
+from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.stores.protocol import Event
 
@@ -180,7 +181,7 @@ class Entries(ItemEntries):
             if "item" in table.columns:
                 return self._tell_items(table, match, seen)
             sheet = read_sheet(table)
-            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen)
+            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen, self.specification.bounds)
         batch: Batch | None = None
 
         def read(news: list[Event]) -> Happened:
@@ -284,14 +285,11 @@ class Entries(ItemEntries):
 
     def set_policy(self, name: str | None = None, **options: Any) -> None:
         """Let another policy ask, or the same one in the version that is installed now."""
-        from noisewise.study.asking.policy import pinned_policy
+        from noisewise.study.asking.policy import policy_body
 
         def chosen(news: list[Event]) -> Happened:
-            asked = name or self._state.policy.name
-            choice = pinned_policy(
-                asked, options, delta=self.specification.delta, seed=self.specification.seed
-            )
-            return [("policy", {"policy": asdict(choice)})]
+            asked = check_blind(name or self._state.policy.name, self._state.looks)
+            return [("policy", policy_body(asked, options, self.specification))]
 
         self._record(chosen, ("policy", name, options), lambda: None)
 
@@ -302,6 +300,7 @@ class Entries(ItemEntries):
         deviation: float | str | None = None,
         extra_scatter: float | str | None = None,
         span: float | None = None,
+        looks: str | None = None,
         reason: str | None = None,
     ) -> None:
         """Use another model from now on; the log stays, and the change is an event of it.
@@ -311,21 +310,27 @@ class Entries(ItemEntries):
             deviation: The size of deviations, in the unit of your values, or ``"estimate"``.
             extra_scatter: What every error bar lacks, in the same unit, or ``"estimate"``; 0: nothing.
             span: By how much options differ at most, if the study was made without it.
+            looks: ``"once"``: bounds hold for one look only, and nothing is asked for by looking at values.
             reason: Why, for those who read the log later.
         """
+        from noisewise.study.asking.policy import policy_body
         from noisewise.study.asking.suggestion import rehearse_asking
 
         def changed(news: list[Event]) -> Happened:
             body = switched_model(
                 self._state, model=model, span=span, deviation=deviation, extra_scatter=extra_scatter,
-                reason=reason,
+                looks=looks, reason=reason,
             )  # fmt: skip
+            happened = [("switch", body)]
+            if "looks" in body and self._state.policy.name not in BLIND:
+                happened.insert(0, ("policy", policy_body(BLIND[0], {}, self.specification)))
             imagined = replay(self.specification, self._storage.read(self.name))
-            imagined.apply(Event(imagined.n_events + 1, self._clock(), "switch", body))
+            for kind, content in happened:
+                imagined.apply(Event(imagined.n_events + 1, self._clock(), kind, content))
             rehearse_asking(imagined)
-            return [("switch", body)]
+            return happened
 
-        self._record(changed, ("switch", model, deviation, extra_scatter, span, reason), lambda: None)
+        self._record(changed, ("switch", model, deviation, extra_scatter, span, looks, reason), lambda: None)
 
     def _close(self, kind: str, job: Job | str | Sequence[Job | str], reason: str | None) -> None:
         jobs = [job] if isinstance(job, Job | str) else list(job)

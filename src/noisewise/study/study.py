@@ -16,6 +16,7 @@ from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.entries import Entries
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
+from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
@@ -65,6 +66,12 @@ class Study(Entries):
         """The present model: "independent", "linear" or "linear+deviation"."""
         self._catch_up()
         return self._state.model.model
+
+    @property
+    def looks(self) -> str:
+        """How often its bounds may be looked at: "any time", or "once"."""
+        self._catch_up()
+        return self._state.looks
 
     @property
     def deviation(self) -> float | None:
@@ -150,6 +157,7 @@ class Study(Entries):
         from noisewise.study.planning.plan import make_plan
 
         self._catch_up()
+        refuse_items(self._state, "a plan")
         certificate = self._judge()[1]
         return make_plan(
             self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
@@ -193,6 +201,7 @@ class Study(Entries):
         from noisewise.study.planning.slot import Wanted, fill_slots
 
         self._catch_up()
+        refuse_items(self._state, "a slot")
         withheld = bool(self._judge()[1].withheld)
         return fill_slots(self._now(), sigma, self._clock(), Wanted(budget, block, probe, withheld))
 

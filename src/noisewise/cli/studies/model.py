@@ -27,24 +27,32 @@ def switch(
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
     span: Span = None,
+    looks: Annotated[
+        str | None, typer.Option(help="once: bounds hold for one look only; there is no way back.")
+    ] = None,
     reason: Annotated[str | None, typer.Option(help="The reason, in a few words; it is kept.")] = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
     """Use another model from now on; the measurements stay, and the log keeps the change."""
+    from noisewise.study.log.looks import COST
+
     opened = open_study(store, study, write=True)
     was = opened.model
     opened.switch(
-        model, deviation=size(deviation), extra_scatter=size(extra_scatter), span=span, reason=reason
-    )
+        model, deviation=size(deviation), extra_scatter=size(extra_scatter), span=span, looks=looks,
+        reason=reason,
+    )  # fmt: skip
     content = {
         "model": opened.model,
         "deviation": opened.deviation,
         "extra_scatter": opened.extra_scatter,
         "was": was,
+        "looks": opened.looks,
         "certificate": certificate_of(opened),
     }
-    report("switch", opened, json, content, repr(opened).splitlines())
+    costs = [] if looks is None else [COST]
+    report("switch", opened, json, content, [*costs, *repr(opened).splitlines()])
 
 
 def size(given: str | None) -> float | str | None:

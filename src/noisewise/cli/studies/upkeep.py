@@ -31,6 +31,9 @@ Blocks = Annotated[
         help="contrasts: within a block, suggestions depend on differences only; any: on everything."
     ),
 ]
+Looks = Annotated[
+    str, typer.Option(help="any time, or once: smaller bounds for a finished table, valid for one look.")
+]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
 Exported = Annotated[
     Path | None,
@@ -61,6 +64,18 @@ def init(
     extra_scatter: ExtraScatter = None,
     blocks: Blocks = "contrasts",
     budget: Budget = None,
+    looks: Looks = "any time",
+    bounds: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LO HI", help="The least and the largest that a single reading can be."),
+    ] = None,
+    scatter: Annotated[
+        str | None,
+        typer.Option(
+            help="own: readings of every option scatter in their own way; pooled: alike; "
+            "default: what fits the first measurement."
+        ),
+    ] = None,
     items: Pool = None,
     policy: Policy = None,
     noise_floor: Annotated[
@@ -84,19 +99,20 @@ def init(
             store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
-            extra_scatter=size(extra_scatter), blocks=blocks, budget=budget,
-            items=read_pool(items),
+            extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
+            scatter=scatter, items=read_pool(items),
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes
     how_many = counted(len(study.options), "option")
     spending = f", a budget of {counted(budget, 'measurement')}" if budget is not None else ""
+    once = ", looked at once" if looks == "once" else ""
     words = [
-        f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model{spending}.",
+        f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model{spending}{once}.",
         *notes,
     ]
     content = {"options": len(study.options), "model": model, "notes": notes}
-    report("init", study, json, content | {"policy": study.policy, "budget": budget}, words)
+    report("init", study, json, content | {"policy": study.policy, "budget": budget, "looks": looks}, words)
 
 
 def read_options(options: list[str]) -> Any:

@@ -169,6 +169,8 @@ def _worth_asking(analysis: Analysis, allowed: Mask, found: Recommended | None) 
 
     Such an option teaches about itself, and in a block about the offset, which the others do as well.
     """
+    if analysis.once:  # whatever was seen
+        return allowed
     if not analysis.model.shares_information and found is not None and (allowed & found.candidates).any():
         return allowed & found.candidates
     return allowed

@@ -2,9 +2,13 @@
 
     ITEMS(what was told, jobs under way, items per job)
      1  An option that was told no item and has none under way comes first, by name.
-     2  i <- recommended option;   p_k <- items told from the first on, and under way
-     3  u_k <- m_k - m_i + h_k·√(common items now / common items then);   k* <- argmax u, the strongest rival
+     2  i <- option with the largest mean;   p_k <- items told from the first on, and under way
+     3  While the strongest rival k* is certainly better than i:   i <- k*
+        u_k <- m_k - m_i + h_k·√(common items now / common items then);   k* <- argmax u, the strongest rival
      4  If p_i <= p_k*: return i, else k*; if its items are used up, the other one.
+
+It ends: each race that decides the bound gets more items in common with every second suggestion, and a leader
+that is certainly worse than its rival leads no more.
 
 Only items that both options were told narrow their difference: the option that is behind is measured. The
 leader is in all races, so that it goes first, and never waits for rivals that are out of the running.
@@ -21,7 +25,7 @@ from noisewise.study.asking.race import Proposal
 from noisewise.study.certificate.bound import Recommended
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.item_order import BATCH, next_places
-from noisewise.study.log.measurements import KINDS, NOBODY
+from noisewise.study.log.measurements import KINDS, NOBODY, Codes
 from noisewise.study.log.state import Job, State
 from noisewise.study.models.analysis import Analysis
 
@@ -54,7 +58,8 @@ def with_items(state: State, option: int, batch: int, jobs: list[Job]) -> dict[s
     places = next_places(state, option, batch, jobs)
     known = [names[place] for place in places.tolist() if place < len(names)]
     fresh = places.size - len(known)
-    return ({"items": known} if known else {}) | ({"fresh": fresh} if fresh else {})
+    drawn = {"fresh": fresh, "fresh_from": int(places[-fresh]) + 1} if fresh else {}
+    return ({"items": known} if known else {}) | drawn
 
 
 class ItemRace:
@@ -91,6 +96,11 @@ class ItemRace:
         return chosen
 
     @property
+    def is_over(self) -> bool:
+        """Whether all items of the pool were told, or are being measured, for every option."""
+        return not self._open.any()
+
+    @property
     def _open(self) -> Any:
         return self._allowed & (self._place < self._end)
 
@@ -100,23 +110,20 @@ class ItemRace:
         return Proposal(int(never[0])) if never.size else None
 
     def _racing(self) -> Proposal:
-        if not self._open.any():
+        if self.is_over:
             raise ValueError(
                 "every option was told all items of the pool, or is being measured on the last of them: "
                 "there is nothing left to ask for."
             )
         found, by_name = self._found, self._analysis.state.by_name()
         among = by_name[self._open[by_name]]
-        measured = found is not None and self._told[found.option] > 0.0
-        if found is None or not measured:  # the first answers are still under way
+        measured = by_name[(self._analysis.state.allowed() & (self._told > 0.0))[by_name]]
+        if found is None or not measured.size:  # the first answers are still under way
             return Proposal(int(among[np.argmin(self._place[among])]))
-        leader = found.option
-        upper = self._upper(leader, self._place)
-        can = self._open | self._open[leader]
-        can[leader] = False
-        rivals = by_name[(can & np.isfinite(upper))[by_name]]
+        leader, rivals = self._leader(measured)
         if not rivals.size:
-            return Proposal(int(among[0]))
+            return Proposal(int(among[np.argmin(self._place[among])]))
+        upper = self._upper(leader, self._place)
         rival = largest(upper, rivals)
         ahead = self._place[leader] > self._place[rival]
         option = rival if (ahead and self._open[rival]) or not self._open[leader] else leader
@@ -128,6 +135,25 @@ class ItemRace:
         return Proposal(
             option, NOBODY, leader, rival, width, bound, min(bound, max(0.0, float(after))), rival
         )
+
+    def _leader(self, measured: Codes) -> tuple[int, Codes]:
+        """The leader, and its rivals in races that can still be narrowed."""
+        analysis, by_name = self._analysis, self._analysis.state.by_name()
+        leader = largest(analysis.certified.means, measured)
+        for _ in range(measured.size):
+            upper = self._upper(leader, self._place)
+            can = (self._open | self._open[leader]) & np.isfinite(upper)
+            rivals = by_name[can[by_name]]
+            if not rivals.size:
+                break
+            rival = largest(upper, rivals)
+            behind = (
+                analysis.certified.differences(rival)[leader] + analysis.boundary.half_widths(rival)[leader]
+            )
+            if not behind < 0.0:
+                break
+            leader = rival
+        return leader, rivals
 
     def _upper(self, leader: int, place: Floats) -> Floats:
         """By how much each option may be better than the leader once items up to these places are told."""

@@ -1,5 +1,6 @@
 """Who asks: RACE, a study's own rule, or any rule of `noisewise.POLICIES`."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from noisewise.core.support.checks import check_positive
 from noisewise.core.support.version import __version__
 from noisewise.study.asking.race import SHARPNESS
-from noisewise.study.log.specification import RACE, PolicyChoice
+from noisewise.study.log.specification import RACE, PolicyChoice, Specification
 
 #: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
 SETTING = {"ridge": 1.0, "norm_bound": 1.0}
@@ -35,6 +36,12 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
     made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
     horizon = {"horizon": options["horizon"]} if "horizon" in options else {}
     return PolicyChoice(name, __version__, {**made.options, **horizon})
+
+
+def policy_body(name: str, options: dict[str, Any], specification: Specification) -> dict[str, Any]:
+    """The body of an event "policy"."""
+    pinned = pinned_policy(name, options, delta=specification.delta, seed=specification.seed)
+    return {"policy": asdict(pinned)}
 
 
 def racing(policy: PolicyChoice, *, delta: float, seed: int) -> PolicyChoice:

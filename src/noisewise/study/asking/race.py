@@ -91,7 +91,9 @@ def propose(
     while field.is_decided:
         field = field_of(analysis, field.rival, coming)
     if not (field.upper > -np.inf).any() or not math.isfinite(field.half[field.rival]):
-        return Proposal(found.option) if _alone(analysis, found) else None
+        if _alone(analysis, found):
+            return Proposal(found.option)
+        return _fewest_readings(analysis, coming)
     if coming.probe != DIFFERENCE and field.company is None:
         if not coming.allowed[field.leader]:  # too dear, say: its strongest rival will be compared, too
             return Proposal(field.strongest())
@@ -122,6 +124,15 @@ def best_probe(field: Field, coming: Coming, sharpness: float, ids: Sequence[str
     best = _best(scores, probes, ids)
     helped = int(races[largest(falls[best] * weights, np.arange(races.size))])
     return BestProbe(int(probes[best, 0]), int(probes[best, 1]), helped, float(scores[best]))
+
+
+def _fewest_readings(analysis: Analysis, coming: Coming) -> Proposal | None:
+    """Where scatter is each option's own, few readings bound nothing: the option that has fewest."""
+    sums, by_name = analysis.own_readings, analysis.state.by_name()
+    allowed = by_name[coming.allowed[by_name]]
+    if sums is None or not allowed.size or coming.probe == DIFFERENCE:
+        return None
+    return Proposal(int(allowed[np.argmin(sums.readings[allowed])]))
 
 
 def _alone(analysis: Analysis, found: Recommended) -> bool:

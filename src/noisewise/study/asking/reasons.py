@@ -58,7 +58,9 @@ class Reasons:
         else:
             waiting = sum(one.option == chosen.option and one.minus == NOBODY for one in under_way)
             start = self._look(chosen.option, waiting)
-        if chosen.leader is not None:
+        if self._analysis.once:
+            parts = ["its turn, whatever was seen (looking before the end breaks the promise)"]
+        elif chosen.leader is not None:
             parts = [self._race(chosen, AFTERWARDS if under_way else "")]
         else:
             parts = [self._standing(chosen, found), self._wanted(chosen.option)]

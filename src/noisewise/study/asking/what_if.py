@@ -31,6 +31,11 @@ class WhatIf(Analysis):
         return self._sizes
 
     @property
+    def own_scatter(self) -> bool:
+        """Measurements were put together with the scatter that was estimated, as if it were known."""
+        return False
+
+    @property
     def block_doubt(self) -> str | None:
         """As it is now: what was measured when is not known of measurements that were put together."""
         return doubt_now(self.state)
@@ -63,7 +68,7 @@ def with_more(columns: Columns, more: More) -> Columns:
         "sigma": more.sigma,
         **_told(columns, more),
     }
-    joined = {name: np.concatenate([getattr(columns, name), new]) for name, new in added.items()}
+    joined: Any = {name: np.concatenate([getattr(columns, name), new]) for name, new in added.items()}
     moment = None
     if columns.moment is not None:
         # They will be told one by one.

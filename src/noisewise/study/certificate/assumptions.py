@@ -6,16 +6,20 @@ import numpy as np
 
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
-from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.certificate.one_look import about_errors_once, about_one_look
+from noisewise.study.evidence.counts import Counts
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.own_readings import is_linked, own_rows
 from noisewise.study.models.variance_components import with_limit
 
 
 def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
     """Everything that must be true for the certificate to hold, one sentence each."""
-    return tuple(said for topic in TOPICS for said in topic(analysis, check))
+    topics = ONE_LOOK_TOPICS if analysis.once else TOPICS
+    return tuple(said for topic in topics for said in topic(analysis, check))
 
 
 def _kinds(analysis: Analysis) -> set[str]:
@@ -30,19 +34,65 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
             "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
             "these error bars do not depend on the realised noise (were not computed from the same readings)",
         ]
-    if READINGS in present:
-        said.append(
-            "readings scatter normally, equally within each instrument (or block); an upper limit is used"
-        )
-    if NONE in present:
+    said += _about_readings(analysis, present)
+    if NONE in present and not analysis.own_scatter:
         said.append("measurements without error bars share one normal scatter; an upper limit is used")
     if COUNTS in present:
+        said.append(_about_counts(analysis))
+    if BOUNDED in present and (bounds := analysis.specification.bounds) is not None:
         said.append(
-            "trials are independent; shares enter with the largest error they can have, 1/(2·sqrt(trials))"
+            f"readings are independent and lie between {bounds[0]:g} and {bounds[1]:g}, as was stated "
+            "(`bounds`); nothing else is assumed about how they scatter"
         )
-    if present & {READINGS, COUNTS}:
+    if ITEMS in present:
+        pool = analysis.state.items.pool
+        said += [
+            "items come in one random order that all options share; how many of them each option is told may "
+            "depend on anything",
+            "an option's value is its mean over "
+            + (
+                "all items that could be drawn"
+                if pool is None
+                else f"the {counted(pool, 'item')} of the pool"
+            ),
+        ]
+    if present & {READINGS, COUNTS, BOUNDED}:
         said.append("how many readings or trials a measurement has was not decided by how they came out")
     return said
+
+
+def _about_readings(analysis: Analysis, present: set[str]) -> list[str]:
+    """Whose scatter readings share."""
+    if not present & {READINGS, NONE}:
+        return []
+    if not analysis.own_scatter:
+        alike = "readings scatter normally, equally within each instrument (or block); an upper limit is used"
+        return [alike] if READINGS in present else []
+    if is_linked(analysis.columns):
+        return [
+            "readings scatter normally, and equally for all options: blocks or differences link them, so "
+            "that a scatter of each option's own cannot be reckoned with; an upper limit is used"
+        ]
+    own = "readings of an option scatter normally, by an unknown amount of its own; options are independent"
+    named = bool((~own_rows(analysis.columns) & (analysis.columns.kind == KINDS.index(READINGS))).any())
+    shared = "readings that name an instrument scatter alike within it; an upper limit is used"
+    return [own, shared] if named else [own]
+
+
+def _about_counts(analysis: Analysis) -> str:
+    """What trials have to be, and at which price they enter the evidence that is used."""
+    independent = "trials of an option are independent, with the same chance of success"
+    evidence = analysis.evidence
+    if not evidence:  # no bound was computed
+        return independent
+    if analysis.state.model.extra_scatter is not None:
+        why = "as extra scatter is added to them"
+    elif Counts.name not in evidence:
+        why = "as options are compared by what they share"
+    else:
+        exact = f"{independent}; they count as what they are, without a normal approximation"
+        return exact if len(evidence) == 1 or not analysis.sums.has_border else f"{exact}, outside of blocks"
+    return f"{independent}; {why}, shares enter with the largest error they can have, 1/(2·sqrt(trials))"
 
 
 def about_time(analysis: Analysis, check: Check) -> list[str]:
@@ -80,6 +130,8 @@ def about_fit(analysis: Analysis, check: Check) -> list[str]:
     if check.freedom > 0:
         freedom = counted(check.freedom, "degree of freedom")
         return [f"the fit was checked: reduced chi-square {number(check.reduced)} on {freedom}"]
+    if check.compared:
+        return [f"it was checked that {counted(check.compared, 'option')} measured repeatedly did not change"]
     return ["not checked yet: whether the model fits (nothing was repeated)"]
 
 
@@ -99,6 +151,8 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
 TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_blocks, about_fit)
+#: The same for certificates that hold for one look only.
+ONE_LOOK_TOPICS: tuple[Topic, ...] = (about_one_look, about_errors_once, about_time, about_model, about_fit)
 
 
 def approximations(analysis: Analysis) -> tuple[str, ...]:
@@ -109,7 +163,7 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
     if model.extra_scatter == ESTIMATE:
         reasons.append("the extra scatter was estimated from the same measurements")
     present = _kinds(analysis) - {KNOWN}
-    if NONE in present:
+    if NONE in present and not analysis.once and not analysis.own_scatter:
         reasons.append(
             "the scatter of measurements without error bars is exactly limited only if what was repeated did "
             "not depend on their values"

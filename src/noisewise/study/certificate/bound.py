@@ -14,6 +14,7 @@ from noisewise.study.certificate.assumptions import approximations, assumptions
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.certificate.claims import Claim, claim_at
+from noisewise.study.certificate.one_look import broken_promises
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.log.measurements import Codes
@@ -34,7 +35,11 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
     unusable = tuple(one.advice.removesuffix(".") for one in state.unusable())
-    withheld = (*check.problems, *unusable, *_lost_to_rounding(analysis)) if found is not None else ()
+    withheld = (
+        (*check.problems, *unusable, *_lost_to_rounding(analysis), *broken_promises(analysis))
+        if found is not None
+        else ()
+    )
     claim = claim_at(analysis, found, withheld)
     return Certificate(
         study=specification.name,
@@ -49,7 +54,9 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         assumptions=assumptions(analysis, check),
         approximate=approximations(analysis),
         notes=(*_notes(analysis, found, claim), *(one.advice for one in state.ignored.values())),
-        radius=analysis.model.radius,
+        radius=analysis.model.radius_once if analysis.once else analysis.model.radius,
+        looks=state.looks,
+        evidence=analysis.evidence,
         **claim._asdict(),
     )
 
@@ -97,6 +104,9 @@ def recommend(analysis: Analysis) -> Recommended | None:
         option, gaps = int(among[np.argmax(fit.means[among])]), np.full(analysis.n, np.inf)
     else:
         option, gaps = smallest_bound(fit.differences, among, analysis.boundary)
+        if not np.isfinite(gaps[among]).all():  # none has a bound: say which looks best
+            option = int(among[np.argmax(fit.means[among])])
+            gaps = fit.differences(option) + analysis.boundary.half_widths(option)
     gaps[~group | np.isnan(gaps)] = np.inf  # what could not be computed bounds nothing
     gaps[option] = 0.0
     span = math.inf if analysis.state.model.span is None else analysis.state.model.span
@@ -212,6 +222,8 @@ def fingerprint(analysis: Analysis) -> str:
                 sorted(analysis.state.excluded),
                 # Only where there are any: certificates of earlier versions stay what they are.
                 *((name, size) for name in SIZES if (size := getattr(model, name)) is not None),
+                *([("looks", analysis.state.looks)] if analysis.once else []),
+                *(("bounds", specification.bounds) for _ in range(specification.bounds is not None)),
             )
         ).encode()
     )
@@ -232,5 +244,7 @@ def fingerprint(analysis: Analysis) -> str:
         rows = (rows ^ bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
         rows ^= rows >> np.uint64(29)
     digest.update(np.sort(rows).tobytes())
+    if analysis.state.items:
+        digest.update(analysis.state.items.fingerprint())
     digest.update("\n".join(blocks).encode())
     return digest.hexdigest()[:32]

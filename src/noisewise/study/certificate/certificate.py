@@ -7,21 +7,25 @@ from noisewise.core.support.strict_json import strict_json
 from noisewise.core.support.words import as_html, number, ordinal, percent, rounded_up
 from noisewise.study.certificate.claims import NOTHING, REACHED, UNDECIDED
 from noisewise.study.inputs.catalogue import some_of
+from noisewise.study.log.specification import ANY_TIME, ONCE
 
-#: Since 2 there is a verdict, and a certificate that is withheld lists every option as a candidate.
-SCHEMA = 2
+#: Since 2 there is a verdict, and a certificate that is withheld lists every option as a candidate; since 3
+#: it says by which rule it was made, and how often one may look.
+SCHEMA = 3
 #: Schemas of earlier versions.
-EARLIER = (1,)
-#: What certificates of every schema say; the words of earlier ones were others.
-SUBSTANCE = (
-    "option", "bound", "confidence", "goal", "eps", "n_options", "n_measurements", "n_events", "data",
-    "reached",
-)  # fmt: skip
+EARLIER = (1, 2)
+#: The version of the rule that bounds are computed by. Certificates that name none are of the first.
+RULE, FIRST_RULE = 2, 1
+#: What certificates of every schema say, about the question and what follows; the words of earlier ones were
+#: others.
+QUESTION = ("confidence", "goal", "eps", "n_options", "n_measurements", "n_events", "data")
+FOLLOWS = ("option", "bound", "reached")
+SUBSTANCE = (*QUESTION, *FOLLOWS)
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """How far the recommended option can be from the best: a sentence that is true at every moment."""
+    """How far the recommended option can be from the best: true at every moment, or at one look."""
 
     study: str
     option: str | None
@@ -47,11 +51,19 @@ class Certificate:
     rank: int | None = None  # of the option, by estimate, among those that can be compared
     n_compared: int = 0
     spread: float = 0.0  # the largest estimated difference between them
+    looks: str = ANY_TIME  # or ONCE: then it holds for one look only
+    rule: int = RULE  # the version of the rule that the bound was computed by
+    evidence: tuple[str, ...] = ()  # the kinds that the bound was computed from; none if it was not
 
     @property
     def reached(self) -> bool:
         """Whether the bound is at most eps, so that measuring may stop."""
         return self.verdict == REACHED
+
+    @property
+    def once(self) -> bool:
+        """Whether it holds for one look only."""
+        return self.looks == ONCE
 
     @property
     def may_show_bounds(self) -> bool:
@@ -76,7 +88,9 @@ class Certificate:
             text = f"Nothing is decided yet: {self.option} is {self._far}, {self.sure}, {self._apart}."
         else:
             text = f"{self.option}: {self._far}, {self.sure}."
-        if self.eps is not None:
+        if self.eps is not None and self.once:
+            text += f" That is {'' if self.reached else 'not '}close enough (eps {self.eps:g})."
+        elif self.eps is not None:
             text += f" Stopping is {'' if self.reached else 'not yet '}allowed (eps {self.eps:g})."
         return text
 
@@ -97,7 +111,8 @@ class Certificate:
     @property
     def sure(self) -> str:
         """The confidence in words."""
-        return f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
+        sure = f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
+        return f"{sure} (valid for one look only)" if self.once else sure
 
     @property
     def _far(self) -> str:
@@ -126,6 +141,7 @@ class Certificate:
                 lines.append(f"May still be better: {some_of(others)}.")
             lines += self.notes if math.isfinite(self.bound) else self.notes[1:]
             lines += [f"Approximate: {reason}." for reason in self.approximate]
+            lines += [f"Evidence: {', '.join(self.evidence)}."] if self.evidence else []
             lines.append("It rests on:")
             lines += [f"  - {assumption}" for assumption in self.assumptions]
         else:

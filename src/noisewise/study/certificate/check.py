@@ -9,11 +9,12 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
-from noisewise.study.inputs.error_bars import COUNTS, NONE
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
+from noisewise.study.models.own_readings import own_rows
 from noisewise.study.models.scatter import unequal_scatter
 from noisewise.study.models.sums import Sums, block_places, totals
 from noisewise.study.models.variance_components import usual_errors
@@ -40,6 +41,7 @@ class Check:
     worst: tuple[dict[str, Any], ...]
     remedies: tuple[str, ...] = ()  # what to do about the problems, the likeliest first
     advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
+    compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
 
     @property
@@ -48,7 +50,10 @@ class Check:
         return not self.problems
 
     def __str__(self) -> str:
-        if self.freedom == 0:
+        if self.freedom == 0 and self.compared:
+            options = counted(self.compared, "option")
+            lines = [f"Repeated measurements of {options} were compared with the scatter of their readings."]
+        elif self.freedom == 0:
             lines = ["The fit cannot be checked yet: no measurement was repeated."]
         else:
             low, high = self.expected
@@ -101,15 +106,35 @@ def check_fit(analysis: Analysis) -> Check:
         problems.append(contradiction)
     if outlier := _unlike_the_others(analysis, SUSPICIOUS):
         problems.append(outlier)
+    compared, disagreement = _own_agreement(analysis)
+    problems += disagreement
     notes = tuple(_sizes_in_words(analysis))
-    return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst)
+    return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared)
+
+
+def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
+    """How many options' repeated measurements were compared with their own scatter, and what is wrong."""
+    sums = analysis.own_readings
+    if sums is None:
+        return 0, []
+    found = sums.agreement()
+    if found.chance >= SUSPICIOUS:
+        return found.compared, []
+    return found.compared, [
+        f"measurements of {analysis.state.ids[found.worst]} differ from each other by more than their "
+        "readings scatter: something changed between them; give block= if days, plates or judges differ"
+    ]
 
 
 def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
     """The measurements whose error bars can be judged, with those error bars."""
     columns, sigma = analysis.columns, analysis.sigmas.estimated
-    without = columns.kind == KINDS.index(NONE)
-    if (columns.kind == KINDS.index(COUNTS)).any():
+    # Answers to items are compared with nothing but each other: batches of one option share no error bar
+    # with batches of another that answered the same items.
+    without = (columns.kind == KINDS.index(NONE)) | (columns.kind == KINDS.index(ITEMS))
+    if analysis.own_readings is not None:
+        without |= own_rows(columns)  # whose own scatter is all that is known of them
+    if np.isin(columns.kind, (KINDS.index(COUNTS), KINDS.index(BOUNDED))).any():
         usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
         sigma = np.where(without, sigma, np.hypot(usual, analysis.sizes.extra_scatter))
     if without.any():

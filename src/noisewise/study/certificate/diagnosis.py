@@ -29,8 +29,9 @@ from noisewise.study.inputs.error_bars import KNOWN, READINGS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Columns
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.networks.independent_fit import fit_independent
+from noisewise.study.models.own_readings import LEAST, is_linked, own_rows
 from noisewise.study.models.remedies import Remedy
-from noisewise.study.models.scatter import chance_of_equal_scatter, unequal_scatter
+from noisewise.study.models.scatter import LEAST_FREEDOM, chance_of_equal_scatter, unequal_scatter
 
 #: By how much log L must be larger before error bars are taken for variances: than as given, than otherwise.
 #: Down to `EVEN` of the latter they fit as well, having no number that was fitted.
@@ -41,6 +42,9 @@ RUNS = 3.0
 FEW = 5
 #: A reduced chi-square below this makes error bars look too large.
 TOO_LARGE = 0.5
+#: The chance above which options are said to scatter alike, and readings of an option beyond which that gains
+#: nothing.
+ALIKE, MANY = 0.2, 12
 
 
 def explain(analysis: Analysis, check: Check) -> Check:
@@ -56,6 +60,7 @@ def explain(analysis: Analysis, check: Check) -> Check:
         notes = [*_about_too_large(analysis, columns, check.reduced), *notes]
     if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
         remedies.append(_about_scatter(analysis, columns, pool))
+    notes += _about_own(analysis)
     return replace(check, remedies=tuple(remedies), notes=tuple(notes), advice=advice, explained=True)
 
 
@@ -218,7 +223,7 @@ def _about_scatter(analysis: Analysis, columns: Columns, pool: int) -> str:
             f"{names[most] or 'no block'} scatter by {number(spread[most])}, those of "
             f"{names[least] or 'no block'} by {number(spread[least])}. Give the readings of each {what} an "
             "instrument= of its own, so that only equals are pooled, or take logarithms of all values if "
-            "large ones scatter more."
+            f"large ones scatter more.{_make_it_own(analysis) if what == 'option' else ''}"
         )
     alone = np.where(members, columns.scatter / np.maximum(columns.readings - 1.0, 1.0), -np.inf)
     worst = int(np.argmax(alone))
@@ -235,6 +240,35 @@ def _about_scatter(analysis: Analysis, columns: Columns, pool: int) -> str:
     return (
         f"{said} Look for outlying readings; or name the instrument= of each, so that only equals are pooled."
     )
+
+
+def _make_it_own(analysis: Analysis) -> str:
+    """The way out where options share nothing."""
+    if analysis.model.shares_information or is_linked(analysis.columns):
+        return ""
+    return " Or make the study with scatter=\"own\": then no option's readings stand for another's."
+
+
+def _about_own(analysis: Analysis) -> list[str]:
+    """A note where few readings of each option scatter alike, as far as can be seen."""
+    sums = analysis.own_readings
+    if sums is None:
+        return []
+    some = np.flatnonzero(sums.readings >= LEAST)
+    if (
+        some.size < 2
+        or (sums.readings[some] - 1.0).sum() < LEAST_FREEDOM
+        or np.median(sums.readings[some]) > MANY
+    ):
+        return []
+    columns = analysis.columns
+    columns = columns.select(own_rows(columns) & (columns.readings > 1.0))
+    if chance_of_equal_scatter(columns, [np.ones(columns.value.size, dtype=bool)]) < ALIKE:
+        return []
+    return [
+        "As far as can be seen, all options scatter alike. If you know that they do (one instrument, one "
+        'procedure), a study made with scatter="pooled" needs fewer readings.'
+    ]
 
 
 def _scatter(columns: Columns, group: Mask) -> float:

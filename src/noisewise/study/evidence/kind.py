@@ -37,7 +37,8 @@ class Kind(ABC):
     #: Whether standard errors are upper limits: then levels below 0 are not used (see `levels.py`).
     limited: bool = False
     #: Whether it is an e-process in the order of each option's own measurements only, and not in the order
-    #: of all: then suprema are compared, and the level is higher (see `levels.py`).
+    #: of all: then suprema are compared, and the level is higher (see `levels.py`). It need not be convex,
+    #: finds its reaches itself, and is not multiplied with other kinds.
     own_stack: ClassVar[bool] = False
     #: What the error bars rest on of measurements that bring such evidence, see `inputs/error_bars.py`.
     told: ClassVar[tuple[str, ...]]

@@ -19,7 +19,8 @@ different options are independent, so that
 
     P(sup E_j·(1 - w + w·max_i sup E_i/(n - 1)) >= x)  <=  (1 + w·log((x - 1 + w)/w))/x,
 
-and x is where this is α.
+and x is where this is α. Evidence of other kinds about the same option is weighed against that of own stacks,
+not multiplied with it: see `Stacks`.
 
 **Limits in the place of standard errors** (`known.LimitedScatter`). Evidence with an upper limit of the
 scatter is less than the true evidence where it is above 1. Where the true evidence about j is below 1, its
@@ -47,6 +48,33 @@ BETWEEN, BEYOND = 72, (10.0, 14.0, 20.0, 30.0)
 LEAST, MORE = -7.0, 8.0
 
 
+#: Between levels of studies with own stacks: their reaches are not concave, so more of them are looked at.
+FINER, MOST_FINER = 240, 2000
+#: What part of the evidence in the order of all measurements is none at all: so it never is below that.
+IDLE = 1e-3
+
+
+class Stacks(NamedTuple):
+    """How evidence in the order of an option's own measurements is weighed against that in the order of all.
+
+    The larger of ``own·sup E`` and ``others·sup E'`` exceeds x with probability 1/x at most, whatever they
+    have to do with each other.
+    """
+
+    own: float
+    others: float
+
+    def own_level(self, levels: Floats) -> Floats:
+        """What evidence of own stacks must reach where both together must reach a level."""
+        return levels - math.log(self.own)
+
+    def others_level(self, levels: Floats) -> Floats:
+        """The same for the rest of the evidence, of which a part is idle: -inf where that suffices."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            level = levels - math.log(self.others) + np.log1p(-IDLE * self.others * np.exp(-levels))
+        return np.where(np.isnan(level), -np.inf, level) - math.log1p(-IDLE)
+
+
 class Levels(NamedTuple):
     """What is spent on the recommended option, and what is left for its rival then.
 
@@ -60,33 +88,39 @@ class Levels(NamedTuple):
     axis: Floats  # (levels,): where each stands on a line on which reaches are concave
     cap: float  # no option's evidence exceeds this, with a small part of the error probability
     step: float = 0.0  # of the ladder, where pairs have thresholds of their own
+    stacks: Stacks | None = None  # where some evidence holds in the order of own measurements only
 
 
-def levels_for(n: int, alpha: float, cap: float, *, own_stacks: bool = False) -> Levels:
+def levels_for(n: int, alpha: float, cap: float, stacks: Stacks | None = None) -> Levels:
     """The levels of a study whose options are those of its beginning.
 
     Args:
         n: How many options there are.
         alpha: The error probability.
         cap: What no option's evidence exceeds.
-        own_stacks: Whether some evidence holds in the order of each option's own measurements only.
+        stacks: If some evidence holds in the order of each option's own measurements only: its weight.
     """
     rivals = max(1, n - 1)
-    whole = _of_suprema(alpha) if own_stacks else math.log(1.0 / alpha)
-    last = whole + math.log(rivals / CHOSEN)
-    axis = np.append(np.linspace(LEAST, last + MORE, BETWEEN), last + np.array(BEYOND))
+    whole, chosen, between = math.log(1.0 / alpha), CHOSEN, BETWEEN
+    if stacks is not None:
+        chosen = chosen_of_suprema(n)
+        whole = float(of_suprema(np.array(whole), chosen))
+        between = FINER if n <= MOST_FINER else BETWEEN
+    last = whole + math.log(rivals / chosen)
+    axis = np.append(np.linspace(LEAST, last + MORE, between), last + np.array(BEYOND))
     spent = np.append(-np.inf, axis)
-    left = whole - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN / rivals))
-    return Levels(spent, left, np.append(LEAST - 1.0, axis), cap)
+    left = whole - np.logaddexp(math.log(1.0 - chosen), spent + math.log(chosen / rivals))
+    return Levels(spent, left, np.append(LEAST - 1.0, axis), cap, stacks=stacks)
 
 
-def ladder(most: float, cap: float) -> Levels:
+def ladder(most: float, cap: float, stacks: Stacks | None = None) -> Levels:
     """The levels of a study whose options changed, for thresholds ``log(1/α)`` of at most so much."""
-    steps = BETWEEN + len(BEYOND)
+    steps = (BETWEEN if stacks is None else FINER) + len(BEYOND)
     step = (most + MORE - math.log(0.5)) / steps
     axis = math.log(0.5) + step * np.arange(steps + 1.0)  # log(½ + ½e^u)
     spent = np.append(-np.inf, np.log(np.expm1(axis[1:] + math.log(2.0))))
-    return Levels(spent, most - math.log(0.5) - step * np.arange(steps, -1.0, -1.0), axis, cap, step)
+    left = most - math.log(0.5) - step * np.arange(steps, -1.0, -1.0)
+    return Levels(spent, left, axis, cap, step, stacks)
 
 
 def all_levels(levels: Levels) -> tuple[Floats, Floats]:
@@ -94,14 +128,23 @@ def all_levels(levels: Levels) -> tuple[Floats, Floats]:
     return np.append(levels.left, 0.0), np.append(levels.spent[1:], [0.0, levels.cap])
 
 
-def _of_suprema(alpha: float) -> float:
-    """``log x`` where the bound on products of independent suprema is alpha."""
-    low, high = math.log(1.0 / alpha), math.log(1.0 / alpha) + 60.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        x = math.exp(middle)
-        if (1.0 + CHOSEN * math.log((x - 1.0 + CHOSEN) / CHOSEN)) / x > alpha:
-            low = middle
-        else:
-            high = middle
-    return high
+def chosen_of_suprema(n: int) -> float:
+    """W for the suprema of n options: a smaller one lowers x as well, which pays where rivals are many."""
+    return float(min(CHOSEN, n**-0.5))
+
+
+def of_suprema(doubt: Floats, chosen: float) -> Floats:
+    """``log x`` where the bound on products of independent suprema is α, given ``log(1/α)``.
+
+    ``log x = log(1/α) + log(1 + w·log((x - 1 + w)/w))``; its right side rises ever more slowly, so that
+    steps from above stay above.
+
+    Args:
+        doubt: log(1/α).
+        chosen: w.
+    """
+    found = doubt + 60.0
+    for _ in range(200):
+        inside = found + np.log1p((chosen - 1.0) * np.exp(-found)) - math.log(chosen)
+        found = doubt + np.log1p(chosen * inside)
+    return np.asarray(found + 1e-12 * (1.0 + found))

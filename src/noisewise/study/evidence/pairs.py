@@ -63,6 +63,11 @@ class PairedItems(HalfWidths):
         for option in items.options:
             self._told[option] = items.of(option).prefix if prefixes is None else prefixes.get(option, 0)
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Items that options share."""
+        return ("paired items",)
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" may be larger than estimated, for every j, (n,)."""
         return self._widths(option, self._differences(option), leads=True)

@@ -51,6 +51,11 @@ class SeparateOptions(HalfWidths):
         self._measured = np.any([kind.holds() for kind in kinds], axis=0)
         self._looked: dict[tuple[int, bool], Floats] = {}
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The kinds that there are measurements of, each once."""
+        return tuple(dict.fromkeys(kind.name for kind in self.kinds if kind.holds().any()))
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" may be larger than estimated, for every j, (n,)."""
         return self._look(option, True)
@@ -100,8 +105,8 @@ class SeparateOptions(HalfWidths):
         if rivals.limited.any() or chosen.limited.any():
             # Where the true evidence about one of both is below 1: see `levels.py`.
             (zero_up, _, _), (_, zero_down, cap) = rivals.ends.T, chosen.ends.T
-            found = np.where(rivals.limited, np.maximum(found, zero_up + cap), found)
-            found = np.where(chosen.limited, np.maximum(found, up[:, 0] + zero_down), found)
+            found = np.where(rivals.limited, np.maximum(found, together(zero_up, cap)), found)
+            found = np.where(chosen.limited, np.maximum(found, together(up[:, 0], zero_down)), found)
         return found
 
     def _left_of(self, thresholds: Floats, up: Floats) -> Floats:
@@ -125,7 +130,7 @@ def highest(up: Floats, down: Floats, axis: Floats, concave: Mask) -> Floats:
         axis: Where the levels stand.
         concave: Whether the sum of both is, (k,); if not, only that one falls and one rises is used.
     """
-    total = up + down
+    total = together(up, down)
     rows, last = np.arange(total.shape[0]), axis.size - 1
     up, down = np.broadcast_to(up, total.shape), np.broadcast_to(down, total.shape)
     at = np.argmax(total, axis=1)
@@ -134,19 +139,29 @@ def highest(up: Floats, down: Floats, axis: Floats, concave: Mask) -> Floats:
     before = _between(total, up, down, axis, rows, np.maximum(at - 1, 0))
     found = np.maximum(peak, np.maximum(after, before))
     if not concave.all():
-        found = np.where(concave, found, (up[:, :-1] + down[:, 1:]).max(axis=1))
+        found = np.where(concave, found, together(up[:, :-1], down[:, 1:]).max(axis=1))
+        # Beyond the last level nothing may be left, or nothing is known.
+        found = np.where(concave | (up[:, -1] == -np.inf), found, np.inf)
     # A largest value at the last level says nothing about what comes after it.
     found = np.where(at == last, np.inf, found)
     # Contradictory evidence leaves nothing possible; it rules no more out than both sides alone.
-    found = np.where(peak == -np.inf, up[:, 0] + down[:, -1], found)
+    with np.errstate(invalid="ignore"):
+        found = np.where(peak == -np.inf, up[:, 0] + down[:, -1], found)
     return np.where(np.isnan(found), np.inf, found)
+
+
+def together(up: Floats, down: Floats) -> Floats:
+    """The sum of two reaches: -inf where either leaves nothing, whatever the other leaves."""
+    with np.errstate(invalid="ignore"):
+        total = up + down
+    return np.where(np.isnan(total), -np.inf, total)
 
 
 def _between(total: Floats, up: Floats, down: Floats, axis: Floats, rows: Codes, at: Codes) -> Floats:
     """An upper bound between the levels ``at`` and ``at + 1``, (k,)."""
     last = axis.size - 1
     here, there = total[rows, at], total[rows, at + 1]
-    corner = up[rows, at] + down[rows, at + 1]  # both fall, or rise, from one level to the next
+    corner = together(up[rows, at], down[rows, at + 1])  # both fall, or rise, from one level to the next
     one, two = np.maximum(at - 1, 0), np.minimum(at + 2, last)
     with np.errstate(invalid="ignore", divide="ignore"):
         rise = (here - total[rows, one]) / (axis[at] - axis[one])

@@ -15,6 +15,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import DOWN, UP, Kind
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels, all_levels
+from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.precision_cells import interpolated
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.log.measurements import Codes
@@ -23,6 +24,8 @@ from noisewise.study.log.measurements import Codes
 PAYS = 40
 #: Options whose reaches are searched together: what fits a processor's cache.
 TOGETHER = 256
+#: In the place of a level of -inf, of which nothing is searched for.
+FLOOR = -20.0
 
 
 class Tables(NamedTuple):
@@ -58,7 +61,8 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
         pays: With more options than this, reaches are interpolated where they can be.
     """
     facts = np.concatenate([kind.facts for kind in kinds], axis=1)
-    made_for = (pays, tuple(kind.signature for kind in kinds), *(part.tobytes() for part in all_levels(levels)))
+    signatures = tuple(kind.signature for kind in kinds)
+    made_for = (pays, signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
     n, width = facts.shape[0], levels.spent.size
     up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     measured = np.any([kind.holds() for kind in kinds], axis=0)
@@ -74,14 +78,18 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
     fresh = np.flatnonzero(measured)
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
     rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
-    simple = _simple(kinds, fresh)
+    concave = ~(limited & several)
+    if levels.stacks is not None:
+        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
+        concave = np.zeros(n, dtype=bool)
+    simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
     if simple.size > pays:
         up[simple], down[simple], ends[simple] = rows(simple, quickly=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
     for first in range(0, fresh.size, TOGETHER):
         some = fresh[first : first + TOGETHER]
         up[some], down[some], ends[some] = rows(some)
-    return Tables(up, down, ends, limited, ~(limited & several), facts, made_for)
+    return Tables(up, down, ends, limited, concave, facts, made_for)
 
 
 def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
@@ -109,6 +117,37 @@ def _rows(
     limited = limited[options]
     up[np.ix_(limited, levels.left < 0.0)] = -np.inf
     down[np.ix_(limited, levels.spent < 0.0)] = -np.inf
+    return up, down, ends
+
+
+def _weighed(
+    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask
+) -> tuple[Floats, Floats, Floats]:
+    """The rows of some options, where own stacks and the rest of the evidence each have their weight.
+
+    An option's mean is within reach where neither of both reaches its level.
+    """
+    assert levels.stacks is not None
+    up, down = (np.full((options.size, levels.spent.size), np.inf) for _ in range(2))
+    down[:, 0] = -np.inf
+    ends = np.full((options.size, 3), np.inf)
+    for kind in kinds:
+        if isinstance(kind, OwnScatter):
+            rows = np.flatnonzero(kind.holds()[options])
+            spent = levels.stacks.own_level(np.append(levels.spent[1:], levels.cap))
+            up[rows] = kind.reaches(options[rows], levels.stacks.own_level(levels.left), UP)
+            found = kind.reaches(options[rows], spent, DOWN)
+            down[rows, 1:], ends[rows, 2] = found[:, :-1], found[:, -1]
+    rest = [kind for kind in kinds if not kind.own_stack]
+    rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]
+    if rows.size:
+        left, spent, cap = map(levels.stacks.others_level, (levels.left, levels.spent, np.array(levels.cap)))
+        no_less = Levels(np.maximum(spent, FLOOR), np.maximum(left, FLOOR), levels.axis, float(cap))
+        others = _rows(rest, options[rows], levels=no_less, limited=limited)
+        for whole, found, level in ((up, others[0], left), (down, others[1], spent)):
+            found[:, level == -np.inf] = -np.inf
+            whole[rows] = np.minimum(whole[rows], found)
+        ends[rows] = np.minimum(ends[rows], others[2])
     return up, down, ends
 
 

@@ -3,7 +3,8 @@
 Error bars that were computed from the same readings as the value are a trap: a reading that happens to lie
 low with a small scatter gets a large weight, and weighted means drift (note 10 on the paper: at a nominal
 5 % such certificates missed in 92 % of runs). So successes out of trials enter with the largest standard
-error they can have, and repeated readings share one scatter, pooled over an instrument or a block.
+error they can have, repeated readings with a scatter that is estimated apart from their mean (pooled, or by
+bounds that reckon with it), and readings between known bounds as they are.
 """
 
 import math
@@ -13,12 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import as_float, check_probability
 from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, check_count_within
 from noisewise.study.inputs.numbers import Written, carries_error, check_value, read_value
 
 #: What a measurement's error bar rests on.
-KNOWN, READINGS, COUNTS, NONE = "known", "readings", "counts", "none"
+KNOWN, READINGS, COUNTS, NONE, BOUNDED = "known", "readings", "counts", "none", "bounded"
 #: Answers to items that several options share: see `noisewise.study.log.items`.
 ITEMS = "items"
 WAYS = "se, var, sd+n, ci, values, successes+trials"
@@ -34,9 +36,16 @@ class Measured(NamedTuple):
     readings: int  # how many readings or trials the value is the mean of
     scatter: float  # their sum of squared deviations from the mean
     notes: tuple[str, ...]
+    singles: tuple[float, ...] = ()  # the readings themselves, if several lie between bounds
 
 
-def read_measured(given: dict[str, Any], *, noise_floor: float | None, where: str, lease: str) -> Measured:
+#: The least and the largest that a reading can be.
+Bounds = tuple[float, float]
+
+
+def read_measured(
+    given: dict[str, Any], *, noise_floor: float | None, where: str, lease: str, bounds: Bounds | None = None
+) -> Measured:
     """Read a value with its error bar from keyword arguments, of which most are None.
 
     Args:
@@ -45,11 +54,12 @@ def read_measured(given: dict[str, Any], *, noise_floor: float | None, where: st
         noise_floor: Standard errors below it are raised to it.
         where: How messages begin, such as "row 17 (A-077): ".
         lease: What messages say about a lease that is kept.
+        bounds: Between which all readings lie.
     """
     try:
         _check_one_way(given)
         if given.get("values") is not None:
-            return _of_readings(given, lease)
+            return _of_readings(given, lease, None if given.get("minus") is not None else bounds)
         if given.get("successes") is not None or given.get("trials") is not None:
             return _of_counts(given)
         if given.get("value") is None:
@@ -58,7 +68,10 @@ def read_measured(given: dict[str, Any], *, noise_floor: float | None, where: st
         check_value(written.value, lease)
         if given.get("sd") is not None:
             return _of_scatter(written.value, given)
-        return _of_error(written, given, noise_floor)
+        found = _of_error(written, given, noise_floor)
+        if found.kind == NONE and bounds is not None and given.get("minus") is None:
+            return _of_bounded(np.array([found.value]), bounds)
+        return found
     except (ValueError, TypeError) as problem:
         raise type(problem)(f"{where}{problem}") from None
 
@@ -158,21 +171,40 @@ def _of_scatter(value: float, given: dict[str, Any]) -> Measured:
     return Measured(value, READINGS, None, sd / math.sqrt(n), n, (n - 1) * sd * sd, ())
 
 
-def _of_readings(given: dict[str, Any], lease: str) -> Measured:
+def _of_readings(given: dict[str, Any], lease: str, bounds: Bounds | None) -> Measured:
     if given.get("value") is not None:
         raise ValueError("values=[...] brings its own value, the mean; leave value= out.")
-    if not _is_list(given["values"]) or len(given["values"]) < 2:
+    least = 2 if bounds is None else 1
+    if not _is_list(given["values"]) or len(given["values"]) < least:
         raise ValueError(
-            f"values must be a list of at least two readings; got {given['values']!r}. "
-            "For one reading give value= and se=."
+            f"values must be a list of at least {'two readings' if least == 2 else 'one reading'}; got "
+            f"{given['values']!r}. For one reading give value={' and se=' if least == 2 else ''}."
         )
     readings = np.array([check_value(as_float("values", item), lease) for item in given["values"]])
+    if bounds is not None:
+        return _of_bounded(readings, bounds)
     mean = float(np.mean(readings))
     scatter = float(np.sum((readings - mean) ** 2))
     n = readings.size
     if not SQUARES.holds(scatter):
         raise ValueError(f"values scatter by {math.sqrt(scatter / n):g}, which is too much: change the unit.")
     return Measured(mean, READINGS, None, math.sqrt(scatter / (n - 1) / n), n, scatter, ())
+
+
+def _of_bounded(readings: Floats, bounds: Bounds) -> Measured:
+    low, high = bounds
+    outside = readings[(readings < low) | (readings > high)]
+    if outside.size:
+        raise ValueError(
+            f"{outside[0]:g} lies outside of the bounds of this study, {low:g} to {high:g}: no reading can. "
+            "If it is right, make the study with wider bounds, or without."
+        )
+    n, mean = readings.size, float(np.mean(readings))
+    scatter = float(np.sum((readings - mean) ** 2))
+    usual = math.sqrt(scatter / (n - 1) / n) if n > 1 else None
+    # As a share of trials does: (hi - lo)/(2√n)-sub-Gaussian, whatever the readings' law (Hoeffding).
+    sigma = 0.5 * (high - low) / math.sqrt(n)
+    return Measured(mean, BOUNDED, sigma, usual, n, scatter, (), tuple(readings.tolist()) if n > 1 else ())
 
 
 def _is_list(values: Any) -> bool:

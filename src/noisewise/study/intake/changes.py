@@ -8,6 +8,7 @@ from noisewise.core.support.text import NOTE_LENGTH, check_text
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
 from noisewise.study.intake.item_entry import amended_items
+from noisewise.study.log.looks import switched_looks
 from noisewise.study.log.model_choice import facts_of, named_models, switched
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
@@ -40,6 +41,13 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         two = "minus" in old
         merged |= {"plus": old.get("option"), "minus": old["minus"]} if two else {"option": old.get("option")}
     says_error = any(name in merged for name in ERROR_WAYS)
+    if "values" in old and not says_error:
+        if "value" in merged:
+            raise ValueError(
+                f"m-{number} has {len(old['values'])} readings, which are kept: correct them with "
+                "values=[...]."
+            )
+        merged["values"] = old["values"]
     if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
         merged["value"] = old.get("value")
     merged = {name: old[name] for name in (*ABOUT, "at", "cost") if name in old} | merged
@@ -106,18 +114,25 @@ def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
 
 
 def switched_model(
-    state: State, *, model: Any, span: Any, deviation: Any, extra_scatter: Any, reason: Any
+    state: State, *, model: Any, span: Any, deviation: Any, extra_scatter: Any, looks: Any, reason: Any
 ) -> dict[str, Any]:
-    """The body of an event "switch": the whole model that holds from now on."""
+    """The body of an event "switch": the whole model that holds from now on, and how often one may look."""
     if state.items and model is not None and facts_of(model).uses_features:
         raise ValueError(
             f"`model` must stay independent: items were told, and the {model} model does not compare options "
             "item by item."
         )
-    chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
+    looked = switched_looks(state, looks)
+    chosen = state.model
+    if not looked or any(given is not None for given in (model, span, deviation, extra_scatter)):
+        chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
     if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:
         raise ValueError(
             f"`model` must be {named_models(lambda facts: not facts.limits_pairs)} for {len(state.pairs)} "
             f"distinct pairs of compared options: the {chosen.model} model keeps at most {MOST_PAIRS}."
         )
-    return {"model": asdict(chosen), **({"reason": require_reason(reason)} if reason is not None else {})}
+    return {
+        "model": asdict(chosen),
+        **looked,
+        **({"reason": require_reason(reason)} if reason is not None else {}),
+    }

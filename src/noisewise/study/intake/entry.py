@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypedDict
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
-from noisewise.study.inputs.error_bars import read_measured
+from noisewise.study.inputs.error_bars import Bounds, read_measured
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked, took_its_block
 from noisewise.study.intake.item_entry import items_content
 from noisewise.study.log.model_choice import named_models
@@ -27,7 +27,7 @@ ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "tri
 #: What makes two tellings of one key the same, with what an event need not say.
 CONTENT = {
     "option": None, "minus": None, "value": None, "kind": None, "sigma": None, "readings": 1, "scatter": 0.0,
-    "block": None, "instrument": None, "places": None, "items": None,
+    "block": None, "instrument": None, "values": None, "places": None, "items": None,
 }  # fmt: skip
 #: What makes them different only if it is said again. Who told it, and notes, do not.
 SAID_AGAIN = ("at", "cost")
@@ -124,7 +124,11 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
     if given.get("items") is not None:
         content = items_content(state, given, named) | _about(given, named)
     else:
-        content = parse_told(given, noise_floor=state.specification.noise_floor, where=named, lease=lease)
+        question = state.specification
+        content = parse_told(
+            given | ({} if minus is None else {"minus": minus}), noise_floor=question.noise_floor,
+            where=named, lease=lease, bounds=question.bounds,
+        )  # fmt: skip
     if minus is not None:
         check_pair(state, option, minus, named)
     if job is not None and "block" not in content and (block := block_asked(state, job, named)) is not None:
@@ -136,10 +140,15 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
 
 
 def parse_told(
-    given: dict[str, Any], *, noise_floor: float | None, where: str = "", lease: str = ""
+    given: dict[str, Any],
+    *,
+    noise_floor: float | None,
+    where: str = "",
+    lease: str = "",
+    bounds: Bounds | None = None,
 ) -> dict[str, Any]:
     """What a measurement says by itself: its value, its error bar and what else is known about it."""
-    measured = read_measured(given, noise_floor=noise_floor, where=where, lease=lease)
+    measured = read_measured(given, noise_floor=noise_floor, where=where, lease=lease, bounds=bounds)
     content: dict[str, Any] = {
         "value": measured.value,
         "kind": measured.kind,
@@ -147,6 +156,7 @@ def parse_told(
         "shown": measured.shown,
         "readings": measured.readings if measured.readings != 1 else None,
         "scatter": measured.scatter if measured.scatter else None,
+        "values": list(measured.singles) or None,
         "notes": list(measured.notes) or None,
     }
     content |= _about(given, where)

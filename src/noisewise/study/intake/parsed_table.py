@@ -11,7 +11,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.ranges import AMOUNT, VALUE
-from noisewise.study.inputs.error_bars import KNOWN
+from noisewise.study.inputs.error_bars import KNOWN, Bounds
 from noisewise.study.intake.entry import (
     parse_told,
 )
@@ -34,8 +34,15 @@ _quoted = json.encoder.encode_basestring_ascii
 class Parsed:
     """The contents of a table's rows, as events will hold them, without what they are about."""
 
-    def __init__(self, sheet: "Sheet", noise_floor: float | None, keep_empty: bool, watch: Watch) -> None:
-        self.sheet = sheet
+    def __init__(
+        self,
+        sheet: "Sheet",
+        noise_floor: float | None,
+        keep_empty: bool,
+        watch: Watch,
+        bounds: Bounds | None = None,
+    ) -> None:
+        self.sheet, self._bounds = sheet, bounds
         n = sheet.n_rows
         self.rows: Sequence[int] = range(n)
         if not keep_empty:
@@ -108,7 +115,7 @@ class Parsed:
         given = self.sheet.given(row)
         about = given.get("option") or given.get("plus") or given.get("job")
         where = f"row {row + 1}" + ("" if about is None else f" ({about})") + ": "
-        return parse_told(given, noise_floor=noise_floor, where=where)
+        return parse_told(given, noise_floor=noise_floor, where=where, bounds=self._bounds)
 
     def _parse_in_bulk(self, noise_floor: float | None) -> bool:
         """Plain values with plain standard errors; whatever is out of the ordinary is read row by row."""

@@ -13,10 +13,10 @@ import numpy as np
 
 from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
 from noisewise.core.support.text import printable
-from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.item_order import items_flaw
 from noisewise.study.log.model_choice import ModelChoice, choose_model
-from noisewise.study.log.specification import PolicyChoice
+from noisewise.study.log.specification import ONCE, PolicyChoice
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
@@ -135,9 +135,11 @@ def _check_content(state: "State", body: dict[str, Any], number: int | None = No
         _known_option(state, body, "minus")
         if body["minus"] == body["option"]:
             raise FlawError("it is a difference of an option to itself")
+        if kind == BOUNDED:
+            raise FlawError("a reading between bounds was told as a difference, which it is not")
         if kind == COUNTS:
             raise FlawError("a share of successes was told as a difference, which it is not")
-    if kind in _WITH_SIGMA or kind == ITEMS:
+    if kind in _WITH_SIGMA or kind in (BOUNDED, ITEMS):
         _within(body, "sigma", AMOUNT)
     elif kind in _WITHOUT_SIGMA:
         if "sigma" in body:
@@ -149,6 +151,8 @@ def _check_content(state: "State", body: dict[str, Any], number: int | None = No
             _within(body, name, _RANGES[name])
     if type(body.get("readings", 1)) is not int:
         raise FlawError(f"readings={body['readings']!r} is not a whole number")
+    if kind == BOUNDED:
+        _check_bounded(state, body)
     for name in _TEXTS:
         if name in body:
             _text(body, name)
@@ -159,6 +163,20 @@ def _check_content(state: "State", body: dict[str, Any], number: int | None = No
 def _refuse_items(flaw: str | None) -> None:
     if flaw is not None:
         raise FlawError(flaw)
+
+
+def _check_bounded(state: "State", body: dict[str, Any]) -> None:
+    """Readings between bounds: each of them must be there, and lie there."""
+    bounds = state.specification.bounds
+    if bounds is None:
+        raise FlawError("it is a reading between bounds, and this study has none")
+    singles, readings = body.get("values", [body["value"]]), body.get("readings", 1)
+    if not isinstance(singles, list) or len(singles) != readings:
+        raise FlawError(f"it has not the {readings} readings that it says it has")
+    if not _are_within(singles, Range(*bounds)):
+        raise FlawError(f"a reading lies outside of the bounds, {bounds[0]:g} to {bounds[1]:g}")
+    if not abs(float(np.mean(singles)) - body["value"]) <= 1e-9 * max(abs(bounds[0]), abs(bounds[1])):
+        raise FlawError("its value is not the mean of its readings")
 
 
 def _check_ask(state: "State", body: dict[str, Any]) -> None:
@@ -181,8 +199,9 @@ def _check_ask(state: "State", body: dict[str, Any]) -> None:
         isinstance(items, list) and all(type(name) is str and name in state.items.place for name in items)
     ):
         raise FlawError("it names items that this study does not have")
-    if type(fresh) is not int or fresh < 0:
-        raise FlawError(f"fresh={fresh!r} is not a number of items")
+    start = body.get("fresh_from", 1)
+    if not (type(fresh) is type(start) is int and 0 <= fresh <= COUNT.most and 1 <= start <= COUNT.most):
+        raise FlawError(f"fresh={fresh!r} from {start!r} on is not a number of items")
 
 
 def _check_closing(state: "State", body: dict[str, Any]) -> None:
@@ -249,6 +268,8 @@ def _check_switch(state: "State", body: dict[str, Any]) -> None:
     choose_model(model.model, model.span, model.deviation, model.extra_scatter)
     if model.uses_features and state.whitening is None:
         raise FlawError(f"the {model.model} model needs features, and this study has none")
+    if body.get("looks", ONCE) != ONCE:
+        raise FlawError(f"looks={body['looks']!r} cannot be switched to")
 
 
 def _check_mend(state: "State", body: dict[str, Any]) -> None:

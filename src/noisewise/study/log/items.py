@@ -1,5 +1,6 @@
 """The items of a study: one order that all options share, and what each option was told on them."""
 
+import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,6 +47,12 @@ class Answers:
     def values(self) -> Values:
         """The values before the first gap, (prefix,)."""
         return self._values[: self.prefix]
+
+    @property
+    def all_values(self) -> Values:
+        """The values at all places up to the last one told, whatever stands for those that were not."""
+        told = np.flatnonzero(self._told(self._values))
+        return self._values[: 1 + int(told.max(initial=-1))]
 
     def has(self, places: Places) -> NDArray[np.bool_]:
         """Which places were told."""
@@ -158,6 +165,15 @@ class Items:
             gaps = np.flatnonzero(places != np.arange(places.size))
             found[option] = int(gaps[0]) if gaps.size else places.size
         return found
+
+    def fingerprint(self) -> bytes:
+        """A hash of the order and of every answer, with the numbers of the options."""
+        digest = hashlib.sha256("\n".join(self.names).encode())
+        for option in sorted(self.options):
+            digest.update(
+                str(option).encode() + self._answers[option].all_values.astype(np.float64).tobytes()
+            )
+        return digest.digest()
 
     def unit(self, values: Floats) -> Floats:
         """Values moved to [0, 1]."""

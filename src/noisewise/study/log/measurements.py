@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 
 Codes = NDArray[np.int64]
-KINDS = (KNOWN, READINGS, COUNTS, NONE, ITEMS)
+KINDS = (KNOWN, READINGS, COUNTS, NONE, ITEMS, BOUNDED)
 _CODE_OF_KIND = {kind: code for code, kind in enumerate(KINDS)}
 NOBODY = -1
 #: The pool of measurements that came without.
 WITHOUT_ERROR_BARS = "measurements without error bars"
+#: The pool of readings that name neither an instrument nor a block.
+ALL_READINGS = "all readings"
 #: The block of measurements that name none.
 NO_BLOCK = ""
 
@@ -39,6 +41,7 @@ class Columns(NamedTuple):
     pools: list[str]
     moment: Codes | None = None  # the same for all that were told together; None where that is unknown
     fits: tuple[Any, ...] = ()  # of earlier moments, where those of the first moment stand for more than one
+    singles: dict[int, Floats] = {}  # noqa: RUF012 - never changed; the readings behind a value, by number
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
@@ -59,6 +62,7 @@ class Measurements:
         self._moment, self._at = array("i"), math.nan  # which moment, and when the latest was
         self.blocks: dict[str, int] = {NO_BLOCK: 0}
         self.pools: dict[str, int] = {}
+        self._singles: dict[int, Floats] = {}
         self._columns: Columns | None = None
 
     def __len__(self) -> int:
@@ -73,6 +77,8 @@ class Measurements:
         self, plus: list[int], minus: list[int], bodies: list[dict[str, Any]], at: Iterable[float]
     ) -> None:
         """Enter measurements as events describe them; those with one time in a row were told together."""
+        for number, body in enumerate(bodies, start=len(self) + 1):
+            self._keep_singles(number, body)
         for name, values in self._entries(plus, minus, bodies).items():
             (self._whole if name in self._whole else self._real)[name].extend(values)
         self._live.extend(itertools.repeat(1, len(bodies)))
@@ -81,6 +87,7 @@ class Measurements:
 
     def replace(self, number: int, plus: int, minus: int, body: dict[str, Any]) -> None:
         """Put a corrected measurement in the place of an earlier one."""
+        self._keep_singles(number, body)
         for name, (value,) in self._entries([plus], [minus], [body]).items():
             (self._whole if name in self._whole else self._real)[name][number - 1] = value
         self._columns = None
@@ -119,8 +126,14 @@ class Measurements:
                 blocks=list(self.blocks),
                 pools=list(self.pools),
                 moment=np.array(self._moment, dtype=np.int64)[live],
+                singles=self._singles,
             )
         return self._columns
+
+    def _keep_singles(self, number: int, body: dict[str, Any]) -> None:
+        self._singles.pop(number, None)
+        if body["kind"] == BOUNDED and "values" in body:
+            self._singles[number] = np.array(body["values"], dtype=np.float64)
 
     def _moments(self, at: Iterable[float]) -> Iterator[int]:
         moment = self._moment[-1] if self._moment else -1
@@ -160,7 +173,7 @@ def pool_of(body: dict[str, Any]) -> str:
         return ""
     if body.get("instrument"):
         return f"instrument {body['instrument']}"
-    return f"block {body['block']}" if body.get("block") else "all readings"
+    return f"block {body['block']}" if body.get("block") else ALL_READINGS
 
 
 #: Texts that many measurements share are kept once. Keys and notes are not among them.

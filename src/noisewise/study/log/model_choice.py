@@ -115,7 +115,9 @@ def switched(
 ) -> ModelChoice:
     """The model after a change; what is not said stays as it is, and an extra scatter of 0 takes it away."""
     if all(given is None for given in (model, span, deviation, extra_scatter)):
-        raise ValueError("say what to switch: model=, deviation=, extra_scatter= or span=; got none of them.")
+        raise ValueError(
+            "say what to switch: model=, deviation=, extra_scatter=, span= or looks=; got none of them."
+        )
     name = now.model if model is None else facts_of(model).name
     if facts_of(name).uses_features and not has_features:
         others = named_models(lambda facts: not facts.uses_features)

@@ -1,14 +1,17 @@
 """What a study is about: everything that is fixed when it is made."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from noisewise.core.support.checks import check_choice, check_probability
 from noisewise.core.support.ranges import (
+    AMOUNT,
     CONFIDENCE,
     COUNT,
     LEASE,
     SEED,
+    VALUE,
     check_amount,
     check_count_within,
     check_within,
@@ -24,6 +27,12 @@ DEFAULT_POLICY = RACE
 #: The policy of a study that names none and has a budget: the smallest expected regret at its end.
 BUDGET_POLICY = "vage"
 GOALS = ("max", "min")
+#: How often bounds may be looked at: see `noisewise.study.models.once`.
+ANY_TIME, ONCE = LOOKS = ("any time", "once")
+#: Policies that do not look at values: what they ask for could have been written down beforehand.
+BLIND = ("round_robin", "uniform")
+#: The scatter of readings: each option's own, one that options share, or what fits the first measurement.
+OWN, POOLED, FIRST = "own", "pooled", "first"
 WEEK = 7 * 24 * 3600.0
 #: Raised when the meaning of specifications or events changes.
 SCHEMA = 1
@@ -58,6 +67,9 @@ class Specification:
     extra_scatter: Size = None
     blocks: str = ANY  # what is promised about them; studies from before there was a choice promised nothing
     budget: int | None = None  # how many measurements there will be, if that is fixed
+    looks: str | None = None  # ONCE, or None: at any time
+    bounds: tuple[float, float] | None = None  # between which all readings lie
+    scatter: str | None = None  # of readings; studies from before there was a choice pooled it
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
 
     @property
@@ -78,7 +90,7 @@ class Specification:
     @property
     def range_of_items(self) -> tuple[float, float]:
         """The least and the largest value that an item can have."""
-        low, high = getattr(self, "bounds", None) or (0.0, 1.0)
+        low, high = self.bounds or (0.0, 1.0)
         return float(low), float(high)
 
     @property
@@ -90,7 +102,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "items")
+        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "items")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -101,6 +113,8 @@ class Specification:
         if plain.get("schema") != SCHEMA:
             raise ValueError(f"this study has schema {plain.get('schema')!r}; this noisewise reads {SCHEMA}.")
         parts = {name: value for name, value in plain.items() if name != "schema"}
+        if parts.get("bounds") is not None:
+            parts["bounds"] = tuple(parts["bounds"])
         parts["policy"] = PolicyChoice(**parts["policy"])
         parts["catalogue"] = Catalogue.from_plain(parts["catalogue"])
         return Specification(**parts)
@@ -120,6 +134,9 @@ def check_question(
     extra_scatter: Any = None,
     blocks: Any = CONTRASTS,
     budget: Any = None,
+    looks: Any = ANY_TIME,
+    bounds: Any = None,
+    scatter: Any = None,
     items: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
@@ -134,11 +151,44 @@ def check_question(
         "seed": check_count_within("seed", seed, SEED),
         "blocks": check_choice("blocks", blocks, PROMISES),
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
+        "looks": ONCE if check_choice("looks", looks, LOOKS) == ONCE else None,
+        "bounds": None if bounds is None else _two_bounds(bounds),
+        "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
         "items": check_pool(items),
     }
+    if checked["looks"] == ONCE:
+        for name in ("items", "bounds"):
+            if checked[name] is not None:
+                raise ValueError(
+                    f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
+                )
+        if scatter == OWN:
+            raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
+    if scatter == OWN and chosen.uses_features:
+        raise ValueError(
+            f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
+            'Leave it out, or use model="independent".'
+        )
+    if scatter == OWN and chosen.extra_scatter is not None:
+        raise ValueError(
+            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot '
+            "be told from their own. Leave one of them out."
+        )
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(
             "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
             "must be given, in the unit of your values: nothing else says what a small difference is."
         )
     return checked
+
+
+def _two_bounds(bounds: Any) -> tuple[float, float]:
+    """The least and the largest that a reading can be."""
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence) or len(bounds) != 2:
+        raise ValueError(
+            f"`bounds` must be a pair (lo, hi) that no reading can lie outside of; got {bounds!r}."
+        )
+    low, high = (check_within("bounds", bound, VALUE) for bound in bounds)
+    if not high - low >= 1e-6 * max(abs(low), abs(high), AMOUNT.least):
+        raise ValueError(f"`bounds` must be (lo, hi) with lo below hi; got ({low:g}, {high:g}).")
+    return low, high

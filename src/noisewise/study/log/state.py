@@ -20,7 +20,7 @@ from noisewise.study.log.jobs import Job as Job
 from noisewise.study.log.jobs import job_of as job_of
 from noisewise.study.log.measurements import NOBODY, Contents, Measurements
 from noisewise.study.log.model_choice import ModelChoice
-from noisewise.study.log.specification import PolicyChoice, Specification
+from noisewise.study.log.specification import ANY_TIME, BLIND, PolicyChoice, Specification
 from noisewise.study.stores.protocol import Event
 
 
@@ -75,6 +75,8 @@ class State:
         self.jobs: dict[str, Job] = {}
         self.together: dict[str, list[str]] = {}  # suggestions for one new block, by the first of them
         self.policy: PolicyChoice = specification.policy
+        self.looks = specification.looks or ANY_TIME
+        self.looked_for: set[str] = set()  # suggestions of policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
@@ -200,6 +202,8 @@ class State:
 
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
         job = self.jobs[body["id"]] = job_of(body)
+        if self.policy.name not in BLIND:
+            self.looked_for.add(job.id)
         if job.together is not None:
             self.together.setdefault(job.together, []).append(job.id)
 
@@ -269,8 +273,11 @@ class State:
         self.policy = PolicyChoice(**body["policy"])
 
     def _on_switch(self, body: dict[str, Any], event: Event) -> None:
-        self.model = ModelChoice(**body["model"])
-        self.switched = len(self.told)
+        model = ModelChoice(**body["model"])
+        if model != self.model or "looks" not in body:
+            self.model, self.switched = model, len(self.told)
+        if "looks" in body:
+            self.looks = body["looks"]
 
 
 #: Takes the place of a measurement that cannot be used, so that the others keep their numbers.

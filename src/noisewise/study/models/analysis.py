@@ -7,13 +7,23 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.log.measurements import Columns
+from noisewise.study.inputs.error_bars import COUNTS
+from noisewise.study.log.looks import is_once
+from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.state import State
 from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, LITTLE, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
+from noisewise.study.models.once.look import ONE_LOOK_LIMITS, Errors, OneLook
+from noisewise.study.models.own_readings import (
+    OwnReadings,
+    has_own_scatter,
+    is_linked,
+    own_readings,
+    own_rows,
+)
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
 from noisewise.study.models.study_model import BoundaryCase
@@ -35,6 +45,11 @@ class Analysis:
         self.model = model_of(state)
 
     @property
+    def once(self) -> bool:
+        """Whether bounds hold for one look only."""
+        return is_once(self.state)
+
+    @property
     def shares(self) -> Shares:
         """How the error probability is divided."""
         question, with_items = self.specification.first_model, self.state.begins_with_items
@@ -47,14 +62,30 @@ class Analysis:
     @property
     def _limits_delta(self) -> float:
         """Of all upper limits of pooled scatter together, and of all of estimated sizes."""
+        if self.once:
+            return ONE_LOOK_LIMITS * self.specification.delta / (2.0 if self.state.model.estimates else 1.0)
         return self.shares.limits * self.shares.delta / (2.0 if self.state.model.estimates else 1.0)
+
+    @functools.cached_property
+    def own_scatter(self) -> bool:
+        """Whether readings without an instrument or block scatter by each option's own amount."""
+        return not self.once and has_own_scatter(self.state)
+
+    @functools.cached_property
+    def own_readings(self) -> OwnReadings | None:
+        """What readings say whose scatter is each option's own; None if there are none."""
+        rows = own_rows(self.columns) if self.own_scatter and not is_linked(self.columns) else None
+        return None if rows is None or not rows.any() else own_readings(self.columns.select(rows), self.n)
 
     @functools.cached_property
     def stated(self) -> Sigmas:
         """The standard error of every measurement without extra scatter."""
-        return settle(
-            self.columns, self._limits_delta, self.specification.noise_floor, self._residual_scatter
-        )
+        found = settle(
+            self.columns, self._limits_delta, self.specification.noise_floor, self._residual_scatter,
+            once=self.once, own=self.own_scatter and not is_linked(self.columns),
+        )  # fmt: skip
+        # Where all share one standard deviation, one look knows the law of errors over its estimate.
+        return found if self._shared_freedom(found) is None else found._replace(certified=found.estimated)
 
     @functools.cached_property
     def sizes(self) -> Sizes:
@@ -99,7 +130,7 @@ class Analysis:
     @functools.cached_property
     def block_doubt(self) -> str | None:
         """Why blocks are not trusted to have been filled by looking at contrasts only; None if they are."""
-        if self._promised_nothing or not (self.sums.block > 0).any():
+        if self.once or self._promised_nothing or not (self.sums.block > 0).any():
             return None
         return doubt_about_blocks(
             self.columns, self.sigmas.estimated, self.estimates, self.specification.sign
@@ -107,7 +138,7 @@ class Analysis:
 
     @property
     def _promised_nothing(self) -> bool:
-        return self.specification.blocks != CONTRASTS
+        return self.specification.blocks != CONTRASTS and not self.once
 
     @property
     def _any_choice(self) -> bool:
@@ -129,6 +160,8 @@ class Analysis:
     @functools.cached_property
     def boundary(self) -> HalfWidths:
         """The boundary on differences."""
+        if self.once:
+            return self.model.one_look(self.one_look)
         case = BoundaryCase(
             fit=self.certified,
             sums=self.certified_sums,
@@ -140,10 +173,48 @@ class Analysis:
             n_allowed=int(self.state.allowed().sum()),
             any_choice=self._any_choice,
             promised=not self._promised_nothing,
+            own_scatter=self.own_scatter,
             deviation=self.sizes.certified[0],
             quickly=self.imagined,
         )
         return self.model.boundary(case)
+
+    @property
+    def one_look(self) -> OneLook:
+        """What bounds that hold for one look only are made from."""
+        state, errors = self.state, self.errors
+        delta = self.specification.delta * (1.0 - ONE_LOOK_LIMITS if errors.limited else 1.0)
+        # Once the catalogue changed, the best of those that remain may be any of them.
+        return OneLook(
+            fit=self.certified,
+            sums=self.certified_sums,
+            columns=self.columns,
+            sigma=self.sigmas.certified,
+            sign=self.specification.sign,
+            delta=delta / self.n if state.changed else delta,
+            may_win=np.ones(self.n, dtype=bool) if state.changed else state.allowed(),
+            errors=errors,
+        )
+
+    @property
+    def errors(self) -> Errors:
+        """What one look may rely on."""
+        freedom = self._shared_freedom(self.stated)
+        limited = bool(self.state.model.estimates) or (bool(self.stated.pools) and freedom is None)
+        return Errors(freedom, limited, bool((self.columns.kind == KINDS.index(COUNTS)).any()))
+
+    def _shared_freedom(self, found: Sigmas) -> float | None:
+        """Degrees of freedom of the one standard deviation of all measurements, at one look; else None."""
+        plain = self.state.model.extra_scatter is None and not self.state.model.facts.has_deviation
+        shared = len(found.pools) == 1 and bool(np.isnan(self.columns.sigma).all())
+        return found.pools[0].freedom if self.once and plain and shared and not found.waiting else None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The kinds of evidence that bounds are computed from; none while there are no standard errors."""
+        if self.sigmas.waiting or not self.columns.value.size:
+            return ()
+        return self.boundary.evidence
 
     @functools.cached_property
     def standing_out(self) -> Floats | None:

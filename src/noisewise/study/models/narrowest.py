@@ -23,6 +23,11 @@ class Narrowest(HalfWidths):
     def __init__(self, families: Sequence[HalfWidths]) -> None:
         self.families = tuple(families)
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """That of all families, each once."""
+        return tuple(dict.fromkeys(name for family in self.families for name in family.evidence))
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" may be larger than estimated, for every j, (n,)."""
         return np.asarray(np.min([family.half_widths(option) for family in self.families], axis=0))
@@ -37,6 +42,11 @@ class Moved(HalfWidths):
 
     def __init__(self, family: HalfWidths, own: Fit, shown: Fit) -> None:
         self._family, self._own, self._shown = family, own, shown
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """That of the family."""
+        return self._family.evidence
 
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" may be larger than estimated, for every j, (n,)."""

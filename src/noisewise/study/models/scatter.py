@@ -6,6 +6,9 @@ moment at once: ``exp(-λQ/s²)·(1 + 2λ)^(ν/2)`` is a martingale with mean 1 
 are normal, so by Ville
 
     s² <= λQ / (ν/2·log(1 + 2λ) - log(1/δ))      for all ν, with probability 1 - δ.
+
+Where every option's readings scatter in their own way, an option's own standard deviation is what is shown
+and weighed with; bounds do not rest on it (`noisewise.study.evidence.own_scatter`).
 """
 
 import math
@@ -16,10 +19,11 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import chi_square_tails
+from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails
 from noisewise.core.support.words import counted
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
+from noisewise.study.models.own_readings import LEAST, own_readings, own_rows
 
 #: Pooled degrees of freedom below which no certificate is given.
 LEAST_FREEDOM = 20
@@ -50,6 +54,9 @@ def settle(
     delta: float,
     noise_floor: float | None,
     residual: Callable[[Columns], tuple[float, int]],
+    *,
+    once: bool = False,
+    own: bool = False,
 ) -> Sigmas:
     """Give every measurement a standard error.
 
@@ -59,29 +66,37 @@ def settle(
         noise_floor: Standard errors are at least this.
         residual: Sum of squares and degrees of freedom that remain when the model is fitted to measurements
             with equal weights: the scatter of those that came without error bars.
+        once: Whether limits need to hold at one look only; then few degrees of freedom will do.
+        own: Whether readings without instrument or block scatter by each option's own amount.
     """
+    least = 1 if once else LEAST_FREEDOM
     estimated = columns.sigma.copy()
     lacking = np.isnan(estimated)
+    waiting: list[str] = []
+    if own and (rows := lacking & own_rows(columns)).any():
+        waiting += _own(columns, rows, estimated, noise_floor)
+        lacking &= ~rows
     if not lacking.any():
-        return Sigmas(estimated, estimated, [], [])
+        return Sigmas(estimated, estimated, [], waiting)
     certified = estimated.copy()
     used = np.unique(columns.pool[lacking])
     # With G pools each gets δ/(G²(G+1)): summed over the pools and over G = 1, 2, … that is δ.
     share = delta / (used.size**2 * (used.size + 1))
-    pools, waiting = [], []
+    pools = []
     for code in used:
         members = lacking & (columns.pool == code)
-        pool = _pool(columns, members, columns.pools[code], share, residual)
+        limit = one_look_limit if once else upper_limit
+        pool = _pool(columns, members, columns.pools[code], share, residual, limit)
         readings = np.sqrt(columns.readings[members])
         usable = math.isfinite(pool.sd) and pool.sd > 0.0
         fallback = float(np.median(columns.sigma[~lacking])) if not lacking.all() else 1.0
         estimated[members] = pool.sd / readings if usable else fallback
         certified[members] = pool.upper / readings
         pools.append(pool)
-        if pool.freedom < LEAST_FREEDOM:
+        if pool.freedom < least:
             waiting.append(
                 f"the scatter of {pool.name} has {counted(pool.freedom, 'degree of freedom')} and needs "
-                f"{LEAST_FREEDOM}: repeat measurements, or give se="
+                f"{least}: repeat measurements, or give se="
             )
         elif not usable and noise_floor is None:
             waiting.append(
@@ -90,6 +105,25 @@ def settle(
     if noise_floor is not None:
         estimated, certified = np.maximum(estimated, noise_floor), np.maximum(certified, noise_floor)
     return Sigmas(estimated, certified, pools, waiting)
+
+
+def _own(columns: Columns, rows: Mask, estimated: Floats, noise_floor: float | None) -> list[str]:
+    """Give readings the standard errors that their own options' scatter says; reasons to withhold."""
+    some = columns.select(rows)
+    sums = own_readings(some, 1 + int(some.plus.max()))
+    sd, typical = sums.sd, sums.typical_sd
+    known = estimated[~np.isnan(estimated)]
+    fallback = float(np.median(known)) if known.size else 1.0
+    sd = np.where(np.isnan(sd), typical if math.isfinite(typical) else fallback, sd)
+    found = sd[some.plus] / np.sqrt(some.readings)
+    estimated[rows] = found if noise_floor is None else np.maximum(found, noise_floor)
+    agreeing = int(((sums.readings > LEAST) & (sums.squares == 0.0)).sum())
+    if agreeing and noise_floor is None:
+        return [
+            f"the readings of {counted(agreeing, 'option')} agree to the last digit, so that nothing is "
+            "known of their scatter: set noise_floor to your instrument's resolution"
+        ]
+    return []
 
 
 def widened(columns: Columns, sigmas: Sigmas, extra: float, largest: float) -> Sigmas:
@@ -119,6 +153,7 @@ def _pool(
     name: str,
     delta: float,
     residual: Callable[[Columns], tuple[float, int]],
+    limit: Callable[[float, float, float], float],
 ) -> Pool:
     if KINDS[int(columns.kind[members][0])] == NONE:
         squares, freedom = residual(columns.select(members))
@@ -126,7 +161,12 @@ def _pool(
         squares = float(np.sort(columns.scatter[members]).sum())
         freedom = int((columns.readings[members] - 1).sum())
     sd = math.sqrt(squares / freedom) if freedom > 0 else math.nan
-    return Pool(name, freedom, sd, upper_limit(squares, freedom, delta))
+    return Pool(name, freedom, sd, limit(squares, freedom, delta))
+
+
+def one_look_limit(squares: float, freedom: float, delta: float) -> float:
+    """An upper limit of the standard deviation, true at one look with probability 1 - delta."""
+    return math.sqrt(squares / chi_square_quantile(freedom, delta)) if freedom > 0 else math.inf
 
 
 def upper_limit(squares: float, freedom: float, delta: float) -> float:

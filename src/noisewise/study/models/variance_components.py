@@ -17,11 +17,12 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number, rounded_up
-from noisewise.study.inputs.error_bars import COUNTS, NONE
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelChoice
 from noisewise.study.models.features.linear_fit import determined, restricted
 from noisewise.study.models.networks.independent_fit import fit_independent, independent_rank
+from noisewise.study.models.own_readings import own_readings
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.models.size_limits import lower_size, upper_size
 from noisewise.study.models.sums import Probes, Sums, totals
@@ -62,8 +63,15 @@ def usual_errors(columns: Columns, sigma: Floats, n: int) -> Floats:
     """Standard errors by which a fit is judged: the usual ones of shares, not the largest they can have.
 
     The certificate takes the largest error a share can have; a fit is judged by the usual one, with the
-    option's share over all its trials, one success and one failure added.
+    option's share over all its trials, one success and one failure added; readings between bounds likewise.
     """
+    bounded = columns.kind == KINDS.index(BOUNDED)
+    if bounded.any():
+        sums = own_readings(columns.select(bounded), n)
+        # The largest error a reading can have is half of the bounds' distance; one at either bound is added.
+        wide = 2.0 * sigma[bounded][0] ** 2 * columns.readings[bounded][0]
+        variance = (sums.squares + wide) / (sums.readings + 2.0)
+        sigma = np.where(bounded, np.sqrt(variance[columns.plus] / columns.readings), sigma)
     counts = columns.kind == KINDS.index(COUNTS)
     if not counts.any():
         return sigma

@@ -48,6 +48,18 @@ def by_cost(menu: Priced) -> list[tuple[str, NoiseMenu]]:
     return alone if sigma.size == 1 else [*alone, ("a mix", NoiseMenu(sigma, None, cost))]
 
 
+def noise_in_words(noise: Noise | None, usual: NoiseMenu, *, priced: bool) -> str:
+    """How noisy a plan takes measurements to be."""
+    if priced:
+        return "noise by the menu"
+    times = np.ones(1) if usual.times is None else usual.times
+    least, most = float((usual.sigma.min() * times).min()), float((usual.sigma.max() * times).max())
+    size = f"sigma {least:.3g}" if f"{least:.3g}" == f"{most:.3g}" else f"sigma {least:.3g} to {most:.3g}"
+    if usual.times is not None:
+        return f"noise as it was so far, option by option ({size})"
+    return f"noise as it was so far ({size})" if noise is None else f"noise as stated ({size})"
+
+
 def _read_noise(noise: Noise) -> tuple[Floats, Floats]:
     if isinstance(noise, Mapping) or (
         isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], Sequence)

@@ -13,13 +13,14 @@ from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.words import about, as_html, counted, percent
 from noisewise.study.asking.coming import expected_manner
 from noisewise.study.asking.decision import some_allowed
-from noisewise.study.log.specification import RACE
+from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.planning.chooser_path import ChooserPath
 from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
 from noisewise.study.planning.needs import least_more
-from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share
+from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share, noise_in_words
+from noisewise.study.planning.one_look import OneLookAhead
 from noisewise.study.planning.paths import NoiseMenu, Outcome, Path, Question, ask_ahead
 from noisewise.study.planning.race_path import RacePath
 from noisewise.study.planning.worlds import draw_worlds
@@ -58,7 +59,7 @@ class Forecast:
     cost_low: float
     cost_high: float
     levels: tuple[Level, ...]  # the shares are those that were used
-    paths: int
+    paths: int  # that were simulated; 0: the counts do not depend on what comes out
     unit: str | None = None  # what the coming blocks are called, "day" or "block"; None: there are none
     blocks: float | None = None  # how many more of them are begun, median; the present one is not counted
     blocks_low: float | None = None
@@ -68,19 +69,26 @@ class Forecast:
         """The counts in words."""
         if math.isinf(self.median):
             return "more measurements than were simulated"
-        band = f"(80 %: {_to(self.low, self.high)})"
+        band = f"({self._band(self.low, self.high)})" if self.paths else "whatever comes out"
         if self.unit is None or self.blocks is None or self.blocks_low is None or self.blocks_high is None:
             return f"about {about(self.median)} more measurement{_s(self.median)} {band}"
         blocks = "no further" if self.blocks == 0.0 else f"about {about(self.blocks)} more"
         whole = f"{blocks} {self.unit}{_s(self.blocks or 1.0)}"
         count = f"about {about(self.median)} measurement{_s(self.median)} {band}"
-        return f"{whole} (80 %: {_to(self.blocks_low, self.blocks_high)}), {count}"
+        around = f" ({self._band(self.blocks_low, self.blocks_high)})" if self.paths else ""
+        return f"{whole}{around}, {count}"
 
     def cost_words(self) -> str:
         """The cost in words."""
         if math.isinf(self.cost):
             return "more than was simulated"
-        return f"about {about(self.cost)} (80 %: {_to(self.cost_low, self.cost_high)})"
+        band = f" ({self._band(self.cost_low, self.cost_high)})" if self.paths else ""
+        return f"about {about(self.cost)}{band}"
+
+    def _band(self, low: float, high: float) -> str:
+        return (
+            f"80 %: {about(low)} to {about(high)}" if math.isfinite(high) else f"80 %: {about(low)} or more"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +106,7 @@ class Plan:
     assumed: tuple[str, ...] = field(default=())  # what it rests on, in words
     notes: tuple[str, ...] = field(default=())
     withheld: tuple[str, ...] = field(default=())  # why there is no certificate now, whatever the bound
+    looks: str = ANY_TIME  # or ONCE: then nothing was simulated from values
 
     @property
     def median(self) -> float:
@@ -131,6 +140,8 @@ class Plan:
         """The plan in one sentence."""
         first = self.forecasts[0]
         until = f"Until the bound is at most {self.eps:g}"
+        if self.looks == ONCE:
+            until = f"Until one look finds a bound of at most {self.eps:g}"
         if first.high == 0.0 and self.withheld:
             reasons = "; ".join(self.withheld)
             return f"{until}: no more, were it not for the certificate, which is withheld: {reasons}."
@@ -197,7 +208,7 @@ def make_plan(
     least = least_more(analysis)
     manner = expected_manner(analysis, None if noise is None and menu is None else ways[0][1].usual)
     rng = generator(check_seed(seed), "plan", 0)
-    worlds = draw_worlds(analysis, count, rng, span)
+    worlds = np.zeros((0, analysis.n)) if analysis.once else draw_worlds(analysis, count, rng, span)
     made = [
         _forecast(
             ask_ahead(analysis, levels, eps, most, blocks, least, manner),
@@ -209,9 +220,8 @@ def make_plan(
         )
         for name, levels in ways
     ]
-    assumed = _assumed(
-        blocks, _noise_in_words(noise, ways[0][1], priced=menu is not None), analysis.state.policy.name
-    )
+    in_words = noise_in_words(noise, ways[0][1], priced=menu is not None)
+    assumed = _assumed(blocks, in_words, analysis.state.policy.name, once=analysis.once)
     if menu is not None:
         made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
     reasons = tuple(dict.fromkeys([*withheld, *analysis.sigmas.waiting]))
@@ -227,6 +237,7 @@ def make_plan(
         assumed=tuple(assumed),
         notes=tuple(_notes(analysis, reasons)),
         withheld=reasons,
+        looks=analysis.state.looks,
     )
 
 
@@ -244,7 +255,7 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
     return notes
 
 
-def _assumed(blocks: ComingBlocks, noise: str, rule: str) -> list[str]:
+def _assumed(blocks: ComingBlocks, noise: str, rule: str, *, once: bool) -> list[str]:
     """What the simulation goes by, in words."""
     so_far = " (as so far)" if blocks.as_so_far else ""
     if blocks.size is not None:
@@ -253,19 +264,10 @@ def _assumed(blocks: ComingBlocks, noise: str, rule: str) -> list[str]:
             made.append(f"the present one filled up first ({blocks.room} more) and not counted")
     else:
         made = [f"all in block {blocks.name}"] if blocks.name else ["no blocks"]
+    if once:
+        return [*made, noise, "every option in turn, and one look at the end"]
     asked = "asked for one by one" if blocks.batch == 1 else f"{blocks.batch} asked for at once"
     return [*made, asked, noise, f"the rule {rule}"]
-
-
-def _noise_in_words(noise: Noise | None, usual: NoiseMenu, *, priced: bool) -> str:
-    if priced:
-        return "noise by the menu"
-    times = np.ones(1) if usual.times is None else usual.times
-    least, most = float((usual.sigma.min() * times).min()), float((usual.sigma.max() * times).max())
-    size = f"sigma {least:.3g}" if f"{least:.3g}" == f"{most:.3g}" else f"sigma {least:.3g} to {most:.3g}"
-    if usual.times is not None:
-        return f"noise as it was so far, option by option ({size})"
-    return f"noise as it was so far ({size})" if noise is None else f"noise as stated ({size})"
 
 
 def path_of(question: Question, world: Floats, rng: np.random.Generator) -> Path:
@@ -279,7 +281,7 @@ def _forecast(
 ) -> Forecast:
     step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
     look += COUNTED if question.counted else 0.0
-    outcomes: list[Outcome] = []
+    outcomes: list[Outcome] = [OneLookAhead(question).go()] if question.analysis.once else []
     spent = 0.0
     for place, world in enumerate(worlds):
         # Of 9, 19, 29 ... order statistics there are two between which 80 % lie, not more.
@@ -300,7 +302,7 @@ def _forecast(
         cost_low=_end(costs, TAIL),
         cost_high=_end(costs, 1.0 - TAIL),
         levels=tuple(map(Level, menu.sigma.tolist(), share.tolist(), menu.cost.tolist())),
-        paths=len(outcomes),
+        paths=min(len(outcomes), len(worlds)),
         **_blocks(question.blocks, counts),
     )
 
@@ -337,10 +339,6 @@ def _read_eps(analysis: Analysis, eps: float | None) -> float:
 
 def _s(count: float) -> str:
     return "" if count == 1.0 else "s"
-
-
-def _to(low: float, high: float) -> str:
-    return f"{about(low)} to {about(high)}" if math.isfinite(high) else f"{about(low)} or more"
 
 
 def _finite(plain: dict[str, Any]) -> dict[str, Any]:

@@ -111,6 +111,11 @@ def fill_slots(analysis: Analysis, sigmas: float | Sequence[float], now: float, 
         now: Suggestions that have not expired by now are under way.
         wanted: What else is known.
     """
+    if analysis.once:
+        raise ValueError(
+            'a study with looks="once" has no slots: which option is worth one is found by looking at '
+            "values. Ask instead, which goes by turns."
+        )
     listed = [sigmas] if isinstance(sigmas, int | float) else sigmas
     given = [check_amount("sigma", sigma) for sigma in listed]
     if not given:

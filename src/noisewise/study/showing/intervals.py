@@ -1,8 +1,15 @@
 """The certificate's own intervals, as a table and as a chart.
 
-The certificate compares every option with the recommended one. Around each estimate stands how far the
-difference to the recommended option can be off: an option whose bar reaches beyond the recommended estimate
-may still be better. While the certificate is withheld there are no such intervals: estimates are shown with
+The certificate compares every option with the recommended one, and its promise is about the best option,
+which is one of them. So a bar has two ends of different meaning, both of the certificate's own statement:
+
+- the better end (above the estimate for goal "max"): as far as this option can be better than the recommended
+  one, *if it is the best*. An option whose bar does not reach the recommended estimate is not;
+- the worse end: as far as it can be behind *if the recommended option is the best*.
+
+One of all options is the best, so with the stated confidence either its own better end holds, or the worse
+ends of all others. Evidence suspects means on one side, so both ends are not equally far from the estimate.
+While the certificate is withheld there are no such intervals: estimates are shown with
 their standard errors, and nothing is said about who may be the best.
 """
 
@@ -24,18 +31,22 @@ def comparison(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
         raise ValueError(f"there are no intervals yet: {certificate.sentence}")
     fit, state = analysis.certified, analysis.state
     recommended = state.index[certificate.option]
-    widths = analysis.boundary.half_widths(recommended)
-    widths[recommended] = 0.0
+    better, worse = (
+        widths(recommended) for widths in (analysis.boundary.half_widths, analysis.boundary.lead_widths)
+    )
+    better[recommended] = worse[recommended] = 0.0
+    up, down = (better, worse) if analysis.specification.sign > 0.0 else (worse, better)
     means = analysis.shown_values(fit)
-    known = np.flatnonzero(state.allowed() & (fit.group == fit.group[recommended]) & np.isfinite(widths))
+    bounded = np.isfinite(better) & np.isfinite(worse)
+    known = np.flatnonzero(state.allowed() & (fit.group == fit.group[recommended]) & bounded)
     candidates = set(certificate.candidates)
     names = [state.ids[k] for k in known]
     return pl.DataFrame(
         {
             "option": names,
             "mean": means[known],
-            "low": means[known] - widths[known],
-            "high": means[known] + widths[known],
+            "low": means[known] - down[known],
+            "high": means[known] + up[known],
             "candidate": [name in candidates for name in names],
         }
     )

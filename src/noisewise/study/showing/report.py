@@ -154,9 +154,12 @@ def _certified(page: _Page, findings: Findings, most: int) -> None:
         parts.append(page.chart("intervals", lambda: draw(analysis, certificate, most)))
     if certificate.may_show_bounds:
         parts.append(
-            '<p class="soft">A bar says how far the difference to the recommended option can be off: an '
-            "option whose bar reaches beyond the recommended estimate may still be better.</p>"
+            '<p class="soft">A bar says how far the difference to the recommended option can be off: '
+            "towards better values if this option is the best, towards worse ones if the recommended option "
+            "is. One whose bar reaches beyond the recommended estimate may still be better.</p>"
         )
+    if certificate.evidence and certificate.may_show_bounds:
+        parts.append(f"<p>Evidence: {escape(', '.join(certificate.evidence))}.</p>")
     if certificate.assumptions:
         rests = "It rests on:" if certificate.may_show_bounds else "A certificate would rest on:"
         parts += [f"<p>{rests}</p>", _list(certificate.assumptions)]

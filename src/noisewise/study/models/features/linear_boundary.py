@@ -45,9 +45,9 @@ from noisewise.study.models.features.linear_fit import Parts
 from noisewise.study.models.features.restarts import Restart, restarted
 from noisewise.study.models.features.weight_regions import (
     RESTART_SCALE,
-    Ellipsoid,
     Reaches,
     Units,
+    WeightEllipsoid,
     WeightRegion,
     from_start,
 )
@@ -102,6 +102,11 @@ class LinearBoundary(HalfWidths):
                 self._radii.append((big, radius))
         elif self._slack <= TOO_MUCH:
             self._reaches = Reaches(_ellipsoids(fit, doubt, resolution, restarts))
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What connects options."""
+        return ("features",)
 
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" can be larger than estimated, for every j, (n,)."""
@@ -165,6 +170,11 @@ class MixedBoundary(LinearBoundary):
         share = (1.0 - FIXED) * COMPARING * delta / max(1, n_allowed - 1)
         self.quantile = -NormalDist().inv_cdf(share)
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What connects options, and what is left to each."""
+        return (*super().evidence, "deviations")
+
     def _beside(self, option: int, apart: Floats) -> Floats:
         own = self._own + self._own[option] + np.einsum("ij,ij->j", apart, apart)
         return np.asarray(self.quantile * np.sqrt(own))
@@ -175,7 +185,9 @@ def restart_ridge(dim: int, ridge: float) -> float:
     return RESTART_SCALE * dim * ridge
 
 
-def _ellipsoids(fit: Fit, level: float, resolution: float, restarts: Sequence[Restart]) -> list[Ellipsoid]:
+def _ellipsoids(
+    fit: Fit, level: float, resolution: float, restarts: Sequence[Restart]
+) -> list[WeightEllipsoid]:
     """Ellipsoids around the region of the weights, short where it matters."""
     parts: Parts = fit.parts
     solved, before, dim = parts.solved, parts.layout.before, fit.dim

@@ -10,8 +10,10 @@ from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.independent import Separate
 from noisewise.study.evidence.half_widths import HalfWidths
+from noisewise.study.evidence.levels import Stacks
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.log.model_choice import ModelFacts
+from noisewise.study.log.specification import OWN
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, NetworkJoint, SeparateJoint
@@ -20,7 +22,12 @@ from noisewise.study.models.networks.border import assemble_border
 from noisewise.study.models.networks.contrasts import Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent, root_of
 from noisewise.study.models.networks.worlds import network_worlds
-from noisewise.study.models.option_evidence import Gathered, separate_options
+from noisewise.study.models.once.connected import ConnectedOnce
+from noisewise.study.models.once.look import OneLook
+from noisewise.study.models.once.separate import SeparateOnce
+from noisewise.study.models.once.shares import SharesOnce
+from noisewise.study.models.option_evidence import MAIN, OTHER, Gathered, separate_options
+from noisewise.study.models.own_readings import begins_with_own
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.spreads import possible_spreads
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
@@ -31,7 +38,12 @@ class Independent(StudyModel):
     """One unknown per option."""
 
     facts = ModelFacts("independent")
-    radius = "normal-mixture boundaries, one per option, over differences to the best (union bound)"
+    radius = (
+        "evidence about each option at its own scale: the best option is protected, the recommended one pays "
+        "for having been chosen; normal mixtures over contrasts where blocks or differences connect options"
+    )
+
+    radius_once = f"{StudyModel.radius_once} (Dunnett); exact binomial limits for shares"
 
     def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
         """The weighted means, or the network of what connects options, solved."""
@@ -51,15 +63,32 @@ class Independent(StudyModel):
             case.fit.components, shares, case.resolution, any_choice=case.any_choice, slack=case.fit.slack
         )
 
+    def one_look(self, look: OneLook) -> HalfWidths:
+        """Dunnett's comparisons, exact limits of shares, or those of a network."""
+        linked = look.sums.without_lone_blocks()
+        if linked.has_border:
+            return ConnectedOnce(look)
+        if look.errors.shares and self.choice.extra_scatter is None and not look.sums.has_border:
+            return SharesOnce(look)
+        return SeparateOnce(look.fit if linked is look.sums else fit_independent(self.n, linked), look)
+
     def _apart(self, case: BoundaryCase, linked: Sums) -> HalfWidths:
         """What the measurements without a block say about each option."""
         rows = (case.columns.minus < 0) & (case.columns.block == 0)
         fit = case.fit if linked is case.sums else fit_independent(self.n, linked)
+        question = self.specification
         gathered = Gathered(
-            case.columns.select(rows), case.sigma[rows], fit, self.specification.sign, case.resolution,
-            true_counts=self.choice.extra_scatter is None,
+            case.columns.select(rows), case.sigma[rows], fit, question.sign, case.resolution,
+            as_told=self.choice.extra_scatter is None, bounds=question.bounds, own=case.own_scatter,
+            noise_floor=question.noise_floor,
         )  # fmt: skip
-        found = separate_options(gathered.kinds(), case.shares, self.state.tables, quickly=case.quickly)
+        stacks = None
+        if case.own_scatter:
+            begun = question.scatter == OWN or begins_with_own(self.state)
+            stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
+        found = separate_options(
+            gathered.kinds(), case.shares, self.state.tables, stacks, quickly=case.quickly
+        )
         self.state.tables = found.tables
         return found
 

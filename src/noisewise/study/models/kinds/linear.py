@@ -17,13 +17,15 @@ from noisewise.study.models.features.linear_fit import estimated_weights, fit_li
 from noisewise.study.models.features.restarts import (
     KeptRestarts,
     Restart,
-    Told,
+    ToldInOrder,
     in_order,
     restart_places,
 )
 from noisewise.study.models.features.worlds import weighted_worlds
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, LoadedJoint
+from noisewise.study.models.once.look import OneLook
+from noisewise.study.models.once.weighted import WeightedOnce
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
@@ -76,12 +78,16 @@ class Linear(StudyModel):
         dim = self.features.shape[1]
         columns, sigma = in_order(columns, sigma)
         ridge = restart_ridge(dim, self.ridge)
-        told = Told(columns, sigma, self.specification.sign, self.features, deviation, ridge)
+        told = ToldInOrder(columns, sigma, self.specification.sign, self.features, deviation, ridge)
         if self.state.restarts is None:
             self.state.restarts = {}
         # Studies that are thought of begin with measurements put together: they do not disturb the real one.
         kept: KeptRestarts = self.state.restarts.setdefault(bool(columns.fits), KeptRestarts())
         return (*columns.fits, *kept.at(told, restart_places(columns, dim)))
+
+    def one_look(self, look: OneLook) -> HalfWidths:
+        """What the ridge may have moved, plus a multiple of the standard error."""
+        return WeightedOnce(look)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Options follow the weights."""

@@ -34,6 +34,8 @@ from noisewise.study.models.boundary import Shares, Tuning
 from noisewise.study.models.connected_parts import Component
 from noisewise.study.models.exact.network import invert_network
 
+#: Its names in a certificate.
+CONTRASTS, WITH_OFFSETS = "contrasts", "contrasts and offsets of blocks"
 #: ``c`` times resolution², each with its share of δ.
 ELLIPSOIDS = tuple(Tuning(scale, scale, 0.05) for scale in (16.0, 4.0, 1.0, 0.25, 0.06, 0.015))
 #: ρ and Λ times resolution².
@@ -93,6 +95,8 @@ class Contrasts(HalfWidths):
         slack: float = 0.0,
     ) -> None:
         self._shares, self._slack = shares, slack
+        offsets = any_choice and any(component.blocks.size for component in components)
+        self._evidence = (WITH_OFFSETS if offsets else CONTRASTS,)
         self._looked: dict[int, Floats] = {}
         unit = resolution**-2.0
         self._components = components
@@ -104,6 +108,11 @@ class Contrasts(HalfWidths):
             np.array([sum(part.growth(prior) for part in self._parts) for prior in priors])
             for priors in (self._flat, self._elsewhere)
         )
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Contrasts alone, or the offsets of blocks as well."""
+        return self._evidence
 
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,); infinite if unconnected."""

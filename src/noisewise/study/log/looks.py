@@ -1,0 +1,70 @@
+"""How often bounds may be looked at: what "once" asks of a study, and what switching to it costs."""
+
+from typing import Any
+
+from noisewise.core.support.checks import check_choice
+from noisewise.core.support.words import counted
+from noisewise.study.log.specification import ANY_TIME, BLIND, LOOKS, ONCE, OWN
+from noisewise.study.log.state import State
+
+#: What is lost by switching from any time to once; it stands in the event.
+COST = (
+    "From here on bounds hold for one look only, at measurements that nobody chose or ended by looking at "
+    "values. Certificates of before, which hold at any time, stay true. There is no way back."
+)
+
+
+def is_once(state: State) -> bool:
+    """Whether bounds hold for one look only."""
+    return state.looks == ONCE
+
+
+def chosen_by_looking(state: State) -> int:
+    """How many measurements that count answer suggestions of policies that look at values."""
+    answers = (number for job, number in state.answers.items() if job in state.looked_for)
+    return sum(map(state.measurements.is_live, answers))
+
+
+def broken_promise(state: State) -> str | None:
+    """Why a bound for one look does not hold: the study itself chose by looking, or options share items."""
+    if state.items:
+        return "items were told, which all options share, and a bound for one look does not hold for them"
+    if state.specification.bounds is not None or state.specification.scatter == OWN:
+        return 'a bound for one look holds neither for bounded readings (bounds=) nor for scatter="own"'
+    if not (count := chosen_by_looking(state)):
+        return None
+    answered = f"{counted(count, 'measurement')} answered suggestions of a policy that looks at values"
+    return f"{answered}, and a bound for one look does not hold for what was chosen by looking"
+
+
+def switched_looks(state: State, looks: Any) -> dict[str, str]:
+    """What an event "switch" says about looks; empty if nothing is to change."""
+    if looks is None:
+        return {}
+    check_choice("looks", looks, LOOKS)
+    if looks == state.looks:
+        raise ValueError(f"nothing would change: bounds of this study hold {in_words(looks)} already.")
+    if looks == ANY_TIME:
+        raise ValueError(
+            f'`looks` cannot be switched from "{ONCE}" to "{ANY_TIME}": whoever looked by now may have gone '
+            f'on because of what was seen. Make a new study, with looks="{ANY_TIME}", and tell it what is '
+            "measured from now on."
+        )
+    if broken := broken_promise(state):
+        raise ValueError(f'`looks` cannot be switched to "{ONCE}": {broken}.')
+    return {"looks": ONCE, "costs": COST}
+
+
+def check_blind(policy: str, looks: Any) -> str:
+    """Refuse a policy that looks at values where bounds hold for one look only."""
+    if looks == ONCE and policy not in BLIND:
+        raise ValueError(
+            f'`policy` must be {" or ".join(BLIND)} with looks="{ONCE}"; got {policy!r}, which looks at '
+            "values: measurements that were chosen by looking need a bound that holds at any time."
+        )
+    return policy
+
+
+def in_words(looks: str) -> str:
+    """For a sentence."""
+    return "for one look only" if looks == ONCE else "at any time"

@@ -1,0 +1,294 @@
+"""Studies that are looked at once: words, promises, switching, asking, planning, and their logs."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.support import one_look
+from tests.support.commands import plain, run
+from tests.support.one_look import NAMES, once
+
+import noisewise as nw
+from noisewise.study.log.looks import COST
+from noisewise.study.stores.protocol import Event
+
+VALUES = np.array([0.0, -0.3, -1.0, 0.4, 0.1])
+ROWS = one_look.known(VALUES, np.random.default_rng(1))
+
+
+def test_the_certificate_says_that_it_is_valid_for_one_look_only():
+    certificate = once(ROWS).certificate()
+    assert certificate.once
+    assert certificate.looks == "once"
+    assert "with 95 % confidence (valid for one look only)" in certificate.sentence
+    assert certificate.sentence.endswith("That is not close enough (eps 0.5).")
+    assert "Stopping" not in certificate.sentence
+    assert any("valid for one look only" in said for said in certificate.assumptions)
+    assert json.loads(certificate.to_json())["looks"] == "once"
+    usual = once(ROWS, looks="any time").certificate()
+    assert not usual.once
+    assert "one look" not in str(usual)
+
+
+def test_charts_and_reports_say_it_too(tmp_path):
+    study = once(ROWS)
+    page = study.report(tmp_path / "page.html").read_text("utf-8")
+    assert "valid for one look only" in page
+    assert "valid for one look only" in repr(study)
+
+
+def test_the_bound_follows_from_the_half_widths():
+    study = once(ROWS)
+    certificate = study.certificate()
+    recommended = study.options.index(certificate.option)
+    differences = one_look.analysis_of(study).certified.differences(recommended)
+    gaps = differences + one_look.widths(study)[:, recommended]
+    assert certificate.bound == pytest.approx(max(0.0, gaps.max()))
+    may_be_best = [name for name, gap in zip(NAMES, gaps, strict=True) if gap >= 0.0]
+    assert list(certificate.candidates) == may_be_best
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (ROWS, "with normal errors"),
+        (one_look.readings(VALUES, np.random.default_rng(2)), "Student's law is used"),
+        (one_look.readings(VALUES, np.random.default_rng(2), (1.0, 2.0)), "an upper limit is used"),
+        (one_look.bare(VALUES, np.random.default_rng(2)), "share one normal scatter; Student's law is used"),
+        (one_look.shares(np.full(5, 0.5), np.random.default_rng(2)), "trials are independent"),
+    ],
+)
+def test_it_says_what_its_errors_are_taken_for_and_approximates_nothing(rows, words):
+    certificate = once(rows).certificate()
+    assert not certificate.withheld
+    assert any(words in said for said in certificate.assumptions)
+    assert certificate.approximate == ()
+
+
+def test_one_degree_of_freedom_will_do():
+    rows = [{"option": "A", "values": [1.0, 1.2]}, {"option": "B", "value": 3.0, "sd": 0.1, "n": 2}]
+    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
+    assert study.tell(**rows[0]) is not None
+    assert not study.certificate().withheld
+    study.tell(**rows[1])
+    assert np.isfinite(study.certificate().bound)
+
+
+def test_estimated_sizes_are_named_as_approximate():
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(30, 2))
+    table = pl.DataFrame({"id": [f"o{k}" for k in range(30)], "x": features[:, 0], "y": features[:, 1]})
+    study = nw.create_study(options=table, model="linear+deviation", span=8.0, eps=0.5, looks="once")
+    values = features @ [1.0, 0.5] + 0.3 * rng.normal(size=30)
+    for k in range(60):
+        study.tell(option=f"o{k % 30}", value=float(values[k % 30] + 0.1 * rng.normal()), se=0.1)
+    certificate = study.certificate()
+    assert certificate.approximate
+    assert "about 95 %" in certificate.sentence
+
+
+def test_it_comes_through_files_and_logs(tmp_path):
+    study = nw.create_study(tmp_path / "store.db", options=NAMES, eps=0.5, looks="once")
+    study.tell_many(pl.DataFrame(ROWS))
+    certificate = study.certificate()
+    again = nw.load_study(tmp_path / "store.db")
+    assert again.looks == "once"
+    assert again.certificate().to_json() == certificate.to_json()
+    study.export(tmp_path / "log.jsonl")
+    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "other.db")
+    rebuilt = nw.load_study(tmp_path / "other.db")
+    assert rebuilt.certificate().bound == certificate.bound
+    assert nw.verify_certificate(certificate.to_json(), rebuilt).looks == "once"
+
+
+def test_a_specification_without_it_is_as_it_was():
+    assert "looks" not in once(ROWS, looks="any time").specification.to_plain()
+    assert once(ROWS).specification.to_plain()["looks"] == "once"
+
+
+def test_the_same_measurements_looked_at_otherwise_are_another_certificate():
+    at_once, usual = once(ROWS).certificate(), once(ROWS, looks="any time")
+    assert at_once.data != usual.certificate().data
+    with pytest.raises(ValueError, match="the certificate says data="):
+        nw.verify_certificate(at_once.to_json().replace(at_once.head, usual.head), usual)
+
+
+def test_switching_to_once_is_an_event_that_says_what_it_costs():
+    study = once(ROWS, looks="any time")
+    before = study.certificate()
+    study.switch(looks="once", reason="the table is finished")
+    assert study.looks == "once"
+    assert study.policy == "round_robin"
+    policy, switch = study.events()[-2:]
+    assert (policy.kind, switch.kind) == ("policy", "switch")
+    assert switch.body["looks"] == "once"
+    assert switch.body["costs"] == COST
+    assert switch.body["reason"] == "the table is finished"
+    certificate = study.certificate()
+    assert certificate.bound < before.bound
+    # The model is what it was: nothing is said to have been chosen by looking.
+    assert not any("the model was chosen" in said for said in certificate.assumptions)
+    assert nw.verify_certificate(before, study).looks == "any time"
+
+
+def test_switching_the_model_and_the_looks_at_once():
+    study = once(ROWS, looks="any time", span=8.0)
+    study.switch("linear", looks="once")
+    assert (study.model, study.looks) == ("linear", "once")
+    assert any("the model was chosen" in said for said in study.certificate().assumptions)
+
+
+def test_there_is_no_way_back():
+    study = once(ROWS)
+    length = len(study.events())
+    with pytest.raises(ValueError, match='cannot be switched from "once" to "any time".*Make a new study'):
+        study.switch(looks="any time")
+    with pytest.raises(ValueError, match="hold for one look only already"):
+        study.switch(looks="once")
+    with pytest.raises(ValueError, match="must be one of 'any time', 'once'"):
+        study.switch(looks="twice")
+    assert len(study.events()) == length
+
+
+def test_measurements_that_were_chosen_by_looking_cannot_be_looked_at_once():
+    study = nw.create_study(options=NAMES, eps=0.5)
+    for _ in range(6):
+        study.tell(study.ask()[0], 1.0, se=0.5)
+    with pytest.raises(
+        ValueError, match='switched to "once": 6 measurements answered suggestions of a policy'
+    ):
+        study.switch(looks="once")
+    for number in range(1, 7):
+        study.void(number, "to begin afresh")
+    study.switch(looks="once")
+    assert study.looks == "once"
+
+
+def test_a_log_in_which_they_were_withholds_the_certificate():
+    """Nobody can write such a log by the interface: it is put together by hand."""
+    storage = nw.MemoryStorage()
+    study = nw.create_study(storage, options=["A", "B"], eps=0.5)
+    for _ in range(4):
+        study.tell(study.ask()[0], 1.0, se=0.5)
+    body = {"model": {"model": "independent", "span": None, "deviation": None, "extra_scatter": None}}
+    number = len(study.events())
+    event = Event(number + 1, 0.0, "switch", body | {"looks": "once", "costs": COST})
+    storage.append(study.name, number, [event])
+    certificate = nw.load_study(storage).certificate()
+    assert "does not hold for what was chosen by looking" in certificate.withheld[0]
+    assert certificate.bound == float("inf")
+
+
+def test_an_event_that_switches_back_is_ignored_and_named():
+    storage = nw.MemoryStorage()
+    study = nw.create_study(storage, options=NAMES, eps=0.5, looks="once")
+    body = {"model": {"model": "independent", "span": None, "deviation": None, "extra_scatter": None}}
+    storage.append(study.name, 0, [Event(1, 0.0, "switch", body | {"looks": "any time"})])
+    study = nw.load_study(storage)
+    assert study.looks == "once"
+    assert "looks='any time' cannot be switched to" in study.notes[0]
+
+
+def test_policies_that_look_at_values_are_refused():
+    with pytest.raises(ValueError, match="must be round_robin or uniform with looks=\"once\"; got 'race'"):
+        once([], policy="race")
+    study = once([], policy="uniform")
+    with pytest.raises(ValueError, match="got 'vage', which looks at values"):
+        study.set_policy("vage")
+    study.set_policy("round_robin")
+    assert study.policy == "round_robin"
+
+
+@pytest.mark.parametrize("policy", ["round_robin", "uniform"])
+def test_what_is_asked_for_does_not_depend_on_values(policy):
+    asked = []
+    for slope in (0.0, 100.0):
+        study = nw.create_study(options=NAMES, eps=0.5, looks="once", policy=policy, clock=lambda: 1.7e9)
+        for _ in range(15):
+            job = study.ask()[0]
+            assert "looking before the end breaks the promise" in job.why
+            study.tell(job, slope * NAMES.index(job.option), se=0.1)
+        asked.append([(job.option, job.why) for job in study.ask(5)])
+        assert not study.certificate().withheld
+    assert asked[0] == asked[1]
+
+
+def test_a_plan_goes_by_error_bars_alone():
+    plans = []
+    for slope in (0.0, 3.0):
+        study = nw.create_study(options=NAMES, eps=0.5, looks="once")
+        for k, name in enumerate(NAMES):
+            study.tell(option=name, value=slope * k, se=0.5)
+        plans.append(study.plan())
+    assert str(plans[0]) == str(plans[1])
+    plan = plans[0]
+    assert plan.low == plan.median == plan.high
+    assert "Until one look finds a bound of at most 0.5: about" in plan.sentence
+    assert "whatever comes out" in plan.sentence
+    # It is what it takes: with as many, and no fewer, every difference is known well enough.
+    for rounds, enough in ((int(plan.median) // 5, True), (int(plan.median) // 5 - 1, False)):
+        full = [{"option": name, "value": 0.0, "se": 0.5} for name in NAMES * (1 + rounds)]
+        assert (one_look.widths(once(full)).max() <= 0.5) == enough
+
+
+@pytest.mark.parametrize("question", [{}, {"model": "linear", "span": 8.0}])
+def test_a_plan_reckons_with_blocks_menus_and_costs(question):
+    study = once(one_look.in_blocks(VALUES, np.random.default_rng(4)), **question)
+    plan = study.plan(0.3)
+    assert 0 < plan.median < 1e4
+    assert plan.blocks is not None
+    priced = study.plan(menu=[(0.3, 1.0), (0.1, 20.0)])
+    assert priced.forecasts[0].name == "sigma = 0.3 alone"
+    assert "80 %" not in str(priced)
+    assert json.loads(json.dumps(plan.to_plain()))["looks"] == "once"
+
+
+def test_a_plan_before_anything_is_measured():
+    study = once([])
+    assert study.plan(0.5).median > study.plan(0.25).median > 0
+
+
+def test_slots_are_refused_with_the_reason():
+    with pytest.raises(ValueError, match="has no slots: which option is worth one is found by looking"):
+        once(ROWS).slot(0.1)
+
+
+def test_items_that_options_share_are_refused():
+    with pytest.raises(ValueError, match='`items` go with looks="any time"'):
+        nw.create_study(options=NAMES, eps=0.5, looks="once", items=10)
+    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
+    for name in ("A", "B"):
+        study.tell(option=name, items={"q1": 1, "q2": 0})
+    assert "items were told, which all options share" in study.certificate().withheld[0]
+    usual = nw.create_study(options=["A", "B"], eps=0.5)
+    usual.tell(option="A", items={"q1": 1})
+    with pytest.raises(ValueError, match='cannot be switched to "once": items were told'):
+        usual.switch(looks="once")
+
+
+@pytest.mark.parametrize("question", [{"bounds": (0.0, 1.0)}, {"scatter": "own"}])
+def test_bounded_readings_and_scatter_of_ones_own_are_refused(question):
+    with pytest.raises(ValueError, match='looks="any time"'):
+        nw.create_study(options=NAMES, eps=0.5, looks="once", **question)
+    usual = nw.create_study(options=NAMES, eps=0.5, **question)
+    with pytest.raises(ValueError, match="neither for bounded readings"):
+        usual.switch(looks="once")
+
+
+def test_the_command_line(tmp_path):
+    store = tmp_path / "store.db"
+    made = plain("init", store, *NAMES, "--eps", "0.5", "--looks", "once")
+    assert made["looks"] == "once"
+    assert made["policy"] == "round_robin"
+    pl.DataFrame(ROWS).write_csv(tmp_path / "rows.csv")
+    plain("import", store, tmp_path / "rows.csv")
+    done = run("certify", store)
+    assert done.exit_code == 3  # there is a bound, and it is not small enough
+    assert "valid for one look only" in done.output.replace("\n", " ")
+    assert run("switch", store, "--looks", "any time").exit_code != 0
+    other = tmp_path / "other.db"
+    plain("init", other, *NAMES, "--eps", "0.5")
+    done = run("switch", other, "--looks", "once")
+    assert done.exit_code == 0
+    assert "hold for one look only" in done.output.replace("\n", " ")
