@@ -215,7 +215,7 @@ def test_a_worse_option_that_is_recommended_is_not_raced_for(back):
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32))
 def test_the_recommended_option_leads_where_options_share_nothing(seed):
-    """Precisions over six decades: no option is ahead of the recommended one by more than their race is wide."""
+    """Precisions over six decades: nobody is ahead of the recommended one by more than their race is wide."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 7))
     study = nw.create_study(options=names_of(n), eps=float(10.0 ** rng.uniform(-3.0, 0.0)))

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import noisewise as nw
 from noisewise.study.asking.under_way import Imagination, all_under_way
 from noisewise.study.asking.what_if import WhatIf, condensed
+from noisewise.study.certificate.bound import recommend
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
@@ -68,3 +69,23 @@ def test_a_condensed_study_says_what_all_its_measurements_say():
             assert_allclose(
                 fewer.boundary.half_widths(option), analysis.boundary.half_widths(option), rtol=1e-9
             )
+
+
+@pytest.mark.parametrize("told", ["values", "value"])
+def test_readings_between_bounds_that_are_under_way_are_like_those_so_far(told):
+    """They widen no race, and what the study said before it asked is said on."""
+    rng = np.random.default_rng(1)
+    study = nw.create_study(options=list("ABC"), eps=0.05, bounds=(0.0, 1.0))
+    for name, level in zip("ABC", (0.8, 0.75, 0.2), strict=True):
+        for _ in range(2 if told == "values" else 12):
+            readings = np.clip(level + 0.1 * rng.standard_normal(6), 0.0, 1.0)
+            study.tell(option=name, **({"values": readings} if told == "values" else {"value": readings[0]}))
+    analysis = study.analysis()
+    same = WhatIf(analysis.state, condensed(analysis), analysis.sizes)
+    assert_allclose(same.boundary.half_widths(0), analysis.boundary.half_widths(0), rtol=1e-9)
+    study.ask(3)
+    under_way = all_under_way(analysis, analysis.state.open_jobs(0.0))
+    imagined = Imagination(analysis).with_all(under_way)
+    leader = recommend(analysis).option
+    assert recommend(imagined).bound < recommend(analysis).bound
+    assert (imagined.boundary.half_widths(leader) <= 1.02 * analysis.boundary.half_widths(leader)).all()
