@@ -167,7 +167,7 @@ PRECISE_AND_ROUGH = {
 
 
 def test_a_precise_option_leads_its_races_however_rough_another_one_is():
-    """Symmetric widths let the rough B keep E from being recommended, though it lies 30 standard errors below."""
+    """Symmetric widths let the rough B, 30 standard errors below, keep E from being recommended."""
     study = nw.create_study(options=list(PRECISE_AND_ROUGH), eps=0.003)
     for option, (value, se) in PRECISE_AND_ROUGH.items():
         study.tell(option=option, value=value, se=se)
