@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import noisewise as nw
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_noise
+from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_manner, expected_noise
 from noisewise.study.asking.field import NEGLIGIBLE
 from noisewise.study.asking.race import Proposal, propose
 from noisewise.study.asking.what_if import WhatIf
@@ -80,6 +80,7 @@ def coming_to(analysis, *, block=NO_BLOCK, probe=OPTION, sigma=None):
         block=block,
         probe=probe,
         costs=None if costs is None else np.array(costs),
+        manner=expected_manner(analysis, sigma),
     )
 
 

@@ -56,7 +56,7 @@ def compare(study, tell, sigma=None, leader=3):
             upper(before, leader, foreseen.all_after(option)), upper(twin, leader), rtol=1e-9, atol=1e-12
         )
         assert_allclose(after[option], foreseen.all_after(option)[races], rtol=1e-12)
-    # More about a rival that is known well already may widen its race by a hair: it is the leader's to narrow.
+    # More about a rival that is known well may widen its race by a hair: it is for the leader to narrow.
     assert (after <= before.boundary.half_widths(leader)[races] * 1.01).all()
     assert (after[leader] < 0.95 * before.boundary.half_widths(leader)[races]).all()
     return before

@@ -18,21 +18,21 @@ know neither eps nor a prior: it lowers the bound itself.
                 with deviations:     the same of both parts of h_k (`Knowledge`), T of each part its own
      7  return argmax over a of  Σ_k w_k·(h_k - h'_k) / cost_a
 
-Where options share nothing the fall is that of the certificate's own half-width (`evidence/foreseen.py`): the
-true variance of shares, what the recommended option pays for having been chosen, and how multipliers change
-are all in it. T is the exact fall of a variance, whatever comes out; only radii are held fixed. Probes that
-are rated equal are taken by name.
+Where options share nothing the fall is that of the certificate's own half-width (`evidence/foreseen.py`): in
+it are the true variance of shares, what the recommended option pays for having been chosen, and how
+multipliers change. T is the exact fall of a variance, whatever comes out; only radii are held fixed. Probes
+that are rated equal are taken by name.
 
 **It ends.** By step 3 ``u_k* = m_k* - m_i + h_k* <= 2·h_k*``, and step 3 ends because every change of i is to
 one with a larger estimate. u_k* is the bound of i; the recommended option has the smallest bound of all, so
-**bound <= 2·h_k***. Nothing is said about i over k*: that half-widths are not symmetric does not matter. While
-the bound is above eps the race being measured has h > eps/2, the probe brings evidence about one of both, and
-so each race is chosen finitely often.
+**bound <= 2·h_k***. Nothing is said about i over k*: half-widths need not be symmetric. While the bound is
+above eps the race being measured has h > eps/2, the probe brings evidence about one of both, and so each race
+is chosen finitely often.
 
-Mostly i is the recommended option itself. Write h(l, i) for l over i. If ``m_k* - m_i > h(i, k*)``, so that k*
-is certainly better, and ``h(l, k*) <= h(l, i) + h(i, k*)`` for every l, then ``m_l - m_k* + h(l, k*) < u_l <=
-u_k*``, and k* would have the smaller bound. Where one of both fails, a rough option may keep the option with
-the larger estimate from being recommended: it is the rough one that must be measured then.
+Mostly i is the recommended option itself. Write h(l, i) for l over i. If ``m_k* - m_i > h(i, k*)``, so that
+k* is certainly better, and ``h(l, k*) <= h(l, i) + h(i, k*)`` for every l, then ``m_l - m_k* + h(l, k*) < u_l
+<= u_k*``, and k* would have the smaller bound. Where one of both fails, a rough option may keep the option
+with the larger estimate from being recommended: it is the rough one that must be measured then.
 """
 
 import math

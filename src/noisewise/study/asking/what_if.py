@@ -7,7 +7,7 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import Manner
-from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis, doubt_now
@@ -74,8 +74,23 @@ def with_more(columns: Columns, more: More) -> Columns:
         # They will be told one by one.
         moment = np.append(columns.moment, int(columns.moment.max(initial=-1)) + 1 + np.arange(count))
     return Columns(
-        **joined, blocks=list(known), pools=columns.pools or [""], moment=moment, fits=columns.fits
-    )
+        **joined, blocks=list(known), pools=columns.pools or [""], moment=moment, fits=columns.fits,
+        singles=columns.singles | _singles(columns, more, added["number"], joined["readings"][-count:]),
+    )  # fmt: skip
+
+
+def _singles(columns: Columns, more: More, number: Codes, readings: Floats) -> dict[int, Floats]:
+    """The readings behind further values between bounds: spread like those of the option, or like all."""
+    found: dict[int, Floats] = {}
+    bounded = columns.kind == KINDS.index(BOUNDED)
+    for at, how in enumerate(more.manners or ()):
+        if how.kind == BOUNDED:
+            own = bounded & (columns.plus == more.plus[at])
+            rows = np.flatnonzero(own if own.any() else bounded)
+            values = [columns.singles.get(int(columns.number[k]), columns.value[[k]]) for k in rows]
+            law, count = np.sort(np.concatenate(values)), max(1, round(float(readings[at])))
+            found[int(number[at])] = law[((np.arange(count) + 0.5) / count * law.size).astype(np.int64)]
+    return found
 
 
 def _told(columns: Columns, more: More) -> dict[str, Any]:
@@ -111,6 +126,8 @@ def condensed(analysis: Analysis) -> Columns:
     """
     columns, sigmas = analysis.columns, analysis.sigmas
     sigma = sigmas.estimated if sigmas.waiting else sigmas.certified
+    if (columns.kind == KINDS.index(BOUNDED)).any():
+        return columns._replace(sigma=sigma)  # every single reading counts
     kept = [KINDS.index(kind) for kind in (COUNTS, READINGS, NONE)]
     kind = np.where(np.isin(columns.kind, kept), columns.kind, KINDS.index(KNOWN))
     family = kind * (1 + len(columns.pools)) + np.where(np.isin(kind, kept[1:]), columns.pool, 0)
