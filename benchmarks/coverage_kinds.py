@@ -9,8 +9,8 @@ left out, but for some.
 
 ``python -m benchmarks coverage_kinds`` plays 2000 studies of every kind and confidence on two processes;
 ``COVERAGE_STUDIES`` and ``COVERAGE_MINUTES`` as for `benchmarks.coverage`, ``COVERAGE_PROCESSES=1`` for one.
-``python -m benchmarks.coverage_kinds docs/coverage-of-evidence.md`` plays them, too, and writes the table into
-that page.
+``python -m benchmarks.coverage_kinds docs/coverage-of-evidence.md`` plays them, too, and writes the table
+into that page.
 """
 
 import os
