@@ -27,7 +27,7 @@ from benchmarks.certificate_worlds import Drawn, World
 from benchmarks.certificates_page import page
 from benchmarks.contrast_moves import moved
 from benchmarks.contrast_widths import Widths, measured
-from benchmarks.kept_runs import played
+from benchmarks.kept_runs import is_kept, played
 from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 
@@ -129,6 +129,10 @@ def compared(worlds: Iterable[World], seeds: int, jobs: int) -> list[Compared]:
     return [Compared(world, found[new], found[old]) for world, new, old in pairs]
 
 
+def _kept(world: World, seeds: int) -> bool:
+    return all(is_kept(cell, seeds) for cell in opponents(world))
+
+
 def rows() -> list[Row]:
     """All worlds that have targets, and the half-widths in blocks."""
     worlds = [world for group in GROUPS.values() for world in group]
@@ -142,15 +146,18 @@ def main() -> None:
     parser.add_argument("page", nargs="?", type=Path, help="the page that the tables are written into")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="runs per world")
     parser.add_argument("--jobs", type=int, default=JOBS, help="processes at a time")
+    parser.add_argument("--kept", action="store_true", help="play nothing: what was played before")
     parser.add_argument("--groups", nargs="*", default=list(GROUPS), help=f"default: {'; '.join(GROUPS)}")
     given = parser.parse_args()
     if unknown := [name for name in given.groups if name not in GROUPS]:
         parser.error(f"`--groups` must be among {'; '.join(GROUPS)}; got {unknown[0]!r}.")
     found: dict[str, list[Compared]] = {}
     for name in given.groups:
-        found[name] = compared(GROUPS[name], given.seeds, given.jobs)
-        for one in found[name]:
-            show(one.row())
+        worlds = [world for world in GROUPS[name] if not given.kept or _kept(world, given.seeds)]
+        if worlds:
+            found[name] = compared(worlds, given.seeds, given.jobs)
+            for one in found[name]:
+                show(one.row())
     widths: list[Widths] = measured() if given.groups == list(GROUPS) else []
     for width in widths:
         show(width.row())

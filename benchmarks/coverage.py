@@ -10,18 +10,21 @@ Studies are driven without a store, which takes most of the time of `ask`; `same
 through `ask`, too, and compares every choice.
 """
 
+import multiprocessing
 import os
 import platform
 import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.stats import beta, binom
+from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 from benchmarks.adversaries import FALSE_ALARM
@@ -249,18 +252,29 @@ def count(
     minutes: float = MINUTES,
     lines: Iterable[Any] = LINES,
     play: Callable[[Any, float, int], Outcome] = play,
+    processes: int = 1,
 ) -> list[Count]:
     """Play all studies, in turns of all lines, until they are done or time is over."""
     counts = [Count(line, confidence, []) for line in lines for confidence in CONFIDENCES]
     end = time.monotonic() + 60.0 * minutes
-    for first in range(0, studies, TURN):
-        seeds = range(first, min(studies, first + TURN))
-        for one in counts:
-            with without_collector():
-                one.outcomes.extend(play(one.line, one.confidence, seed) for seed in seeds)
-        if time.monotonic() > end:
-            break
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        processes, mp_context=context, initializer=threadpool_limits, initargs=(1,)
+    ) as pool:
+        for first in range(0, studies, TURN):
+            seeds = range(first, min(studies, first + TURN))
+            turns = [(play, one.line, one.confidence, seeds) for one in counts]
+            for one, outcomes in zip(counts, pool.map(_turn, turns), strict=True):
+                one.outcomes.extend(outcomes)
+            if time.monotonic() > end:
+                break
     return counts
+
+
+def _turn(turn: tuple[Callable[[Any, float, int], Outcome], Any, float, range]) -> list[Outcome]:
+    play, line, confidence, seeds = turn
+    with without_collector():
+        return [play(line, confidence, seed) for seed in seeds]
 
 
 def compared() -> int:

@@ -34,6 +34,10 @@ Moves = Iterator[tuple[int, float]]
 Player = Callable[["Game", Rng, Errors], Moves]
 
 
+#: For known error bars, and for what may be skewed or has a scatter that is estimated.
+NORMAL, ANY_LAW = {0.5: 2.2, 0.95: 3.2}, {0.5: 1.0, 0.95: 1.8}
+
+
 class Result(NamedTuple):
     """A measurement as `tell` takes it, how far it is from the truth, and the variance of that."""
 
@@ -51,7 +55,9 @@ class Game:
     values: Floats
     measure: Callable[[int, float], Result]  # the option, and how much it is to weigh
     contrasts: bool = False  # whether estimates have no level of their own
-    separate: bool = False  # whether what is known about a difference is what is known about both options
+    #: Standard errors by which an option must flatter before a bound can be missed, by confidence. None where
+    #: what is known about a difference is more than what is known about both options.
+    safe: dict[float, float] | None = None
     weights: Floats = field(init=False)  # of all that was measured of each option
     precision: Floats = field(init=False)  # the same, in the unit of the values
     errors: Floats = field(init=False)  # of the weighted means
@@ -106,7 +112,7 @@ def known(rng: Rng) -> Game:
     def measure(option: int, weight: float) -> Result:
         return reading(rng, option, float(values[option]), 2.0 * EPS / np.sqrt(weight))
 
-    return Game({"options": names(), "eps": EPS}, values, measure, separate=True)
+    return Game({"options": names(), "eps": EPS}, values, measure, safe=NORMAL)
 
 
 def counts(rng: Rng, *, top: float = 0.8, eps: float = 0.15, first: int = 10) -> Game:
@@ -119,7 +125,7 @@ def counts(rng: Rng, *, top: float = 0.8, eps: float = 0.15, first: int = 10) ->
         told = {"option": f"o{option}", "successes": came, "trials": trials}
         return Result(told, option, came / trials - share, share * (1.0 - share) / trials)
 
-    return Game({"options": names(), "eps": eps}, values, measure, separate=True)
+    return Game({"options": names(), "eps": eps}, values, measure, safe=ANY_LAW)
 
 
 def mixed(rng: Rng) -> Game:
@@ -132,7 +138,7 @@ def mixed(rng: Rng) -> Game:
             return count(option, weight)
         return reading(rng, option, float(values[option]), 0.15 / np.sqrt(weight))
 
-    return Game(game.question, values, measure, separate=True)
+    return Game(game.question, values, measure, safe=ANY_LAW)
 
 
 def readings(rng: Rng, *, scatter: str) -> Game:
@@ -146,7 +152,7 @@ def readings(rng: Rng, *, scatter: str) -> Game:
         told = {"option": f"o{option}", "values": (values[option] + errors).tolist()}
         return Result(told, option, float(errors.mean()), float(sizes[option] ** 2) / number)
 
-    return Game({"options": names(), "eps": EPS, "scatter": scatter}, values, measure, separate=True)
+    return Game({"options": names(), "eps": EPS, "scatter": scatter}, values, measure, safe=ANY_LAW)
 
 
 def bounded(rng: Rng) -> Game:
@@ -162,7 +168,7 @@ def bounded(rng: Rng) -> Game:
         told = {"option": f"o{option}", "values": got.tolist()}
         return Result(told, option, float(got.mean()) - mean, float(variance))
 
-    return Game({"options": names(), "eps": 0.15, "bounds": (0.0, 1.0)}, values, measure, separate=True)
+    return Game({"options": names(), "eps": 0.15, "bounds": (0.0, 1.0)}, values, measure, safe=ANY_LAW)
 
 
 @functools.cache

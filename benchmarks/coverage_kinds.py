@@ -7,11 +7,13 @@ than the bounds of that moment allow, recommended or not; only if that has happe
 whether the certificate was wrong when it first allowed to stop. Looks at which estimates hardly mislead are
 left out, but for some.
 
-``python -m benchmarks coverage_kinds`` plays 2000 studies per line; ``COVERAGE_STUDIES`` and
-``COVERAGE_MINUTES`` as for `benchmarks.coverage`. ``python -m benchmarks.coverage_kinds
-docs/coverage-of-evidence.md`` plays them, too, and writes the table into that page.
+``python -m benchmarks coverage_kinds`` plays 2000 studies of every kind and confidence on two processes;
+``COVERAGE_STUDIES`` and ``COVERAGE_MINUTES`` as for `benchmarks.coverage`, ``COVERAGE_PROCESSES=1`` for one.
+``python -m benchmarks.coverage_kinds docs/coverage-of-evidence.md`` plays them, too, and writes the table
+into that page.
 """
 
+import os
 import sys
 import zlib
 from collections.abc import Callable
@@ -25,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 from benchmarks import coverage_games as games
-from benchmarks.coverage import Outcome, count, is_wrong, page, rows_of
+from benchmarks.coverage import STUDIES, Count, Outcome, count, is_wrong, page, rows_of
 from benchmarks.coverage_games import STEPS, Floats, Game, Player, Rng
 from benchmarks.pages import write_figures
 from benchmarks.timing import Row
@@ -36,14 +38,13 @@ from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
 
+PROCESSES = int(os.environ.get("COVERAGE_PROCESSES", "2"))
 PLAYERS: dict[str, Player] = {
     "knows the truth": games.knows_the_truth,
     "at random": games.at_random,
     "in the worst order": games.in_order,
 }
-#: Where an option flatters by fewer standard errors than this, no bound can be missed, by confidence: an
-#: ordinary test would hardly be, either. Then no bound is computed, but for some, to be sure of it.
-SAFE = {0.5: 1.6, 0.95: 2.4}
+#: Where estimates hardly mislead no bound is computed (`Game.safe`), but for this part, to be sure of it.
 INSPECTED = 0.03
 #: More than rounding, as a part of the difference.
 ROUNDING = 1e-9
@@ -127,7 +128,7 @@ class Watched:
 
     def errors(self) -> Floats:
         """Of the estimates."""
-        if self.game.separate:
+        if self.game.safe is not None:
             return np.where(self.game.weights > 0.0, self.game.errors, np.nan)
         fit = self.analysis.estimates
         return np.where(fit.group >= 0, fit.means - self.game.values, np.nan)
@@ -163,7 +164,8 @@ def play(line: Line, confidence: float, seed: int, closely: bool = False) -> Out
     for step in range(1, STEPS + 1):
         watched.tell(*next(moves))
         if not line.at_stopping and not ever:
-            safe = watched.game.separate and watched.game.misleading() < SAFE[confidence]
+            least = watched.game.safe
+            safe = least is not None and watched.game.misleading() < least[confidence]
             ever = not (safe and inspection.random() > INSPECTED) and watched.is_beyond()
             if ever and safe:
                 raise AssertionError(f"{line.name}, seed {seed}: a miss where estimates hardly mislead.")
@@ -179,11 +181,16 @@ def play(line: Line, confidence: float, seed: int, closely: bool = False) -> Out
     return Outcome(stopped, missed, ever)
 
 
+def counted() -> list[Count]:
+    """All studies; those of a kind are divided among the players."""
+    return count(-(-STUDIES // len(PLAYERS)), lines=LINES, play=play, processes=PROCESSES)
+
+
 def rows() -> list[Row]:
     """Misses against what a true certificate would have."""
-    return rows_of(count(lines=LINES, play=play))
+    return rows_of(counted())
 
 
 if __name__ == "__main__":
     with threadpool_limits(1):
-        write_figures(Path(sys.argv[1]), "\n".join(page(count(lines=LINES, play=play))))
+        write_figures(Path(sys.argv[1]), "\n".join(page(counted())))
