@@ -30,8 +30,10 @@ NAMES = (
     "precision_tracking",
     "study",
     "planning",
+    "certificates",
     "asking",
     "ask_times",
+    "certificate_times",
     "deviation",
     "storage",
     "workers",
@@ -40,6 +42,7 @@ NAMES = (
     "flips",
     "adversaries",
     "coverage",
+    "coverage_kinds",
     "one_look",
     "items",
 )

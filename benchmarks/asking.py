@@ -22,8 +22,9 @@ from tests.support.geometric import Ratio, geometric_ratio
 
 from benchmarks.asking_page import page
 from benchmarks.asking_play import BATCHES, OLD_RULE, ONE_BY_ONE, WHOLE_DAYS
-from benchmarks.asking_runs import Cell, is_kept, played
+from benchmarks.asking_runs import Cell
 from benchmarks.baseline import NEW, OLD
+from benchmarks.kept_runs import is_kept, played
 from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 

@@ -15,16 +15,17 @@ import platform
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.stats import beta, binom
 
 import noisewise as nw
-from benchmarks.adversaries import BEGIN, END, FALSE_ALARM
+from benchmarks.adversaries import FALSE_ALARM
+from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 from noisewise.core.support.garbage import without_collector
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_noise
@@ -191,10 +192,26 @@ def same_as_asking(line: Line, confidence: float, seed: int) -> int:
     return differ
 
 
+class Kind(Protocol):
+    """What there are many studies of."""
+
+    @property
+    def name(self) -> str:
+        """In short."""
+
+    @property
+    def about(self) -> str:
+        """In words."""
+
+    @property
+    def at_stopping(self) -> bool:
+        """Whether the promise is about the moment of stopping alone."""
+
+
 class Count(NamedTuple):
     """What happened in all studies of one line at one confidence."""
 
-    line: Line
+    line: Kind
     confidence: float
     outcomes: list[Outcome]
 
@@ -226,9 +243,14 @@ class Count(NamedTuple):
         return int(binom.isf(FALSE_ALARM, self.studies, 1.0 - self.confidence))
 
 
-def count(studies: int = STUDIES, minutes: float = MINUTES) -> list[Count]:
+def count(
+    studies: int = STUDIES,
+    minutes: float = MINUTES,
+    lines: Iterable[Any] = LINES,
+    play: Callable[[Any, float, int], Outcome] = play,
+) -> list[Count]:
     """Play all studies, in turns of all lines, until they are done or time is over."""
-    counts = [Count(line, confidence, []) for line in LINES for confidence in CONFIDENCES]
+    counts = [Count(line, confidence, []) for line in lines for confidence in CONFIDENCES]
     end = time.monotonic() + 60.0 * minutes
     for first in range(0, studies, TURN):
         seeds = range(first, min(studies, first + TURN))
@@ -270,19 +292,16 @@ def page(counts: list[Count]) -> Iterator[str]:
     )
 
 
-def write_page(path: Path, counts: list[Count]) -> None:
-    """Put the table between the marks of the page."""
-    before, mark, rest = path.read_text("utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (mark and end):
-        raise ValueError(f"{path} must have the lines {BEGIN!r} and {END!r}, for the table to go between.")
-    path.write_text(f"{before}{BEGIN}\n" + "\n".join(page(counts)) + f"\n{END}{after}", "utf-8")
-
-
 def rows() -> list[Row]:
     """Misses against what a true certificate would have."""
-    found = [Row("choices that differ from those of ask", compared(), "choices", 0, False, "")]
-    for one in count():
+    differ = Row("choices that differ from those of ask", compared(), "choices", 0, False, "")
+    return [differ, *rows_of(count())]
+
+
+def rows_of(counts: list[Count]) -> list[Row]:
+    """The misses of each line, and how many a true certificate exceeds almost never."""
+    found = []
+    for one in counts:
         stopped, missed, ever = one.misses()
         rate = f"rate at most {100 * one.limit:.2f} %"
         detail = f"{stopped} might stop, {missed} wrong then, {ever} at any look; {rate}"
@@ -294,4 +313,4 @@ def rows() -> list[Row]:
 if __name__ == "__main__":
     if compared():
         raise SystemExit("some choices are not those of ask: nothing was written.")
-    write_page(Path(sys.argv[1]), count())
+    write_figures(Path(sys.argv[1]), "\n".join(page(count())))

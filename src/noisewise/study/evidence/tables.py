@@ -6,7 +6,7 @@ option's own measurements alone, so a measurement changes two rows: one on eithe
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,18 +39,30 @@ class Tables(NamedTuple):
     facts: Floats  # (n, …): what each row was made from
     made_for: tuple[object, ...]
 
+    def of(self, options: Codes) -> "Tables":
+        """The rows of some options."""
+        parts: Any = (part[options] for part in self[:-1])
+        return Tables._make((*parts, self.made_for))
 
-def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Tables:
+
+def joined(rows: Sequence[Tables]) -> Tables:
+    """Rows of several tables of the same form, one below the other."""
+    parts: Any = (np.concatenate(part) for part in zip(*(some[:-1] for some in rows), strict=True))
+    return Tables._make((*parts, rows[0].made_for))
+
+
+def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None, pays: int = PAYS) -> Tables:
     """All reaches; rows of options that did not change are taken from earlier tables.
 
     Args:
         kinds: The evidence.
         levels: At which reaches are needed.
         before: Earlier tables of the same study.
+        pays: With more options than this, reaches are interpolated where they can be.
     """
     facts = np.concatenate([kind.facts for kind in kinds], axis=1)
     signatures = tuple(kind.signature for kind in kinds)
-    made_for = (signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
+    made_for = (pays, signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
     n, width = facts.shape[0], levels.spent.size
     up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     measured = np.any([kind.holds() for kind in kinds], axis=0)
@@ -71,7 +83,7 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Ta
         rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
         concave = np.zeros(n, dtype=bool)
     simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
-    if simple.size > PAYS:
+    if simple.size > pays:
         up[simple], down[simple], ends[simple] = rows(simple, quickly=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
     for first in range(0, fresh.size, TOGETHER):
@@ -125,7 +137,7 @@ def _weighed(
             spent = levels.stacks.own_level(np.append(levels.spent[1:], levels.cap))
             up[rows] = kind.reaches(options[rows], levels.stacks.own_level(levels.left), UP)
             found = kind.reaches(options[rows], spent, DOWN)
-            down[np.ix_(rows, range(1, down.shape[1]))], ends[rows, 2] = found[:, :-1], found[:, -1]
+            down[rows, 1:], ends[rows, 2] = found[:, :-1], found[:, -1]
     rest = [kind for kind in kinds if not kind.own_stack]
     rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]
     if rows.size:
