@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD
 import noisewise.study.models.option_evidence  # noqa: F401 - it knows every kind
-=======
->>>>>>> 1a8c38ac87677b9d5155001342f6063e6b6aca12
 from noisewise.study.evidence import counts, known, levels
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.models import boundary
