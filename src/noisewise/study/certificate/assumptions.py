@@ -34,6 +34,8 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
             "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
             "these error bars do not depend on the realised noise (were not computed from the same readings)",
         ]
+        if analysis.own_scatter:
+            said.append("how small these error bars are was not decided by looking at values")
     said += _about_readings(analysis, present)
     if NONE in present and not analysis.own_scatter:
         said.append("measurements without error bars share one normal scatter; an upper limit is used")
