@@ -64,17 +64,17 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
     signatures = tuple(kind.signature for kind in kinds)
     made_for = (pays, signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
     n, width = facts.shape[0], levels.spent.size
-    up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     measured = np.any([kind.holds() for kind in kinds], axis=0)
-    if before is not None and before.made_for == made_for and before.facts.shape[1] == facts.shape[1]:
-        old = min(n, before.facts.shape[0])
-        same = np.zeros(n, dtype=bool)
-        same[:old] = (before.facts[:old] == facts[:old]).all(axis=1)
-        if same.all() and old == before.facts.shape[0]:
+    if before is not None and before.made_for == made_for and before.facts.shape == facts.shape:
+        changed = (before.facts != facts).any(axis=1)
+        if not changed.any():
             return before
-        kept = np.flatnonzero(same)
-        up[kept], down[kept], ends[kept] = before.up[kept], before.down[kept], before.ends[kept]
-        measured &= ~same
+        # Whole tables are copied faster than rows of them.
+        up, down, ends = before.up.copy(), before.down.copy(), before.ends.copy()
+        up[changed] = down[changed] = ends[changed] = np.inf
+        measured &= changed
+    else:
+        up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     fresh = np.flatnonzero(measured)
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
     rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
@@ -86,10 +86,24 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
     if simple.size > pays:
         up[simple], down[simple], ends[simple] = rows(simple, quickly=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
-    for first in range(0, fresh.size, TOGETHER):
-        some = fresh[first : first + TOGETHER]
+    one_each, like = _alike(facts, fresh)
+    for first in range(0, one_each.size, TOGETHER):
+        some = one_each[first : first + TOGETHER]
         up[some], down[some], ends[some] = rows(some)
+    for part in (up, down, ends):
+        part[fresh] = part[like]
     return Tables(up, down, ends, limited, concave, facts, made_for)
+
+
+def _alike(facts: Floats, options: Codes) -> tuple[Codes, Codes]:
+    """One option for each different row of facts, and for every option the one that it is like.
+
+    Among very many options that were tried equally often, most are like others.
+    """
+    if options.size <= TOGETHER:
+        return options, options
+    _, first, inverse = np.unique(facts[options], axis=0, return_index=True, return_inverse=True)
+    return options[first], options[first[inverse.reshape(-1)]]
 
 
 def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
