@@ -12,7 +12,15 @@ from scipy import integrate, special
 from noisewise.study.evidence.counts import Counts, log_weights, tilts
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import SCALES, WEIGHTS, KnownErrorBars, LimitedScatter, scaled_tail
-from noisewise.study.evidence.levels import CHOSEN, Stacks, chosen_of_suprema, ladder, levels_for
+from noisewise.study.evidence.levels import (
+    AT_REST,
+    CHOSEN,
+    Stacks,
+    chosen_of_suprema,
+    ladder,
+    levels_for,
+    levels_with_limits,
+)
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, tabulate
@@ -200,6 +208,23 @@ def test_scatter_with_a_limit_excludes_less_than_the_true_scatter():
     for factor in (1.0, 0.9, 0.5, 0.1, 1e-3):
         limited = LimitedScatter(true * factor, np.zeros(6), 0.5)
         found = SeparateOptions([limited], levels_for(6, ALPHA, 12.0)).half_widths(0)[1:]
+        assert (found >= np.array(half) * (1.0 - 1e-6)).all()
+
+
+def test_studies_of_limited_scatter_exclude_less_than_the_true_scatter_would():
+    """The same with the levels of studies that begin with it: the rival's evidence is partly at rest."""
+    rng = np.random.default_rng(6)
+    true, levels = 10.0 ** rng.uniform(-2.0, 4.0, 6), levels_with_limits(6, ALPHA)
+    spent = np.linspace(-12.0, levels.cap - 1e-6, 2001)
+    both = math.log(1.0 / ALPHA) - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN / 5))
+    left = np.log((np.exp(both) - AT_REST) / (1.0 - AT_REST))
+    half = [brute_half_width([known(true)], rival, 0, spent, left) for rival in range(1, 6)]
+    exact = SeparateOptions([known(true)], levels).half_widths(0)[1:]
+    assert (exact >= np.array(half) * (1.0 - 1e-6)).all()
+    assert (exact <= np.array(half) * 1.02).all()
+    for factor in (1.0, 0.9, 0.5, 0.1, 1e-3):
+        limited = LimitedScatter(true * factor, np.zeros(6), 0.5)
+        found = SeparateOptions([limited], levels).half_widths(0)[1:]
         assert (found >= np.array(half) * (1.0 - 1e-6)).all()
 
 

@@ -26,7 +26,9 @@ not multiplied with it: see `Stacks`.
 scatter is less than the true evidence where it is above 1. Where the true evidence about j is below 1, its
 mean is within reach of level 0, and nothing bounds what is spent on i but a cap: with the probability that
 is kept for it, no option's evidence ever exceeds that. Where the true evidence about i is below 1, its mean
-is within reach of level 0, too. These two cases are looked at beside the levels above 0 of both.
+is within reach of level 0, too. These two cases are looked at beside the levels above 0 of both. A study
+that begins with such scatter has a better cap: ``c + (1 - c)·E_j`` in the place of E_j is an e-process as
+well, and never below c, so that what is spent on i ends where ``c·(1 - w + w·E_i/(n - 1)) = 1/α``.
 
 **After options were added or excluded** the best of those that remain may be any: every ordered pair has a
 share α of δ, and ``E_j·(½ + ½E_i) < 1/α``. The thresholds of pairs differ, and are rounded up to a ladder
@@ -52,6 +54,8 @@ LEAST, MORE = -7.0, 8.0
 FINER, MOST_FINER = 240, 2000
 #: What part of the evidence in the order of all measurements is none at all: so it never is below that.
 IDLE = 1e-3
+#: c: what part of the evidence about a rival is 1, where scatter is known by a limit; the least of the rest.
+AT_REST, LOWEST = 0.25, 1e-12
 
 
 class Stacks(NamedTuple):
@@ -82,9 +86,7 @@ class Levels(NamedTuple):
     """
 
     spent: Floats  # u, (levels,), increasing
-    left: (
-        Floats  # v(u), (levels,), decreasing; for pairs with thresholds of their own, the ladder of v, rising
-    )
+    left: Floats  # v(u), (levels,), decreasing; a ladder that rises where pairs have thresholds of their own
     axis: Floats  # (levels,): where each stands on a line on which reaches are concave
     cap: float  # no option's evidence exceeds this, with a small part of the error probability
     step: float = 0.0  # of the ladder, where pairs have thresholds of their own
@@ -111,6 +113,22 @@ def levels_for(n: int, alpha: float, cap: float, stacks: Stacks | None = None) -
     spent = np.append(-np.inf, axis)
     left = whole - np.logaddexp(math.log(1.0 - chosen), spent + math.log(chosen / rivals))
     return Levels(spent, left, np.append(LEAST - 1.0, axis), cap, stacks=stacks)
+
+
+def levels_with_limits(n: int, alpha: float) -> Levels:
+    """The levels of a study that begins with scatter of which a limit is known: they have a cap of their own.
+
+    Args:
+        n: How many options there are.
+        alpha: The error probability.
+    """
+    rivals, whole = max(1, n - 1), math.log(1.0 / alpha)
+    cap = math.log((1.0 / (alpha * AT_REST) - (1.0 - CHOSEN)) * rivals / CHOSEN)
+    axis = np.linspace(LEAST, cap, BETWEEN + len(BEYOND))
+    spent = np.append(-np.inf, axis)
+    both = whole - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN / rivals))
+    alone = np.maximum(np.exp(both) - AT_REST, LOWEST) / (1.0 - AT_REST)
+    return Levels(spent, np.log(alone), np.append(LEAST - 1.0, axis), cap)
 
 
 def ladder(most: float, cap: float, stacks: Stacks | None = None) -> Levels:

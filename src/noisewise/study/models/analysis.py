@@ -19,6 +19,7 @@ from noisewise.study.models.levels import display_levels
 from noisewise.study.models.once.look import ONE_LOOK_LIMITS, Errors, OneLook
 from noisewise.study.models.own_readings import (
     OwnReadings,
+    begins_pooled,
     has_own_scatter,
     is_linked,
     own_readings,
@@ -53,9 +54,10 @@ class Analysis:
     def shares(self) -> Shares:
         """How the error probability is divided."""
         question, with_items = self.specification.first_model, self.state.begins_with_items
+        estimated = bool(question.estimates) or begins_pooled(self.state)
         return Shares(
             self.specification.delta, self.state.n_first, self.n, self.state.changed,
-            limits=LIMITS_OF_SIZES if question.estimates else LITTLE if with_items else LIMITS,
+            limits=LIMITS_OF_SIZES if estimated else LITTLE if with_items else LIMITS,
             connected=0.0 if question.uses_features else LITTLE if with_items else CONNECTED,
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from noisewise.study.evidence.bounded import BoundedReadings
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.known import KnownErrorBars, LimitedScatter
-from noisewise.study.evidence.levels import Stacks, ladder, levels_for, of_suprema
+from noisewise.study.evidence.levels import Stacks, ladder, levels_for, levels_with_limits, of_suprema
 from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, Tables
@@ -145,6 +145,7 @@ def separate_options(
     before: Tables | None,
     stacks: Stacks | None = None,
     *,
+    pooled: bool = False,
     quickly: bool = False,
 ) -> SeparateOptions:
     """Half-widths from the evidence about each option.
@@ -154,11 +155,15 @@ def separate_options(
         shares: How the error probability is divided.
         before: Earlier tables of the same study.
         stacks: The weights of a study whose readings scatter by each option's own amount.
+        pooled: Whether the study began with scatter that is pooled, so that limits are what it is about.
         quickly: Whether reaches are interpolated however few options there are: worth it for many looks.
     """
     pays = 0 if quickly else PAYS
     if not shares.changed:
-        levels = levels_for(shares.n_first, shares.comparing * shares.delta, shares.cap, stacks)
+        alpha = shares.comparing * shares.delta
+        levels = levels_for(shares.n_first, alpha, shares.cap, stacks)
+        if pooled and stacks is None:
+            levels = levels_with_limits(shares.n_first, alpha)
         return SeparateOptions(kinds, levels, before=before, pays=pays)
 
     def doubt(option: int) -> Floats:

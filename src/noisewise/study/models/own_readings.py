@@ -11,7 +11,7 @@ from noisewise.core.support.distributions import f_tails
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import ALL_READINGS, KINDS, Columns
 from noisewise.study.log.model_choice import ModelChoice
-from noisewise.study.log.specification import FIRST, OWN
+from noisewise.study.log.specification import FIRST, OWN, POOLED
 from noisewise.study.log.state import State
 from noisewise.study.models.sums import totals
 
@@ -36,6 +36,13 @@ def begins_with_own(state: State) -> bool:
     return told.get("kind") == READINGS and not any(
         told.get(name) for name in ("instrument", "block", "minus")
     )
+
+
+def begins_pooled(state: State) -> bool:
+    """Whether scatter is pooled from the first measurement on, by declaration or because of its kind."""
+    if has_own_scatter(state):
+        return False
+    return state.specification.scatter == POOLED or state.first_told.get("kind") in (READINGS, NONE)
 
 
 def _shares_nothing(model: ModelChoice) -> bool:

@@ -27,7 +27,7 @@ from noisewise.study.models.once.look import OneLook
 from noisewise.study.models.once.separate import SeparateOnce
 from noisewise.study.models.once.shares import SharesOnce
 from noisewise.study.models.option_evidence import MAIN, OTHER, Gathered, separate_options
-from noisewise.study.models.own_readings import begins_with_own
+from noisewise.study.models.own_readings import begins_pooled, begins_with_own
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.spreads import possible_spreads
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
@@ -87,8 +87,9 @@ class Independent(StudyModel):
             begun = question.scatter == OWN or begins_with_own(self.state)
             stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
         found = separate_options(
-            gathered.kinds(), case.shares, self.state.tables, stacks, quickly=case.quickly
-        )
+            gathered.kinds(), case.shares, self.state.tables, stacks,
+            pooled=begins_pooled(self.state), quickly=case.quickly,
+        )  # fmt: skip
         self.state.tables = found.tables
         return found
 
