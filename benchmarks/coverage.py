@@ -31,7 +31,7 @@ from benchmarks.adversaries import FALSE_ALARM
 from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 from noisewise.core.support.garbage import without_collector
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_noise
+from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
 from noisewise.study.asking.race import propose
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
@@ -126,6 +126,7 @@ def choose(analysis: Analysis, found: Recommended | None, world: World, step: in
         allowed=analysis.state.allowed(),
         block=world.block(step),
         probe=line.probe,
+        manner=expected_manner(analysis, None) if line.probe == OPTION else Manner(),
     )
     chosen = propose(analysis, found, coming)
     assert chosen is not None

@@ -15,15 +15,13 @@ import numpy as np
 from benchmarks.timing import Row
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.counts import Counts
-from noisewise.study.evidence.levels import levels_for
 from noisewise.study.evidence.pairs import PairedItems
-from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.log.items import Items, ToldItems
+from noisewise.study.models.boundary import LITTLE, PAIRED, Shares
+from noisewise.study.models.option_evidence import separate_options
 
 BATCH = 50
 DELTA = 0.05
-#: What is left of δ for comparisons, in both ways of telling.
-COMPARING = 0.93
 
 
 class _Question:
@@ -44,7 +42,8 @@ class Race:
         self.n = answers.shape[0]
         self.items = Items(_Question(pool))  # type: ignore[arg-type]
         self.told = np.zeros(self.n, dtype=np.int64)
-        self.level = np.full(self.n, math.log((self.n - 1) / delta))
+        shares = Shares(PAIRED * delta, self.n, self.n, changed=False, limits=LITTLE, connected=LITTLE)
+        self.level = shares.doubt(0)
         for option in range(self.n):
             self.tell(option)
 
@@ -92,7 +91,7 @@ def answers_of(rng: np.random.Generator, n: int, sd: float, size: int) -> Floats
 
 def paired(answers: Floats, eps: float) -> int:
     """Answers until the paired bound is at most eps."""
-    race = Race(answers, eps, COMPARING * DELTA)
+    race = Race(answers, eps, DELTA)
     while race.step() > eps and race.told.min() < answers.shape[1]:
         pass
     return int(race.told.sum())
@@ -111,11 +110,11 @@ def unpaired(rng: np.random.Generator, answers: Floats, eps: float, *, own_rule:
     n, size = answers.shape
     own = np.stack([row[rng.permutation(size)] for row in answers])
     sums = np.concatenate([np.zeros((n, 1)), np.cumsum(own, axis=1)], axis=1)
-    told, levels, tables = np.full(n, BATCH), levels_for(n, COMPARING * DELTA), None
+    told, tables = np.full(n, BATCH), None
     while True:
         right = sums[np.arange(n), told]
         counts = Counts(right, told.astype(float), right / told, 1.0, eps)
-        found = SeparateOptions([counts], levels, before=tables)
+        found = separate_options([counts], Shares(DELTA, n, n, changed=False), tables)
         tables = found.tables
         leader = int(np.argmax(right / told))
         upper = right / told - right[leader] / told[leader] + found.half_widths(leader)

@@ -81,7 +81,9 @@ SHOWN = re.compile(
 )
 
 
-@pytest.mark.parametrize("name", ["quickstart.md", "policies.md", "studies.md", "asking.md", "evidence.md"])
+@pytest.mark.parametrize(
+    "name", ["quickstart.md", "policies.md", "studies.md", "asking.md", "evidence.md", "looks-once.md"]
+)
 def test_what_a_page_shows_is_what_it_prints(name, capsys):
     page = ROOT / "docs" / name
     match = SHOWN.search(page.read_text("utf-8"))

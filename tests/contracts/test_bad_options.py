@@ -12,6 +12,9 @@ import noisewise as nw
     ("name", "options", "message"),
     [
         ("lingape", {"noise_level": 0}, "`noise_level` must be a finite number above 0; got 0."),
+        ("lingape", {"ridge": 0}, "`ridge` must be a finite number above 0; got 0."),
+        ("vaee", {"ridge": "rank"}, "`ridge` must be one of 'dim'; got 'rank'."),
+        ("oful", {"ridge": "dim", "norm_bound": 0}, "`norm_bound` must be a finite number above 0; got 0."),
         ("lingape", {"scale": -1.0}, "`scale` must be a finite number above 0; got -1.0."),
         ("phased_elimination", {"scale": 0}, "`scale` must be a finite number above 0; got 0."),
         (

@@ -11,7 +11,7 @@ REPLICATIONS = 1000
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "rademacher", "uniform"])
-@pytest.mark.parametrize("radius", ["mixture", "self-normalised", "paper"])
+@pytest.mark.parametrize("radius", ["mixture", "self-normalised", "paper", "averaged"])
 def test_each_radius_covers_at_every_round(radius, noise):
     """theta on the sphere, adaptive pulls among the candidates, looked at after every round."""
     instance = nw.instances.sphere(30, 3)

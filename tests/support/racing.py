@@ -1,7 +1,8 @@
 """The rule RACE by the textbook, and random studies that it is tried on.
 
 The twin knows no border, no elimination and no rank-one fall: all unknowns stand in one information matrix,
-every probe is tried by adding its row to it, and variances are read from the inverse.
+every probe is tried by adding its row to it, and variances are read from the inverse. Where options share
+nothing, every probe is really told.
 """
 
 import itertools
@@ -10,11 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import noisewise as nw
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_noise
+from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_manner, expected_noise
 from noisewise.study.asking.field import NEGLIGIBLE
 from noisewise.study.asking.race import Proposal, propose
+from noisewise.study.asking.what_if import WhatIf
 from noisewise.study.certificate.bound import Recommended, recommend
-from noisewise.study.log.measurements import NO_BLOCK, NOBODY
+from noisewise.study.evidence.separate import SeparateOptions
+from noisewise.study.inputs.error_bars import KNOWN
+from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY
 
 MODELS = ("independent", "linear", "linear+deviation")
 DAYS = ("mo", "tu", "we")
@@ -76,6 +80,7 @@ def coming_to(analysis, *, block=NO_BLOCK, probe=OPTION, sigma=None):
         block=block,
         probe=probe,
         costs=None if costs is None else np.array(costs),
+        manner=expected_manner(analysis, sigma),
     )
 
 
@@ -103,13 +108,37 @@ class Textbook(NamedTuple):
 
 
 def bound_after(analysis, coming, option, minus):
-    """The bound after a probe that comes out as expected, radii as they are."""
-    found, system = recommend(analysis), System(analysis, coming.block)
+    """The bound after a probe that comes out as expected; radii as they are where options share anything."""
+    found = recommend(analysis)
     half, apart = analysis.boundary.half_widths(found.option), analysis.certified.differences(found.option)
     rivals = [k for k in np.flatnonzero(analysis.state.allowed()) if k != found.option]
-    noise = coming.noise[option]
+    if shares_nothing(analysis, coming):
+        half = told_as_expected(analysis, coming, option).half_widths(found.option)
+        return min(found.bound, max(0.0, *(apart[rivals] + half[rivals])))
+    system, noise = System(analysis, coming.block), coming.noise[option]
     upper = [apart[k] + system.half_after(half[k], k, found.option, option, minus, noise) for k in rivals]
     return min(found.bound, max(0.0, *upper))
+
+
+def shares_nothing(analysis, coming):
+    """Whether half-widths will follow from the evidence about each option."""
+    apart = isinstance(analysis.boundary, SeparateOptions)
+    return apart and coming.probe == OPTION and coming.block == NO_BLOCK
+
+
+def told_as_expected(analysis, coming, option):
+    """The half-widths once a value has been told that is the estimate, with its error bar."""
+    columns, sums = analysis.columns, analysis.certified_sums
+    mean = analysis.certified.means[option] + sums.centre
+    row = {
+        "number": columns.number.max() + 1, "plus": option, "minus": NOBODY, "block": 0,
+        "value": analysis.specification.sign * mean, "kind": KINDS.index(KNOWN),
+        "sigma": coming.noise[option], "readings": 1.0, "scatter": 0.0, "pool": 0,
+    }  # fmt: skip
+    more = columns._replace(
+        moment=None, **{name: np.append(getattr(columns, name), new) for name, new in row.items()}
+    )
+    return WhatIf(analysis.state, more, analysis.sizes).boundary
 
 
 def textbook(analysis, coming, sharpness=50.0):
@@ -127,11 +156,17 @@ def textbook(analysis, coming, sharpness=50.0):
         probes = np.array([(a, b) for a in ends for b in ends if a != b])
     else:
         probes = np.array([(a, NOBODY) for a in ends])
-    system = System(analysis, coming.block)
     falls = np.zeros((len(probes), races.size))
-    for at, (a, b) in enumerate(probes):
-        for place, k in enumerate(races):
-            falls[at, place] = half[k] - system.half_after(half[k], k, leader, a, b, coming.noise[a])
+    if shares_nothing(analysis, coming):
+        for at, (a, _) in enumerate(probes):
+            # Half-widths are found to 0.2 %: what seems to grow by less stays as it is.
+            after = told_as_expected(analysis, coming, a).half_widths(leader)
+            falls[at] = np.maximum(0.0, half - after)[races]
+    else:
+        system = System(analysis, coming.block)
+        for at, (a, b) in enumerate(probes):
+            for place, k in enumerate(races):
+                falls[at, place] = half[k] - system.half_after(half[k], k, leader, a, b, coming.noise[a])
     prices = np.ones(len(probes))
     if coming.costs is not None:
         prices = coming.costs[probes[:, 0]] + np.where(probes[:, 1] >= 0, coming.costs[probes[:, 1]], 0.0)

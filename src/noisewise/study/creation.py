@@ -96,9 +96,9 @@ def create_study(
         looks: ``"any time"``: the certificate holds however often it is looked at, and whenever measuring
             ends. ``"once"``, for finished tables: bounds are smaller, and hold for one look only, at
             measurements that nobody chose or ended by looking at values.
-        bounds: The least and the largest that a single reading can be, if there are such: ratings from 1 to 5,
-            say. Values without an error bar are then readings between them, nothing else is assumed about
-            how they scatter, and each of ``values=[...]`` is kept.
+        bounds: The least and the largest that a single reading can be, if there are such: 1 and 5 for
+            ratings, say. Values without an error bar are then readings between them, nothing else is
+            assumed about how they scatter, and each of ``values=[...]`` is kept.
         scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
             their own (independent options, without blocks and differences). ``"pooled"``: readings of all
             options, or of one instrument, scatter alike. Default: ``"own"`` if the first measurement is of

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from noisewise.core.choice.radius import confidence_radius, make_radius
+from noisewise.core.choice.radius import SCALE_SHARES, SCALES, confidence_radius, make_radius
 from noisewise.core.model.dense import fold, new_model
 
 
@@ -48,6 +48,46 @@ def test_mixture_is_never_above_self_normalised():
         for norm_bound in (0.1, 1.0, 10.0):
             wide = radius_of("self-normalised", model, norm_bound=norm_bound)
             assert radius_of("mixture", model, norm_bound=norm_bound) <= wide
+
+
+def random_run(rng, dim, rounds, ridge):
+    columns = rng.normal(size=(dim, 9))
+    model, pull, precision = new_model(columns, ridge), np.zeros(dim), ridge * np.eye(dim)
+    for _ in range(rounds):
+        action, sigma, reward = int(rng.integers(9)), 10.0 ** rng.uniform(-2, 0), rng.normal()
+        fold(model, action, reward, sigma)
+        pull += columns[:, action] * reward / sigma**2
+        precision += np.outer(columns[:, action], columns[:, action]) / sigma**2
+    return model, pull, precision
+
+
+@pytest.mark.parametrize("rounds", [0, 2, 40])
+@pytest.mark.parametrize("ridge", [0.1, 1.0, 30.0])
+def test_the_averaged_radius_is_the_formula_in_plain_matrices(ridge, rounds):
+    """Likelihood ratios at the estimate, averaged over the priors; then the ball around it."""
+    dim, norm_bound, delta = 4, 1.5, 0.01
+    model, pull, precision = random_run(np.random.default_rng(rounds), dim, rounds, ridge)
+    data = precision - ridge * np.eye(dim)
+    estimate = np.linalg.solve(precision, pull)
+    fit = 0.5 * estimate @ data @ estimate - pull @ estimate
+    ratios = 0.0
+    for scale, share in zip(SCALES, SCALE_SHARES, strict=True):
+        prior = scale * dim / norm_bound**2
+        posterior = data + prior * np.eye(dim)
+        evidence = 0.5 * pull @ np.linalg.solve(posterior, pull)
+        evidence -= 0.5 * np.linalg.slogdet(posterior / prior)[1]
+        ratios += share * math.exp(fit + evidence)
+    squared = 2.0 * math.log(1.0 / (delta * ratios)) + ridge * (norm_bound**2 - estimate @ estimate)
+    expected = math.sqrt(max(squared, 2.0 * math.log(1.0 / delta)))
+    found = radius_of("averaged", model, delta=delta, ridge=ridge, norm_bound=norm_bound, rank=dim)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_averaged_radius_is_smaller_where_theta_is_well_within_its_bound():
+    """d = 8, t = 1000, sigma = 0.1, norm_bound 10: the ridge that fits it is not known beforehand."""
+    model = widest_run(1000, 0.1, ridge=0.01)
+    options = {"ridge": 0.01, "norm_bound": 10.0}
+    assert radius_of("averaged", model, **options) < 0.87 * radius_of("mixture", model, **options)
 
 
 @pytest.mark.parametrize(

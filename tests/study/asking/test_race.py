@@ -11,6 +11,7 @@ from tests.support.racing import (
     NEW,
     bound_after,
     coming_to,
+    names_of,
     new_study,
     proposed,
     tell_some,
@@ -21,6 +22,7 @@ import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, OPTION
 from noisewise.study.asking.field import field_of
 from noisewise.study.certificate.bound import recommend
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.models.joint import LoadedJoint, NetworkJoint, SeparateJoint
 
@@ -164,23 +166,66 @@ PRECISE_AND_ROUGH = {
 }
 
 
-def test_a_worse_option_that_is_recommended_is_not_raced_for():
-    """E is certainly better than C, but the rough B keeps it from being recommended: B is measured."""
+def test_a_precise_option_leads_its_races_however_rough_another_one_is():
+    """Symmetric widths let the rough B, 30 standard errors below, keep E from being recommended."""
     study = nw.create_study(options=list(PRECISE_AND_ROUGH), eps=0.003)
     for option, (value, se) in PRECISE_AND_ROUGH.items():
         study.tell(option=option, value=value, se=se)
     analysis = study.analysis()
-    half = analysis.boundary.half_widths(2)
-    assert analysis.boundary.half_widths(1)[4] > half[1] + half[4]  # no triangle
-    assert study.options[recommend(analysis).option] == "C"
-    found = proposed(analysis, coming_to(analysis, sigma=0.2))
-    assert (study.options[found.leader], study.options[found.option]) == ("E", "B")
-    assert found.bound <= 2.0 * found.half_width
-    for _ in range(3):
-        (job,) = study.ask(sigma=0.2)
-        study.tell(job, PRECISE_AND_ROUGH[job.option][0], se=0.2)
     assert study.certificate().option == "E"
     assert study.certificate().reached
+    found = proposed(analysis, coming_to(analysis, sigma=0.2))
+    assert study.options[found.leader] == "E"
+    assert found.bound <= 2.0 * found.half_width
+
+
+class GivenWidths(HalfWidths):
+    """Half-widths as they are written down: ``widths[j, i]`` is that of j over i."""
+
+    def __init__(self, widths):
+        self._widths = np.array(widths)
+
+    def half_widths(self, option):
+        """Of all options over this one."""
+        return self._widths[:, option].copy()
+
+    def lead_widths(self, rival):
+        """Of this one over all options."""
+        return self._widths[rival].copy()
+
+
+@pytest.mark.parametrize("back", [0.05, 0.1, 0.15])
+def test_a_worse_option_that_is_recommended_is_not_raced_for(back):
+    """The rough C keeps B from being recommended: B leads the races, and C is measured.
+
+    A is recommended, and B is ahead of it by more than B over A is wide, whatever A over B is.
+    """
+    study = nw.create_study(options=list("ABC"), eps=0.1)
+    for option, value, se in (("A", 0.0, 0.05), ("B", 0.2, 0.05), ("C", -5.0, 2.0)):
+        study.tell(option=option, value=value, se=se)
+    analysis = study.analysis()
+    analysis.boundary = GivenWidths([[0.0, back, 9.0], [0.1, 0.0, 9.0], [5.2, 6.0, 0.0]])
+    assert study.options[recommend(analysis).option] == "A"
+    found = proposed(analysis, coming_to(analysis, sigma=0.2))
+    assert [study.options[k] for k in (found.leader, found.rival, found.option)] == ["B", "C", "C"]
+    assert found.bound == pytest.approx(0.3)
+    assert found.bound <= 2.0 * found.half_width
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_the_recommended_option_leads_where_options_share_nothing(seed):
+    """Precisions over six decades: nobody is ahead of the recommended one by more than their race is wide."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 7))
+    study = nw.create_study(options=names_of(n), eps=float(10.0 ** rng.uniform(-3.0, 0.0)))
+    values = rng.normal(size=n) * 10.0 ** rng.uniform(-4.0, 0.0, n)
+    errors = 10.0 ** rng.uniform(-5.0, 1.0, n)
+    study.tell_many({"option": study.options, "value": values, "se": errors})
+    analysis = study.analysis()
+    found = proposed(analysis, coming_to(analysis, sigma=0.2))
+    assert found.leader == recommend(analysis).option
+    assert found.bound <= 2.0 * found.half_width
 
 
 STEPS = {"independent": 70, "linear": 60, "linear+deviation": 60}

@@ -69,7 +69,7 @@ def test_a_span_that_the_data_contradict_withholds_the_certificate():
 
 def test_readings_that_scatter_differently_must_not_be_pooled():
     rng = np.random.default_rng(0)
-    together, apart = (nw.create_study(options=["A", "B"], eps=0.5) for _ in range(2))
+    together, apart = (nw.create_study(options=["A", "B"], eps=0.5, scatter="pooled") for _ in range(2))
     for i in range(40):
         scatter = 0.05 if i % 2 else 1.0
         values = (scatter * rng.standard_normal(4)).tolist()
@@ -78,6 +78,7 @@ def test_readings_that_scatter_differently_must_not_be_pooled():
     assert "the scatter within all readings differs" in together.check().problems[0]
     assert "single readings of A scatter by" in together.check().remedies[0]
     assert "an instrument= of its own" in together.check().remedies[0]
+    assert 'make the study with scatter="own"' in together.check().remedies[0]
     assert apart.check().ok
 
 

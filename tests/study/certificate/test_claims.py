@@ -57,7 +57,7 @@ def misfit(rng, store):
 
 
 def waiting(rng, store):
-    study = nw.create_study(store, **make(rng))
+    study = nw.create_study(store, **make(rng), scatter="pooled")
     for _ in range(int(rng.integers(1, 5))):
         study.tell(option=study.options[0], values=rng.normal(size=3).tolist())
     return study

@@ -142,7 +142,7 @@ def test_switching_the_model_and_the_looks_at_once():
 def test_there_is_no_way_back():
     study = once(ROWS)
     length = len(study.events())
-    with pytest.raises(ValueError, match='cannot be switched from "once" to "any time".*Make a new study'):
+    with pytest.raises(ValueError, match=r'cannot be switched from "once" to "any time".*Make a new study'):
         study.switch(looks="any time")
     with pytest.raises(ValueError, match="hold for one look only already"):
         study.switch(looks="once")
@@ -252,6 +252,27 @@ def test_a_plan_before_anything_is_measured():
 def test_slots_are_refused_with_the_reason():
     with pytest.raises(ValueError, match="has no slots: which option is worth one is found by looking"):
         once(ROWS).slot(0.1)
+
+
+def test_items_that_options_share_are_refused():
+    with pytest.raises(ValueError, match='`items` go with looks="any time"'):
+        nw.create_study(options=NAMES, eps=0.5, looks="once", items=10)
+    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
+    with pytest.raises(ValueError, match='items go with looks="any time"'):
+        study.tell(option="A", items={"q1": 1, "q2": 0})
+    usual = nw.create_study(options=["A", "B"], eps=0.5)
+    usual.tell(option="A", items={"q1": 1})
+    with pytest.raises(ValueError, match='cannot be switched to "once": items were told'):
+        usual.switch(looks="once")
+
+
+@pytest.mark.parametrize("question", [{"bounds": (0.0, 1.0)}, {"scatter": "own"}])
+def test_bounded_readings_and_scatter_of_ones_own_are_refused(question):
+    with pytest.raises(ValueError, match='looks="any time"'):
+        nw.create_study(options=NAMES, eps=0.5, looks="once", **question)
+    usual = nw.create_study(options=NAMES, eps=0.5, **question)
+    with pytest.raises(ValueError, match="neither for bounded readings"):
+        usual.switch(looks="once")
 
 
 def test_the_command_line(tmp_path):

@@ -12,7 +12,7 @@ from scipy import integrate, special
 from noisewise.study.evidence.counts import Counts, log_weights, tilts
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import SCALES, WEIGHTS, KnownErrorBars, LimitedScatter, scaled_tail
-from noisewise.study.evidence.levels import Stacks, CHOSEN, ladder, levels_for
+from noisewise.study.evidence.levels import CHOSEN, Stacks, chosen_of_suprema, ladder, levels_for
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, tabulate
@@ -240,6 +240,21 @@ def test_rows_that_did_not_change_are_kept_and_the_others_are_as_if_from_the_sta
     assert tabulate(kinds, levels, after) is after
 
 
+def test_options_with_equal_facts_are_looked_up_once_and_have_equal_rows(monkeypatch):
+    from noisewise.study.evidence import tables
+
+    rng = np.random.default_rng(2)
+    tried = counts(rng.integers(0, 21, 700), np.full(700, 20))
+    levels, looked, rows = levels_for(700, ALPHA, 12.0), [], tables._rows
+    monkeypatch.setattr(tables, "_rows", lambda k, some, **more: looked.append(some) or rows(k, some, **more))
+    found = tabulate([tried], levels)
+    assert sum(some.size for some in looked) == 21
+    for option in (0, 350, 699):
+        alone = tabulate([counts(tried._successes[[option]], [20])], levels)
+        assert_allclose(found.up[option], alone.up[0], rtol=1e-12)
+        assert_allclose(found.down[option], alone.down[0], rtol=1e-12)
+
+
 def test_pairs_with_thresholds_of_their_own_are_never_below_a_brute_search():
     kinds = some_evidence(7, "known")
     thresholds = np.array([6.0, 9.5, 11.0, 7.0])
@@ -253,10 +268,11 @@ def test_pairs_with_thresholds_of_their_own_are_never_below_a_brute_search():
 
 def test_the_level_of_suprema_is_that_of_independent_suprema():
     """Suprema that are as heavy as they may be: 1/U with U uniform. 200,000 draws; 5 sigma."""
-    whole = levels_for(6, 0.05, 12.0, Stacks(0.95, 0.05)).left[0] + math.log(1.0 - CHOSEN)
+    chosen = chosen_of_suprema(6)
+    whole = levels_for(6, 0.05, 12.0, Stacks(0.95, 0.05)).left[0] + math.log(1.0 - chosen)
     rng = np.random.default_rng(0)
     best, others = 1.0 / rng.random(200_000), 1.0 / rng.random((200_000, 5))
-    product = best * (1.0 - CHOSEN + CHOSEN * others.max(axis=1) / 5.0)
+    product = best * (1.0 - chosen + chosen * others.max(axis=1) / 5.0)
     assert (product >= math.exp(whole)).mean() <= 0.05 + 5.0 * math.sqrt(0.05 / 200_000)
 
 

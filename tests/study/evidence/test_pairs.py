@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.study.evidence.test_item_bets import plain_limit  # the same formula, item by item
+from tests.support.plain_bets import plain_limit
 
 import noisewise as nw
 from noisewise.study.evidence.pairs import PairedItems

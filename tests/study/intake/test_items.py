@@ -329,3 +329,26 @@ def test_values_in_other_bounds_are_refused_without_them():
     study = nw.create_study(options=["A", "B"], eps=0.5)
     with pytest.raises(ValueError, match="from 0 to 1"):
         study.tell(option="A", items={"q": 7})
+
+
+@pytest.mark.parametrize("pool", [None, 60])
+def test_another_unit_changes_nothing_but_the_unit(pool):
+    """Grades from -2 to 8 say what shares from 0 to 1 do."""
+    answers = np.random.default_rng(3).choice([0.0, 0.25, 1.0], (3, 60))
+    shares = study_of(answers.tolist(), pool=pool)
+    grades = nw.create_study(options=list("ABC"), eps=0.5, bounds=(-2, 8), items=pool)
+    for option, row in zip("ABC", answers, strict=True):
+        told(grades, option, (10.0 * row - 2.0).tolist())
+    one, other = shares.certificate(), grades.certificate()
+    assert one.option == other.option
+    assert other.bound == pytest.approx(10.0 * one.bound)
+    with pytest.raises(ValueError, match="from -2 to 8"):
+        grades.tell_many({"option": ["A"], "item": ["q60"], "value": [9]})
+
+
+def test_a_study_for_one_look_takes_no_items():
+    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
+    with pytest.raises(ValueError, match='items go with looks="any time"'):
+        study.tell(option="A", items={"q": 1})
+    with pytest.raises(ValueError, match="`items` go with looks"):
+        nw.create_study(options=["A", "B"], eps=0.5, looks="once", items=5)

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from tests.support.exact_fit import ExactFit, logarithm, root, row
 
+from noisewise.core.choice.radius import SCALE_SHARES, SCALES
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import COMPARING, LINEAR
 from noisewise.study.models.features.linear_boundary import FIXED, RESTARTS, LinearBoundary, MixedBoundary
 from noisewise.study.models.features.linear_fit import fit_linear, fit_mixed
-from noisewise.study.models.features.weight_regions import SCALE_SHARES, SCALES, log_sum
+from noisewise.study.models.features.weight_regions import log_sum
+from noisewise.study.models.sizes.variance_components import Likelihood
 from noisewise.study.models.sums import pool
-from noisewise.study.models.variance_components import Likelihood
 
 PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "20"))
 DELTA = 0.05
@@ -110,7 +111,7 @@ class FromTheStart:
     def __init__(self, problem, level):
         self.fit, self.free = problem.twin(ridge=problem.ridge), problem.twin()
         self.determined = all(self.free.pivots[-problem.dim :])
-        priors = [Fraction(scale * problem.dim) * Fraction(problem.ridge) for scale in SCALES]
+        priors = [Fraction(float(scale) * problem.dim) * Fraction(problem.ridge) for scale in SCALES]
         twins = [problem.twin(ridge=prior) for prior in priors]
         self.squared = []
         for centre, more in ((self.fit, 1.0), (self.free, 0.0)):

@@ -11,15 +11,16 @@ from numpy.testing import assert_allclose
 from tests.support.measured import BLOCKS, random_columns
 
 import noisewise as nw
+from noisewise.core.choice.radius import SCALE_SHARES, SCALES
 from noisewise.study.models.boundary import COMPARING, LINEAR
 from noisewise.study.models.features.deviation_posterior import on_a_level
 from noisewise.study.models.features.linear_boundary import FIXED, RESTARTS, MixedBoundary
 from noisewise.study.models.features.linear_fit import estimated_weights, fit_linear, fit_mixed
-from noisewise.study.models.features.weight_regions import SCALE_SHARES, SCALES, log_sum
+from noisewise.study.models.features.weight_regions import log_sum
 from noisewise.study.models.scatter import upper_limit
-from noisewise.study.models.size_limits import FRACTIONS, lower_size, upper_size
+from noisewise.study.models.sizes.size_limits import FRACTIONS, lower_size, upper_size
+from noisewise.study.models.sizes.variance_components import Likelihood, estimate_one
 from noisewise.study.models.sums import pool
-from noisewise.study.models.variance_components import Likelihood, estimate_one
 
 N, DIM = 9, 3
 

@@ -7,12 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from tests.support.measured import random_columns
 
+from noisewise.core.choice.radius import SCALE_SHARES, SCALES
 from noisewise.study.models.features.linear_boundary import LinearBoundary, restart_ridge
 from noisewise.study.models.features.linear_fit import Parts, fit_mixed
-from noisewise.study.models.features.restarts import Told, restarted
+from noisewise.study.models.features.restarts import ToldInOrder, restarted
 from noisewise.study.models.features.weight_regions import (
-    SCALE_SHARES,
-    SCALES,
     Reaches,
     Units,
     WeightRegion,
@@ -45,7 +44,7 @@ class Problem:
         return Parts(self.features, pool(self.told, self.told.sigma, 1.0), self.deviation, RIDGE)
 
     def fits(self, places):
-        told = Told(self.told, self.told.sigma, 1.0, self.features, self.deviation, self.ridge)
+        told = ToldInOrder(self.told, self.told.sigma, 1.0, self.features, self.deviation, self.ridge)
         return [told.fit_of_first(count) for count in places]
 
     def minus_log_likelihood(self, count):

@@ -431,7 +431,7 @@ def test_small_enough_is_not_there_while_the_certificate_is_withheld():
     assert plan.high == 0.0
     assert "no more, were it not for the certificate, which is withheld: reduced chi-square" in plan.sentence
     assert plan.withheld == study.certificate().withheld
-    readings = nw.create_study(options=["A", "B", "C"], eps=0.5)
+    readings = nw.create_study(options=["A", "B", "C"], eps=0.5, scatter="pooled")
     for option, value in zip("ABC", (1.0, 5.0, 2.0), strict=True):
         readings.tell(option=option, values=[value - 0.1, value, value + 0.1])
     plan = readings.plan(noise=0.1, paths=3)

@@ -37,10 +37,11 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.race/1` | `runs` and `written`, as above (`demo --rules`) |
 | `noisewise.demo/1` | `study`, `certificate`, `course` (a list of `measurements`, `bound`, `candidates`), \
 `measurements`, `comparisons`, `uniform`, `written` |
-| `noisewise.init/1` | `study`, `options` (how many), `model`, `notes`, `policy`, `budget` (or `null`) |
+| `noisewise.init/1` | `study`, `options` (how many), `model`, `notes`, `policy`, `budget` (or `null`), \
+`looks` |
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
-| `noisewise.import/1` | `study`, `told`, `known`, `voided`, `empty`, `unasked`, `pending` \
+| `noisewise.import/1` | `study`, `told`, `items`, `known`, `voided`, `empty`, `unasked`, `pending` \
 (numbers), `unused_columns`, `notes` |
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
 `confidence`, `policy`, `budget`, `budget_left` (measurements, or `null`), `pending` (jobs), `certificate`, \
@@ -55,11 +56,11 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 `notes`, `worst`, `remedies` (what to do, in words), \
 `advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`) |
 | `noisewise.switch/1` | `study`, `model`, `deviation`, `extra_scatter` (the sizes in use), `was` (the model \
-before), `certificate` |
+before), `looks`, `certificate` |
 | `noisewise.plan/1` | `study`, `sentence`, `eps`, `confidence`, `bound` (now), `by_cost`, \
 `block` (measurements in a coming block, or `null`), `batch`, `rule`, `assumed` (in words), \
 `forecasts` (see below; the first is the one asked for, of a menu the cheapest), \
-`withheld` (why no certificate would be given now), `notes` |
+`withheld` (why no certificate would be given now), `notes`, `looks` |
 | `noisewise.worth/1` | `study`, `sentence`, `information`, `precision`, `equivalent`, `looks`, \
 `measurements` (the ledger: see below), `groups` (with `--by`), `written` |
 | `noisewise.slot/1` | `study`, `slots`: see below |
@@ -87,7 +88,8 @@ is [JSON lines](storage.md) |
   `year`.
 - A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
   `minus` (the other option of a difference), `together` (the first job of those that are meant for one new
-  block without a name); `null` where there is none.
+  block without a name), `items` (the names of the items to measure it on) and `fresh` (how many new ones to
+  draw besides); `null` where there is none.
 - A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (as people expect it),
   `sigma` (as it
   enters), `kind`, `block`, `notes`.
@@ -97,7 +99,8 @@ is [JSON lines](storage.md) |
   by estimate, among `n_compared`), `spread` (the largest estimated difference), `approximate`,
   `candidates` (all that are not ruled out: every option while it is withheld), `withheld`, `assumptions`,
   `notes`, `radius`, `n_options`, `n_measurements`, `n_events`, `data` (a hash of the question and the
-  measurements), `study`, and a `schema` of its own.
+  measurements), `study`, `looks` ("any time" or "once"), `rule` (the version of the rule that its bound was
+  computed by), and a `schema` of its own.
 - A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one
   more than `high`; `null`: more than were simulated), `cost`, `cost_low`, `cost_high`, `levels` (`sigma`,
   `share`, `cost`) and `paths`, how many futures were simulated; where further blocks are begun `unit` ("day"

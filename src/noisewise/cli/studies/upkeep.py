@@ -31,6 +31,27 @@ Blocks = Annotated[
         help="contrasts: within a block, suggestions depend on differences only; any: on everything."
     ),
 ]
+Looks = Annotated[
+    str, typer.Option(help="any time, or once: smaller bounds for a finished table, valid for one look.")
+]
+Bounds = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="LO HI", help="The least and the largest that a single reading can be."),
+]
+Scatter = Annotated[
+    str | None,
+    typer.Option(
+        help="own: readings of every option scatter in their own way; pooled: alike; "
+        "default: what fits the first measurement."
+    ),
+]
+Cost = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
+]
+NoiseFloor = Annotated[
+    float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
+]
+Lease = Annotated[float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
 Exported = Annotated[
     Path | None,
@@ -49,9 +70,7 @@ def init(
             "--features", "-f", metavar="COLUMNS", help="Numeric columns for a linear model, with commas."
         ),
     ] = [],  # noqa: B006 - typer reads it; it is never changed
-    cost: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
-    ] = None,
+    cost: Cost = None,
     model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
     eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
@@ -61,28 +80,13 @@ def init(
     extra_scatter: ExtraScatter = None,
     blocks: Blocks = "contrasts",
     budget: Budget = None,
-    looks: Annotated[
-        str, typer.Option(help="any time, or once: smaller bounds for a finished table, valid for one look.")
-    ] = "any time",
-    bounds: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="LO HI", help="The least and the largest that a single reading can be."),
-    ] = None,
-    scatter: Annotated[
-        str | None,
-        typer.Option(
-            help="own: readings of every option scatter in their own way; pooled: alike; "
-            "default: what fits the first measurement."
-        ),
-    ] = None,
+    looks: Looks = "any time",
+    bounds: Bounds = None,
+    scatter: Scatter = None,
     items: Pool = None,
     policy: Policy = None,
-    noise_floor: Annotated[
-        float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
-    ] = None,
-    lease: Annotated[
-        float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")
-    ] = None,
+    noise_floor: NoiseFloor = None,
+    lease: Lease = None,
     seed: Annotated[int, typer.Option(help="Seed of the rule's random choices.")] = 0,
     name: Annotated[str, typer.Option("--study", "-s", metavar="NAME", help="The study's name.")] = "study",
     json: Json = False,

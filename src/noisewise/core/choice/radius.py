@@ -1,16 +1,29 @@
-"""Confidence radii: the multiplier that turns a width into a bound, true at every moment at once."""
+"""Confidence radii: the multiplier that turns a width into a bound, true at every moment at once.
+
+``"averaged"`` is the mixture with several priors N(0, 1/(fλ)) in place of one, λ being the ridge. Their
+likelihood ratios against θ differ by a factor that does not depend on θ, so their average is a martingale
+that is as good as the best of them but for its share: f need not fit the norm of θ. With V = λI + Σ aaᵀ/σ²
+and κ the logarithm of the average at θ̂, Ville's inequality says
+
+    ‖θ - θ̂‖² in the norm of V  <=  2·(log(1/δ) - κ) + λ·(norm_bound² - ‖θ̂‖²).
+"""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import LOG_DET, TOLD
+from noisewise.core.model.dense import LOG_DET, TOLD, Floats, theta
 from noisewise.core.model.model import Model
+from noisewise.core.model.vectors import covariance
 from noisewise.core.support.checks import check_choice, check_positive, check_probability
 
 #: The radii by name, and the kind that each is; a number fixes it by hand.
-RADII = ("mixture", "self-normalised", "paper")
-MIXTURE, SELF_NORMALISED, PAPER, FIXED = range(4)
+RADII = ("mixture", "self-normalised", "paper", "averaged")
+MIXTURE, SELF_NORMALISED, PAPER, AVERAGED, FIXED = range(5)
+#: The priors of the averaged radius: precision per direction in units of dim/norm_bound², and their shares.
+SCALES, SCALE_SHARES = np.array([1.0, 4.0, 16.0, 64.0]), np.array([0.2, 0.35, 0.3, 0.15])
 
 
 class Radius(NamedTuple):
@@ -75,12 +88,48 @@ def confidence_radius(radius: Radius, model: Model) -> float:
     With probability at least 1 - delta, at all times, ``‖θ̂ - θ‖ <= radius`` in the norm of V, if the
     noise is sigma-sub-Gaussian given the past, the action and sigma (note 3 on the paper).
     """
+    if radius.kind == AVERAGED:
+        return averaged_radius(radius, model)
     return radius_after(radius, model.tally[LOG_DET], model.tally[TOLD])
 
 
 @kernel
+def averaged_radius(radius: Radius, model: Any) -> float:
+    """The radius of the average over `SCALES`; actions are vectors (`make_setting` refuses others)."""
+    return averaged_over_scales(radius, theta(model), covariance(model), model.tally[LOG_DET])
+
+
+@kernel
+def averaged_over_scales(radius: Radius, estimate: Floats, spread: Floats, log_det: float) -> float:
+    """The averaged radius around an estimate whose covariance and information are these.
+
+    In the directions of the covariance let j² be λ times its eigenvalues, the information 1/j² - 1 ridges.
+    The prior with f ridges has in its logarithm at θ̂ ``½·Σ λθ̂²·(j² - f(1 + j²))/(1 + (f - 1)j²)``, less half
+    of ``log det(I + (V - λ)/(fλ))``: no term cancels, however well a direction is known.
+    """
+    squares, directions = np.linalg.eigh(radius.ridge * spread)
+    squares = np.maximum(squares, 0.0)
+    along = radius.ridge * np.dot(directions.T, estimate) ** 2
+    dim, most = estimate.size, radius.bias * radius.bias
+    logs = np.empty(SCALES.size)
+    for k in range(SCALES.size):
+        f = SCALES[k] * max(1, radius.rank) / most
+        grown = 1.0 + (f - 1.0) * squares
+        fitted = (along * (squares - f * (1.0 + squares)) / grown).sum()
+        learned = log_det + np.log(grown).sum() - dim * math.log(f)
+        logs[k] = math.log(SCALE_SHARES[k]) + 0.5 * (fitted - learned)
+    top = logs.max()
+    average = top + math.log(np.exp(logs - top).sum())
+    # An estimate that the norm bound contradicts makes the region no smaller than a single number has it.
+    return math.sqrt(max(radius.doubt - 2.0 * average + most - along.sum(), radius.doubt))
+
+
+@kernel
 def radius_after(radius: Radius, log_det: float, told: float) -> float:
-    """The radius after ``told`` measurements that raised ``log det V`` by ``log_det``."""
+    """The radius after ``told`` measurements that raised ``log det V`` by ``log_det``.
+
+    The averaged one depends on what was measured as well: it is infinite here.
+    """
     information, bias = log_det + radius.doubt, radius.bias
     if radius.kind == MIXTURE:
         # Likelihood-ratio martingale with prior N(0, I/ridge), then Ville's inequality.
@@ -95,4 +144,4 @@ def radius_after(radius: Radius, log_det: float, told: float) -> float:
         return 2.0 * bias + 16.0 * math.sqrt(
             math.log(4.0 * rounds * rounds / radius.delta) * rank * math.log1p(spread)
         )
-    return radius.fixed
+    return math.inf if radius.kind == AVERAGED else radius.fixed

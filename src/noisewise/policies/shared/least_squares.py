@@ -6,11 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet, OracleSet
-from noisewise.core.choice.radius import Radius, confidence_radius, make_radius
+from noisewise.core.choice.radius import AVERAGED, Radius, confidence_radius, make_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import SAFEST, DenseModel, fold, new_model
+from noisewise.core.model.independent import Separate
 from noisewise.core.model.model import Model
+from noisewise.core.support.checks import check_choice, check_positive
+
+#: The ridge by its name.
+BY_DIM = "dim"
 
 
 class Setting(NamedTuple):
@@ -57,17 +62,36 @@ class HasDenseModel(Protocol):
         """What is known about the actions, and about their features."""
 
 
+def ridge_of(actions: ActionSet | OracleSet, options: dict[str, Any], level: float = 1.0) -> float:
+    """The ridge as a precision: a number, divided by the square of the noise level, or that of the dimension.
+
+    With `BY_DIM` it is ``dim/norm_bound²``, dim being how many directions the actions span: the prior
+    N(0, 1/ridge) of the mixture expects ``‖θ‖² = norm_bound²`` then, and ``ridge·‖θ‖² <= dim`` is what its
+    being off costs at most, while every direction saves ``log dim`` of what is learned about it.
+    """
+    ridge = options["ridge"]
+    if not isinstance(ridge, str):
+        return check_positive("ridge", ridge) / level**2
+    check_choice("ridge", ridge, (BY_DIM,))
+    return max(1, actions.rank) / check_positive("norm_bound", options["norm_bound"]) ** 2
+
+
 def make_setting(actions: ActionSet | OracleSet, options: dict[str, Any]) -> Setting:
     """Check the options that every rule has."""
     radius = make_radius(
         options["radius"],
         delta=options["delta"],
-        ridge=options["ridge"],
+        ridge=ridge_of(actions, options),
         norm_bound=options["norm_bound"],
         max_norm=actions.max_norm,
         sigma_min=options["sigma_min"],
         rank=actions.rank,
     )
+    if radius.kind == AVERAGED and isinstance(actions.columns, Separate):
+        raise ValueError(
+            "`radius` must not be 'averaged' for options without features, which share no weights; "
+            "radius='mixture' serves them."
+        )
     return Setting(actions.columns, radius.ridge, radius)
 
 

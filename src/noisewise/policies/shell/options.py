@@ -105,9 +105,14 @@ class SharedOptions(DeclaredOptions):
     radius: str | float = option(
         "mixture",
         '``"mixture"`` (the tightest of equal guarantee), ``"self-normalised"``, ``"paper"`` (as printed; '
-        "needs ``sigma_min``), or a number.",
+        'needs ``sigma_min``), ``"averaged"`` (over mixtures: smaller where theta is well within its norm '
+        "bound or the actions span many directions; dim³ per round), or a number.",
     )
-    ridge: float = option(1.0, "Prior knowledge worth this much precision in every direction; above 0.")
+    ridge: float | str = option(
+        1.0,
+        "Prior knowledge worth this much precision in every direction; above 0. "
+        '``"dim"``: dim/norm_bound², with which bounds on many features need fewer measurements.',
+    )
     norm_bound: float = option(
         1.0, "A number that the norm of theta does not exceed; the certificate rests on it."
     )

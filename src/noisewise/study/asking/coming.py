@@ -1,19 +1,33 @@
 """What is known of a measurement before it is made: its noise, the block that it will be in, its price."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes
+from noisewise.study.evidence.foreseen import MoreEvidence
+from noisewise.study.inputs.error_bars import COUNTS, KNOWN
+from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sums import Sums, totals
 
 #: What a suggestion asks for: an option, or the difference of two.
 OPTION, DIFFERENCE = "option", "difference"
 PROBES = (OPTION, DIFFERENCE)
+
+
+class Manner(NamedTuple):
+    """How a measurement will be told: what its error bar rests on."""
+
+    kind: str = KNOWN
+    readings: float = 1.0  # usually; of trials there are as many as its noise says
+    pool: int = 0  # a place in `Columns.pools`
+
+    def amount(self, noise: Any) -> Any:
+        """How many readings, or trials, make this noise: successes have it as 1/(2√trials) at most."""
+        return 0.25 / noise**2 if self.kind == COUNTS else np.full(np.shape(noise), self.readings)
 
 
 class Coming(NamedTuple):
@@ -26,6 +40,13 @@ class Coming(NamedTuple):
     block: str | None = NO_BLOCK  # the block that it will be in; None: a new one
     probe: str = OPTION
     costs: Floats | None = None  # (n,)
+    manner: Manner = Manner()
+
+    def evidence(self, resolution: float) -> MoreEvidence:
+        """What it is for options that share nothing."""
+        return MoreEvidence(
+            self.manner.kind, self.noise**-2.0, np.asarray(self.manner.amount(self.noise)), resolution
+        )
 
 
 class Company(NamedTuple):
@@ -77,6 +98,26 @@ def expected_noise(analysis: Analysis, sigma: float | None, probe: str = OPTION)
     if probe == DIFFERENCE:
         return np.full(analysis.n, usual)
     return np.asarray(usual * np.exp(_belonging(np.log(known[seen]), columns.plus[seen], analysis.n)))
+
+
+def expected_manner(analysis: Analysis, sigma: float | None) -> Manner:
+    """How a coming measurement of an option will be told: as most were so far.
+
+    With an announced error bar it is a value with that error bar; but where all options were measured by
+    successes out of trials, that means as many trials as have it.
+    """
+    columns = analysis.columns
+    single = columns.minus == NOBODY
+    seen = np.bincount(columns.kind[single], minlength=len(KINDS))
+    code = int(np.argmax(seen))
+    if not seen.any() or (sigma is not None and KINDS[code] != COUNTS):
+        return Manner()
+    if sigma is not None:
+        return Manner(COUNTS) if seen[code] == seen.sum() else Manner()
+    usual = single & (columns.kind == code)
+    pools = np.bincount(columns.pool[usual])
+    first = min(np.flatnonzero(pools == pools.max()).tolist(), key=columns.pools.__getitem__)
+    return Manner(KINDS[code], float(np.median(columns.readings[usual])), first)
 
 
 def _belonging(logs: Floats, option: Codes, n: int) -> Floats:

@@ -10,7 +10,9 @@ from noisewise.study.asking.coming import (
     DIFFERENCE,
     OPTION,
     Coming,
+    Manner,
     block_going_on,
+    expected_manner,
     expected_noise,
     usual_probe,
     with_scatter,
@@ -24,7 +26,7 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE, PolicyChoice
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
+from noisewise.study.models.sizes.variance_components import MORE_OPTIONS, MORE_REPEATS
 
 if TYPE_CHECKING:  # policies are loaded when one has to decide
     from noisewise.study.asking.chooser import Chooser
@@ -76,6 +78,7 @@ class Decider:
         return Coming(
             noise=expected_noise(self._analysis, sigma, probe), allowed=self._allowed, block=where,
             probe=probe, costs=self._costs,
+            manner=Manner() if probe == DIFFERENCE else expected_manner(self._analysis, sigma),
         )  # fmt: skip
 
     def _going_on(self) -> str:
@@ -98,7 +101,7 @@ class Decider:
     def expect(self, chosen: Proposal, coming: Coming, sigma: float | None) -> None:
         """Reckon with what was decided."""
         noise, where = float(coming.noise[chosen.option]), coming.block or NO_BLOCK
-        self.reckon_with([UnderWay(chosen.option, chosen.minus, where, noise, sigma)])
+        self.reckon_with([UnderWay(chosen.option, chosen.minus, where, noise, sigma, coming.manner)])
 
     def reckon_with(self, more: list[UnderWay]) -> None:
         """More is being measured."""

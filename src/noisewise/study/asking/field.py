@@ -7,7 +7,8 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming, Company, company_in
 from noisewise.study.asking.first_results import largest
-from noisewise.study.log.measurements import NOBODY, Codes
+from noisewise.study.evidence.foreseen import Foreseen
+from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.joint import Joint, Knowledge
 
@@ -15,6 +16,8 @@ from noisewise.study.models.joint import Joint, Knowledge
 NEGLIGIBLE, RACES = 0.01, 40
 #: Options that are tried as ends of a difference, at most; of more, so many on either side of a race.
 ENDS, EXTREMES = 48, 2
+#: Races that are looked at together.
+FEW = 64
 #: A difference of two variances that is less than this part of them is rounding.
 ROUNDING = 1e-12
 
@@ -42,7 +45,10 @@ def field_of(analysis: Analysis, leader: int, coming: Coming) -> "Field":
     upper[~analysis.state.allowed()] = -np.inf
     knowledge = analysis.model.knowledge(fit, boundary, leader)
     company = company_in(analysis.certified_sums, coming.block)
-    return Field(leader, half, upper, knowledge, company, coming, analysis.state.by_name())
+    foreseen = None
+    if knowledge.evidence is not None and coming.probe != DIFFERENCE and coming.block == NO_BLOCK:
+        foreseen = Foreseen(knowledge.evidence, leader, coming.evidence(analysis.specification.resolution))
+    return Field(leader, half, upper, knowledge, company, coming, analysis.state.by_name(), foreseen)
 
 
 class Field:
@@ -56,6 +62,7 @@ class Field:
         company: What the coming block holds; None if it is new.
         coming: The measurement.
         by_name: The options in the order of their names.
+        foreseen: Half-widths to come where options share nothing; None: they shrink with standard errors.
     """
 
     def __init__(
@@ -67,18 +74,19 @@ class Field:
         company: Company | None,
         coming: Coming,
         by_name: Codes,
+        foreseen: Foreseen | None = None,
     ) -> None:
         self.leader, self.half, self.upper = leader, half, upper
         self.knowledge, self.company, self._coming = knowledge, company, coming
         upper[leader] = -np.inf
-        self._by_name = by_name
+        self._by_name, self._foreseen = by_name, foreseen
         self.rival = largest(upper, by_name)
         self.width = float(half[self.rival])
 
     @property
     def is_decided(self) -> bool:
-        """Whether the strongest rival is certainly better than the leader."""
-        return bool(self.upper[self.rival] > 2.0 * self.width)
+        """Whether the strongest rival is ahead of the leader by more than the half-width of their race."""
+        return bool(self.upper[self.rival] > self.width + max(self.width, 0.0))
 
     def strongest(self) -> int:
         """Of what may be measured, the one that races most closely."""
@@ -136,7 +144,9 @@ class Field:
         return np.asarray(costs[probes[:, 0]] + np.where(probes[:, 1] >= 0, costs[probes[:, 1]], 0.0))
 
     def after(self, probes: Codes, races: Codes) -> Floats:
-        """The half-widths of the races after each probe, radii as they are, (probes, races)."""
+        """The half-widths of the races after each probe, (probes, races)."""
+        if self._foreseen is not None:
+            return np.minimum(self._foreseen.after(probes[:, 0], races), self.half[races])
         given = self.knowledge.given_weights
         whole = self._lesson(self.knowledge.joint, probes, races)
         left = None if given is None else self._lesson(given, probes, races)
@@ -144,9 +154,30 @@ class Field:
 
     def bound_after(self, option: int, minus: int) -> float:
         """What the bound will be after one probe that comes out as expected: all races are looked at."""
+        if self._foreseen is not None:
+            return self._bound_foreseen(option)
         half = np.where(np.isfinite(self.half), self.half, 0.0)
         upper = self.upper - half + self.halves_after(option, minus, float(self._coming.noise[option]))
         return max(0.0, float(upper.max()))
+
+    def _bound_foreseen(self, option: int) -> float:
+        """The same where options share nothing: half-widths fall, so that most need no second look."""
+        assert self._foreseen is not None
+        if option != self.leader:
+            after = self._foreseen.after(np.array([option]), np.array([option]))[0, 0]
+            upper = self.upper.copy()
+            upper[option] -= max(0.0, self.half[option] - after)
+            return max(0.0, float(upper.max()))
+        bound = 0.0
+        order = np.argsort(-self.upper, kind="stable")
+        for first in range(0, order.size, FEW):
+            some = order[first : first + FEW]
+            some = some[self.upper[some] > bound]
+            if not some.size:
+                break
+            fall = np.maximum(0.0, self.half[some] - self._foreseen.after(np.array([option]), some)[0])
+            bound = max(bound, float((self.upper[some] - fall).max()))
+        return bound
 
     def halves_after(self, option: int, minus: int, sigma: float) -> Floats:
         """All half-widths after one probe, radii as they are, (n,); infinite ones become 0."""

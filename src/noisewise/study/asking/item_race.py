@@ -58,7 +58,8 @@ def with_items(state: State, option: int, batch: int, jobs: list[Job]) -> dict[s
     places = next_places(state, option, batch, jobs)
     known = [names[place] for place in places.tolist() if place < len(names)]
     fresh = places.size - len(known)
-    return ({"items": known} if known else {}) | ({"fresh": fresh} if fresh else {})
+    drawn = {"fresh": fresh, "fresh_from": int(places[-fresh]) + 1} if fresh else {}
+    return ({"items": known} if known else {}) | drawn
 
 
 class ItemRace:
@@ -95,6 +96,11 @@ class ItemRace:
         return chosen
 
     @property
+    def is_over(self) -> bool:
+        """Whether all items of the pool were told, or are being measured, for every option."""
+        return not self._open.any()
+
+    @property
     def _open(self) -> Any:
         return self._allowed & (self._place < self._end)
 
@@ -104,7 +110,7 @@ class ItemRace:
         return Proposal(int(never[0])) if never.size else None
 
     def _racing(self) -> Proposal:
-        if not self._open.any():
+        if self.is_over:
             raise ValueError(
                 "every option was told all items of the pool, or is being measured on the last of them: "
                 "there is nothing left to ask for."

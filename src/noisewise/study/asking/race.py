@@ -7,27 +7,32 @@ know neither eps nor a prior: it lowers the bound itself.
     RACE(what was measured, noise, block, cost)
      1  Measurements under way are taken as if they had come out as expected, in their blocks.
      2  Unless all options are linked: measure what links them (`first_results.py`).
-     3  i <- recommended option;   h_k <- half-width of k - i;   u_k <- m_k - m_i + h_k;   k* <- argmax u
-        While k* is certainly better than i, m_k* - m_i > h_k*:   i <- k*, and the same again
+     3  i <- recommended option;   h_k <- half-width of k over i;   u_k <- m_k - m_i + h_k;   k* <- argmax u
+        While k* is ahead by more than that, m_k* - m_i > h_k*:   i <- k*, and the same again
      4  If the block is new: return i.                            alone, it teaches no difference
      5  w_k <- exp(-sharpness·(u_k* - u_k)/h_k*), for the `RACES` strongest that are above `NEGLIGIBLE`
-     6  For every probe a and race k:  T <- cov(a, k - i)²/var(a, its noise included)
-            without deviations:  h'_k <- h_k·√(1 - T/var(k - i))
-            with deviations:     the same of both parts of h_k (`Knowledge`), T of each part its own
+     6  For every probe a and race k:
+            where options share nothing:  h'_k <- half-width by the evidence, that of a as it is expected
+            else:  T <- cov(a, k - i)²/var(a, its noise included)
+                without deviations:  h'_k <- h_k·√(1 - T/var(k - i))
+                with deviations:     the same of both parts of h_k (`Knowledge`), T of each part its own
      7  return argmax over a of  Σ_k w_k·(h_k - h'_k) / cost_a
 
-T is the exact fall of a variance, whatever comes out; only radii are held fixed. Probes that are rated equal
-are taken by name.
+Where options share nothing the fall is that of the certificate's own half-width (`evidence/foreseen.py`): in
+it are the true variance of shares, what the recommended option pays for having been chosen, and how
+multipliers change. T is the exact fall of a variance, whatever comes out; only radii are held fixed. Probes
+that are rated equal are taken by name.
 
-**It ends.** By step 3 ``u_k* = m_k* - m_i + h_k* <= 2·h_k*``. That is the bound of i; the recommended option
-has the smallest bound of all, so **bound <= 2·h_k***. While the bound is above eps the race being measured
-has h > eps/2, the probe takes a part off its variance, and so each race is chosen finitely often.
+**It ends.** By step 3 ``u_k* = m_k* - m_i + h_k* <= 2·h_k*``, and step 3 ends because every change of i is to
+one with a larger estimate. u_k* is the bound of i; the recommended option has the smallest bound of all, so
+**bound <= 2·h_k***. Nothing is said about i over k*: half-widths need not be symmetric. While the bound is
+above eps the race being measured has h > eps/2, the probe brings evidence about one of both, and so each race
+is chosen finitely often.
 
-Where half-widths obey the triangle inequality, i is the recommended option itself: if k* were certainly
-better, then for any rival l of k*, ``m_l - m_k* + h_lk* <= m_l - m_i + h_l - (m_k* - m_i - h_k*) < u_l <=
-u_k*``, and k* would have the smaller bound. Those of independent options grow with how precise both are, so
-that a rough option may keep a precise one from being recommended for a less precise one that is worse: it is
-the rough one that must be measured then.
+Mostly i is the recommended option itself. Write h(l, i) for l over i. If ``m_k* - m_i > h(i, k*)``, so that
+k* is certainly better, and ``h(l, k*) <= h(l, i) + h(i, k*)`` for every l, then ``m_l - m_k* + h(l, k*) < u_l
+<= u_k*``, and k* would have the smaller bound. Where one of both fails, a rough option may keep the option
+with the larger estimate from being recommended: it is the rough one that must be measured then.
 """
 
 import math

@@ -15,7 +15,7 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.levels import display_errors
-from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
+from noisewise.study.models.sizes.variance_components import MORE_OPTIONS, MORE_REPEATS
 
 #: What is estimated from more options, and from repeats.
 LACKED = {

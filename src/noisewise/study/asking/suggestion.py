@@ -95,6 +95,8 @@ class Asking:
         suggested: list[dict[str, Any]] = []
         for asked in range(first, first + n):
             racing = state.policy.name == RACE
+            if suggested and racing and race.is_over:
+                break  # less is left than was asked for
             chosen = race.propose() if racing else decider.decide(coming, None, asked)
             why = reasons.why(chosen, found, list(decider.under_way))
             decider.expect(chosen, coming, None)

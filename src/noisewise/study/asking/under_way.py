@@ -7,13 +7,24 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, PROBES, block_going_on, expected_noise
+from noisewise.study.asking.coming import (
+    DIFFERENCE,
+    OPTION,
+    PROBES,
+    Coming,
+    Manner,
+    block_going_on,
+    expected_manner,
+    expected_noise,
+)
 from noisewise.study.asking.what_if import More, WhatIf, condensed, with_more
+from noisewise.study.evidence.foreseen import expected_above
+from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.intake.answers import blocks_named
-from noisewise.study.log.measurements import NOBODY, Columns
+from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Columns
 from noisewise.study.log.state import Job
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.variance_components import Sizes
+from noisewise.study.models.sizes.variance_components import Sizes
 
 #: Begins the names of blocks that have none yet: no block of a study begins so.
 UNNAMED = "\0"
@@ -27,6 +38,7 @@ class UnderWay(NamedTuple):
     block: str
     sigma: float  # with extra scatter, as the certificate will have it
     announced: float | None  # the error bar that was said
+    manner: Manner = Manner()  # how it will be told
 
 
 class Imagination:
@@ -50,7 +62,8 @@ class Imagination:
         sigma = np.array([one.sigma for one in under_way])
         # Extra scatter is in all error bars already.
         sizes = Sizes(deviation=analysis.sizes.certified[0], waiting=analysis.sizes.waiting)
-        return WhatIf(analysis.state, with_more(self._columns, self._more(under_way, sigma)), sizes)
+        columns = with_more(self._columns, self._more(under_way, sigma))
+        return WhatIf(analysis.state, columns, sizes, imagined=True)
 
     def told(self, under_way: list[UnderWay]) -> Analysis:
         """The study as it will be when all of these have been told, with estimates as they will be shown."""
@@ -67,6 +80,7 @@ class Imagination:
             value=self._expected(under_way),
             sigma=sigma,
             blocks=[one.block for one in under_way],
+            manners=[one.manner for one in under_way],
         )
 
     def _expected(self, under_way: list[UnderWay]) -> Floats:
@@ -97,7 +111,22 @@ class Imagination:
             else above[one.option] + added.get(one.block, 0.0) + sums.centre
             for one in under_way
         ]
-        return analysis.specification.sign * np.array(expected)
+        return analysis.specification.sign * (np.array(expected) + self._above(under_way))
+
+    def _above(self, under_way: list[UnderWay]) -> Floats:
+        """What is expected beyond the estimates, where options share nothing."""
+        analysis, above = self._analysis, np.zeros(len(under_way))
+        if analysis.sigmas.waiting or not isinstance(analysis.boundary, SeparateOptions):
+            return above
+        found: dict[Manner, Floats] = {}
+        for at, one in enumerate(under_way):
+            if one.minus == NOBODY and one.block == NO_BLOCK:
+                if one.manner not in found:
+                    coming = Coming(np.ones(analysis.n), analysis.state.allowed(), manner=one.manner)
+                    more = coming.evidence(analysis.specification.resolution)
+                    found[one.manner] = expected_above(analysis.boundary, more)
+                above[at] = found[one.manner][one.option]
+        return above
 
 
 def _error_bar(one: UnderWay, analysis: Analysis) -> float:
@@ -112,12 +141,14 @@ def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
     """What these suggestions stand for."""
     state = analysis.state
     usual = {probe: expected_noise(analysis, None, probe) for probe in PROBES}
+    manners = {usually: expected_manner(analysis, None if usually else 1.0) for usually in (True, False)}
     found = []
     for job in jobs:
         option, minus = state.index[job.option], NOBODY if job.minus is None else state.index[job.minus]
         probe = OPTION if minus == NOBODY else DIFFERENCE
         sigma = (usual[probe] if job.sigma is None else expected_noise(analysis, job.sigma, probe))[option]
-        found.append(UnderWay(option, minus, _block_of(job, analysis), float(sigma), job.sigma))
+        manner = manners[job.sigma is None] if minus == NOBODY else Manner()
+        found.append(UnderWay(option, minus, _block_of(job, analysis), float(sigma), job.sigma, manner))
     return found
 
 

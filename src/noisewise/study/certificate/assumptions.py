@@ -13,7 +13,7 @@ from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.own_readings import is_linked, own_rows
-from noisewise.study.models.variance_components import with_limit
+from noisewise.study.models.sizes.variance_components import with_limit
 
 
 def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
@@ -34,6 +34,8 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
             "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
             "these error bars do not depend on the realised noise (were not computed from the same readings)",
         ]
+        if analysis.own_scatter:
+            said.append("how small these error bars are was not decided by looking at values")
     said += _about_readings(analysis, present)
     if NONE in present and not analysis.own_scatter:
         said.append("measurements without error bars share one normal scatter; an upper limit is used")
@@ -70,8 +72,8 @@ def _about_readings(analysis: Analysis, present: set[str]) -> list[str]:
         return [alike] if READINGS in present else []
     if is_linked(analysis.columns):
         return [
-            "readings scatter normally, and equally for all options: blocks or differences link them, so that a "
-            "scatter of each option's own cannot be reckoned with; an upper limit is used"
+            "readings scatter normally, and equally for all options: blocks or differences link them, so "
+            "that a scatter of each option's own cannot be reckoned with; an upper limit is used"
         ]
     own = "readings of an option scatter normally, by an unknown amount of its own; options are independent"
     named = bool((~own_rows(analysis.columns) & (analysis.columns.kind == KINDS.index(READINGS))).any())

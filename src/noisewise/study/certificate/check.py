@@ -16,8 +16,8 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.own_readings import own_rows
 from noisewise.study.models.scatter import unequal_scatter
+from noisewise.study.models.sizes.variance_components import usual_errors
 from noisewise.study.models.sums import Sums, block_places, totals
-from noisewise.study.models.variance_components import usual_errors
 
 #: A fit this unlikely under the model withholds the certificate.
 SUSPICIOUS = 0.01
@@ -51,10 +51,8 @@ class Check:
 
     def __str__(self) -> str:
         if self.freedom == 0 and self.compared:
-            lines = [
-                f"Repeated measurements of {counted(self.compared, 'option')} were compared with the scatter of "
-                "their readings."
-            ]
+            options = counted(self.compared, "option")
+            lines = [f"Repeated measurements of {options} were compared with the scatter of their readings."]
         elif self.freedom == 0:
             lines = ["The fit cannot be checked yet: no measurement was repeated."]
         else:
@@ -123,8 +121,8 @@ def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
     if found.chance >= SUSPICIOUS:
         return found.compared, []
     return found.compared, [
-        f"measurements of {analysis.state.ids[found.worst]} differ from each other by more than their readings "
-        "scatter: something changed between them; give block= if days, plates or judges differ"
+        f"measurements of {analysis.state.ids[found.worst]} differ from each other by more than their "
+        "readings scatter: something changed between them; give block= if days, plates or judges differ"
     ]
 
 

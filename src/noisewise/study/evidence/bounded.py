@@ -1,30 +1,33 @@
-"""Evidence of readings that cannot lie outside of known bounds: bets on each of them, over a ladder of stakes.
+"""Evidence of readings that cannot lie outside of known bounds: bets on each of them, over many stakes.
 
 Let readings lie in [lo, hi] and have mean m. For a stake λ in (0, 1) the factor
 
     1 + λ·(m - x)/(hi - m)  =  1 - λ + λ·(hi - x)/(hi - m)
 
-is never negative, because x <= hi, and has mean 1. The product over an option's readings is an e-process against
-"the mean is m", and so is an average over λ: it grows if readings lie below m. Mirrored, with lo in the place
-of hi, it grows if they lie above. No more is assumed than the bounds; the bets adapt to how readings really
-scatter. As stakes are fixed, the order of readings does not matter, but every single one does.
+is never negative, because x <= hi, and has mean 1. The product over an option's readings is an e-process
+against "the mean is m", and so is an average over λ: it grows if readings lie below m. Mirrored, with lo in
+the place of hi, it grows if they lie above. No more is assumed than the bounds; bets adapt to how readings
+really scatter. As stakes are fixed, the order of readings does not matter, but every single one does.
 
 The logarithm of a factor is ``log((1 - λ)t + λ(hi - x)) - log t`` with t = hi - m. Its derivatives in m are
-``1/t - a/(at + b) >= 0`` and ``1/t² - a²/(at + b)² >= 0``, with a = 1 - λ and b = λ(hi - x) >= 0: each is convex
-and never falls, so are sums over readings, and so is the logarithm of an average of exponentials of such sums.
+``1/t - a/(at + b) >= 0`` and ``1/t² - a²/(at + b)² >= 0``, with a = 1 - λ and b = λ(hi - x) >= 0: each is
+convex and never falls, so are sums over readings, and so is the logarithm of an average of exponentials of
+such sums.
 
-**Quick sums.** With u = (hi - x)/(hi - lo) and ``s = log(λ/(1 - λ)) - log(1 - p)``, p = (m - lo)/(hi - lo), a product
-is ``n·log(1 - λ) + Σ log(1 + e^s·u)``: for all stakes and all means one function of s, smooth and the same
-for all its uses. It is interpolated between a few s, and lowered by more than that errs (`SAFETY`).
+**Quick sums.** With u = (hi - x)/(hi - lo), p = (m - lo)/(hi - lo) and ``s = log(λ/(1 - λ)) - log(1 - p)``, a
+product is ``n·log(1 - λ) + Σ log(1 + e^s·u)``: for all stakes and all means one smooth function of s. It is
+interpolated between a few s, and lowered by more than that errs (`SAFETY`).
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.log.measurements import Codes
 
 #: All stakes λ.
@@ -56,6 +59,8 @@ class BoundedReadings(Kind):
     """
 
     name = "bounded readings"
+    told = (BOUNDED,)
+    by_readings = True
 
     def __init__(
         self, options: Codes, values: Floats, bounds: tuple[float, float], estimate: Floats, sign: float
@@ -118,6 +123,37 @@ class BoundedReadings(Kind):
             }
         return self._sums[key]
 
+    def imagined(self, options: Codes, more: Floats) -> "BoundedReadings":
+        """More readings like those so far; of options without any, like those of all."""
+        owners, values = [], []
+        everything = np.sort(self._values)
+        for place, option in enumerate(options.tolist()):
+            own = np.sort(self._values[self._options == option])
+            law, count = own if own.size else everything, round(float(more[place]))
+            if not law.size:
+                law = np.array([self._low, self._low + self._width])
+            taken = law[((np.arange(count) + 0.5) / max(1, count) * law.size).astype(np.int64)]
+            values += [own, taken]
+            owners.append(np.full(own.size + count, place))
+        return BoundedReadings(
+            np.concatenate(owners).astype(np.int64), np.concatenate(values), self._bounds,
+            self._estimate[options], self._sign,
+        )  # fmt: skip
+
+    @property
+    def precision(self) -> Floats:
+        """Readings over the variance of one."""
+        return np.asarray(self._count * self.of_one)
+
+    @property
+    def of_one(self) -> Floats:
+        """One over the variance of a reading, as if one more had lain a quarter of the bounds away."""
+        n = self._estimate.size
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.nan_to_num(np.bincount(self._options, self._values, n) / self._count)
+        squares = np.bincount(self._options, (self._values - mean[self._options]) ** 2, n)
+        return np.asarray((self._count + 1.0) / (squares + (0.25 * self._width) ** 2))
+
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
         """Where the normal approximation reaches a somewhat higher level."""
         count = self._count[options]
@@ -160,6 +196,7 @@ class _Sums:
         self.mean = np.bincount(self._place, self._times * self._u, size) / count
         apart = self._u - self.mean[self._place]
         self.variance = np.bincount(self._place, self._times * apart * apart, size) / count
+        self._slices = list(_slices(np.bincount(self._place, minlength=size)))
         self._first, self._powers = 0, np.zeros((NODES, size, 0))
 
     def __call__(self, s: Floats) -> tuple[Floats, Floats]:
@@ -204,9 +241,26 @@ class _Sums:
         """The polynomials of one cell, (NODES, options)."""
         scale = np.exp(WIDTH * (cell + 0.5 * (1.0 + _places)))
         found = np.zeros((self._size, NODES))
-        for first in range(0, self._u.size, TOGETHER):
-            some = slice(first, first + TOGETHER)
+        for some in self._slices:
             logs = self._times[some, None] * np.log1p(self._u[some, None] * scale)
             starts = np.flatnonzero(np.diff(self._place[some], prepend=-1))
             found[self._place[some][starts]] += np.add.reduceat(logs, starts, axis=0)
-        return np.asarray(_to_powers.T @ found.T)
+        # Not as a product of matrices, whose last bits depend on how many options there are.
+        return np.stack(
+            [sum(by * part for by, part in zip(row, found.T, strict=True)) for row in _to_powers.T]
+        )
+
+
+def _slices(counts: Codes) -> Iterator[slice]:
+    """Readings in pieces that fit a cache; where those of one option are cut does not depend on others."""
+    first = last = 0
+    for count in counts.tolist():
+        if last > first and last + count - first > TOGETHER:
+            yield slice(first, last)
+            first = last
+        last += count
+        while last - first > TOGETHER:
+            yield slice(first, first + TOGETHER)
+            first += TOGETHER
+    if last > first:
+        yield slice(first, last)

@@ -19,6 +19,7 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.measurements import Codes
 
 #: The largest tilt, the ratio of neighbours, and the smallest as a part of the resolution.
@@ -54,12 +55,14 @@ class Counts(Kind):
     """
 
     name = "counts"
+    told = (COUNTS,)
+    by_readings = True
 
     def __init__(
         self, successes: Floats, trials: Floats, estimate: Floats, sign: float, resolution: float
     ) -> None:
         self._successes, self._trials, self._estimate = successes, trials, estimate
-        self._sign, self._tilts = sign, tilts(resolution)
+        self._sign, self._tilts, self._resolution = sign, tilts(resolution), resolution
         self._log_weights = log_weights(self._tilts, resolution)
 
     @property
@@ -101,3 +104,30 @@ class Counts(Kind):
         """Shares lie between 0 and 1."""
         share = self._estimate[options]
         return (-share, 1.0 - share) if side * self._sign > 0.0 else (share - 1.0, share)
+
+    def imagined(self, options: Codes, more: Floats) -> "Counts":
+        """More trials, of which the expected share are successes."""
+        successes = self._successes[options] + more * self._expected[options]
+        trials = self._trials[options] + more
+        return Counts(successes, trials, self._estimate[options], self._sign, self._resolution)
+
+    @property
+    def above(self) -> Floats:
+        """Shares near 0 and 1 are not expected to stay there."""
+        return np.asarray(self._sign * (self._expected - self._estimate))
+
+    @property
+    def _expected(self) -> Floats:
+        """The estimated share, as if there had been a success and a failure more."""
+        successes = self._trials * np.clip(self._estimate, 0.0, 1.0)
+        return np.asarray((successes + 1.0) / (self._trials + 2.0))
+
+    @property
+    def precision(self) -> Floats:
+        """Trials over the variance of one."""
+        return np.asarray(self._trials * self.of_one)
+
+    @property
+    def of_one(self) -> Floats:
+        """One over the variance of a trial."""
+        return np.asarray(1.0 / (self._expected * (1.0 - self._expected)))

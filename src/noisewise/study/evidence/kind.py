@@ -37,9 +37,13 @@ class Kind(ABC):
     #: Whether standard errors are upper limits: then levels below 0 are not used (see `levels.py`).
     limited: bool = False
     #: Whether it is an e-process in the order of each option's own measurements only, and not in the order
-    #: of all: then suprema are compared, and the level is higher (see `levels.py`). It need not be convex, finds its
-    #: reaches itself, and is not multiplied with other kinds.
+    #: of all: then suprema are compared, and the level is higher (see `levels.py`). It need not be convex,
+    #: finds its reaches itself, and is not multiplied with other kinds.
     own_stack: ClassVar[bool] = False
+    #: What the error bars rest on of measurements that bring such evidence, see `inputs/error_bars.py`.
+    told: ClassVar[tuple[str, ...]]
+    #: Whether a coming measurement brings so many readings, or trials; else it brings precision.
+    by_readings: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -68,6 +72,30 @@ class Kind(ABC):
     @abstractmethod
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
         """About where the evidence reaches each level, rather too far out than too near, (k, levels)."""
+
+    @abstractmethod
+    def imagined(self, options: Codes, more: Floats) -> "Kind":
+        """The evidence about some options alone, in this order, if more had come out as expected.
+
+        Args:
+            options: Any, (k,).
+            more: How much more each would have, (k,): readings where `by_readings`, else precision.
+        """
+
+    @property
+    @abstractmethod
+    def precision(self) -> Floats:
+        """One over the squared standard error of what it says about each option, as it is estimated, (n,)."""
+
+    @property
+    def above(self) -> Floats:
+        """How far above its estimate a further measurement of an option is expected to lie, (n,)."""
+        return np.zeros(self.precision.size)
+
+    @property
+    def of_one(self) -> Floats:
+        """The precision that each unit of more evidence is expected to bring, (n,)."""
+        return np.ones(self.precision.size)
 
     def ends(self, options: Codes, side: float) -> tuple[Floats, Floats]:
         """The least and the largest distance that a mean can have at all, (k,) each."""

@@ -12,12 +12,14 @@ The same form serves scatter of which an upper limit is known (`LimitedScatter`)
 """
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.inputs.error_bars import KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import Codes
 
 #: ρ times resolution², and the weight of each.
@@ -46,6 +48,7 @@ class KnownErrorBars(Kind):
     """
 
     name = "known error bars"
+    told: ClassVar[tuple[str, ...]] = (KNOWN,)
 
     def __init__(self, precision: Floats, apart: Floats, resolution: float) -> None:
         self._precision, self._apart, self.resolution = precision, apart, resolution
@@ -92,6 +95,19 @@ class KnownErrorBars(Kind):
         z = np.where(levels < at_data - 2.0, -behind, far.min(axis=-1))
         return np.asarray(z + (side * self._apart[options])[:, None])
 
+    def imagined(self, options: Codes, more: Floats) -> "KnownErrorBars":
+        """More precision, at the estimate: the mean of all is drawn there."""
+        now = self._precision[options]
+        then = now + more
+        with np.errstate(invalid="ignore", divide="ignore"):
+            apart = np.where(then > 0.0, self._apart[options] * now / then, 0.0)
+        return type(self)(then, apart, self.resolution)
+
+    @property
+    def precision(self) -> Floats:
+        """As the error bars say."""
+        return self._precision
+
 
 class LimitedScatter(KnownErrorBars):
     """Readings that share a scatter of which an upper limit is known, with that limit.
@@ -103,6 +119,7 @@ class LimitedScatter(KnownErrorBars):
     """
 
     name = "pooled scatter"
+    told = (READINGS, NONE)
     limited = True
 
 

@@ -49,7 +49,7 @@ LEAST, MORE = -7.0, 8.0
 
 
 #: Between levels of studies with own stacks: their reaches are not concave, so more of them are looked at.
-FINER, MOST_FINER = 160, 2000
+FINER, MOST_FINER = 240, 2000
 #: What part of the evidence in the order of all measurements is none at all: so it never is below that.
 IDLE = 1e-3
 
@@ -101,15 +101,15 @@ def levels_for(n: int, alpha: float, cap: float, stacks: Stacks | None = None) -
         stacks: If some evidence holds in the order of each option's own measurements only: its weight.
     """
     rivals = max(1, n - 1)
-    whole = math.log(1.0 / alpha)
-    between = BETWEEN
+    whole, chosen, between = math.log(1.0 / alpha), CHOSEN, BETWEEN
     if stacks is not None:
-        whole = float(of_suprema(np.array(whole), CHOSEN))
+        chosen = chosen_of_suprema(n)
+        whole = float(of_suprema(np.array(whole), chosen))
         between = FINER if n <= MOST_FINER else BETWEEN
-    last = whole + math.log(rivals / CHOSEN)
+    last = whole + math.log(rivals / chosen)
     axis = np.append(np.linspace(LEAST, last + MORE, between), last + np.array(BEYOND))
     spent = np.append(-np.inf, axis)
-    left = whole - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN / rivals))
+    left = whole - np.logaddexp(math.log(1.0 - chosen), spent + math.log(chosen / rivals))
     return Levels(spent, left, np.append(LEAST - 1.0, axis), cap, stacks=stacks)
 
 
@@ -126,6 +126,11 @@ def ladder(most: float, cap: float, stacks: Stacks | None = None) -> Levels:
 def all_levels(levels: Levels) -> tuple[Floats, Floats]:
     """Where reaches are searched: at the levels of rivals, and 0; of the recommended, 0 and the cap."""
     return np.append(levels.left, 0.0), np.append(levels.spent[1:], [0.0, levels.cap])
+
+
+def chosen_of_suprema(n: int) -> float:
+    """W for the suprema of n options: a smaller one lowers x as well, which pays where rivals are many."""
+    return float(min(CHOSEN, n**-0.5))
 
 
 def of_suprema(doubt: Floats, chosen: float) -> Floats:

@@ -35,6 +35,7 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
 from noisewise.study.evidence.known import one_sided
+from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import Codes
 
 #: c, and the weight of each: the last ones are for few readings that lie far from each other's options.
@@ -65,6 +66,8 @@ class OwnScatter(Kind):
 
     name = "own scatter"
     own_stack = True
+    told = (READINGS, NONE)
+    by_readings = True
 
     def __init__(self, readings: Floats, apart: Floats, squares: Floats, least: Floats) -> None:
         self._readings, self._apart = readings, apart
@@ -96,6 +99,35 @@ class OwnScatter(Kind):
         # d log(1 + q)/dx = 2nx/(S + nx²)
         inner = 2.0 * n * np.abs(x) / (squares + n * x * x)
         return LogEvidence(value, slope * inner)
+
+    def imagined(self, options: Codes, more: Floats) -> "OwnScatter":
+        """More readings around the estimate, that scatter as those so far."""
+        now = self._readings[options]
+        then = now + more
+        with np.errstate(invalid="ignore", divide="ignore"):
+            apart = np.where(then > 0.0, self._apart[options] * now / then, 0.0)
+        grown = np.maximum(more - (now < 1.0), 0.0) * self._variance[options]
+        least = (self._raised - self._squares)[options]
+        squares = self._squares[options] + grown
+        return OwnScatter(then, apart, squares, np.where(least > 0.0, self._raised[options], 0.0))
+
+    @property
+    def precision(self) -> Floats:
+        """Readings over the variance of one."""
+        return np.asarray(self._readings * self.of_one)
+
+    @property
+    def of_one(self) -> Floats:
+        """One over the variance of a reading."""
+        return np.asarray(1.0 / self._variance)
+
+    @property
+    def _variance(self) -> Floats:
+        """Of a reading of each option; of those that were hardly read, as it usually is."""
+        freedom = self._readings - 1.0
+        known = (freedom >= 1.0) & (self._raised > 0.0)
+        usual = float(np.median(self._raised[known] / freedom[known])) if known.any() else 1.0
+        return np.where(known, self._raised / np.maximum(freedom, 1.0), usual)
 
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
         """The reaches themselves."""
@@ -174,21 +206,23 @@ def _search(count: float, levels: Floats) -> Floats:
     least, most = (_mixture(np.array([count]), np.array([end]))[0][0] for end in (-far, far))
     some = np.flatnonzero((levels <= most) & (levels > least))
     found = np.where(levels > most, np.inf, -np.inf)
-    wanted, n = levels[some], np.full(some.size, count)
+    wanted = levels[some]
     low, high = np.full(some.size, -far), np.full(some.size, far)
-    z = np.minimum(_alone(count, wanted), far)
+    z, left = np.minimum(_alone(count, wanted), far), np.arange(some.size)  # those not found yet
     for _ in range(STEPS):
-        value, slope = _mixture(n, z)
-        over = value >= wanted
-        high, low = np.where(over, z, high), np.where(over, low, z)
+        here = z[left]
+        value, slope = _mixture(np.full(left.size, count), here)
+        over = value >= wanted[left]
+        high[left], low[left] = np.where(over, here, high[left]), np.where(over, low[left], here)
         with np.errstate(divide="ignore", invalid="ignore"):
-            back = (value - wanted) / slope
-            close = over & (back <= 4.0 * CLOSE * np.abs(z))
-            step = z - back + CLOSE * np.abs(z)  # a little beyond the end
-        if (close | (high - low <= CLOSE * np.abs(high))).all():
+            back = (value - wanted[left]) / slope
+            close = over & (back <= 4.0 * CLOSE * np.abs(here))
+            step = here - back + CLOSE * np.abs(here)  # a little beyond the end
+        inside = np.isfinite(step) & (step > low[left]) & (step < high[left])
+        z[left] = np.where(inside, step, 0.5 * (low[left] + high[left]))
+        left = left[~close & (high[left] - low[left] > CLOSE * np.abs(high[left]))]
+        if not left.size:
             break
-        inside = np.isfinite(step) & (step > low) & (step < high)
-        z = np.where(close, z, np.where(inside, step, 0.5 * (low + high)))
     found[some] = high
     return found
 

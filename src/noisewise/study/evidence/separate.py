@@ -18,13 +18,13 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.levels import Levels
-from noisewise.study.evidence.tables import Tables, tabulate
+from noisewise.study.evidence.tables import PAYS, Tables, tabulate
 from noisewise.study.log.measurements import Codes
 
 #: Options that are looked at together: what fits a processor's cache.
 TOGETHER = 4096
-#: Of at most so many options, half-widths are kept: who asks needs again what the certificate looked at.
-REMEMBERED = 5000
+#: So many half-widths are kept, those looked at last: who asks needs again what the certificate looked at.
+REMEMBERED = 500_000
 
 
 class SeparateOptions(HalfWidths):
@@ -35,6 +35,7 @@ class SeparateOptions(HalfWidths):
         levels: How much of it rules a pair out.
         thresholds: For studies whose options changed: ``log(1/α)`` of all pairs with an option, (n,).
         before: Earlier tables of the same study.
+        pays: With more options than this, reaches are interpolated where they can be.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class SeparateOptions(HalfWidths):
         levels: Levels,
         thresholds: Callable[[int], Floats] | None = None,
         before: Tables | None = None,
+        pays: int = PAYS,
     ) -> None:
-        self.kinds, self._levels, self._thresholds = tuple(kinds), levels, thresholds
-        self.tables = tabulate(kinds, levels, before)
+        self.kinds, self.levels, self.thresholds = tuple(kinds), levels, thresholds
+        self.tables = tabulate(kinds, levels, before, pays)
         self._measured = np.any([kind.holds() for kind in kinds], axis=0)
         self._looked: dict[tuple[int, bool], Floats] = {}
 
@@ -62,44 +64,59 @@ class SeparateOptions(HalfWidths):
         """By how much "rival minus i" may be larger than estimated, for every i, (n,)."""
         return self._look(rival, False)
 
+    def variances(self) -> Floats:
+        """Squared standard errors of the options' estimates, as each kind estimates its own, (n,)."""
+        precision = np.sum([kind.precision for kind in self.kinds], axis=0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / precision)
+
     def _look(self, option: int, as_recommended: bool) -> Floats:
         if (kept := self._looked.get((option, as_recommended))) is not None:
             return kept.copy()
         n = self._measured.size
         half = np.full(n, np.inf)
         if self._measured[option]:
-            shifts = None if self._thresholds is None else self._thresholds(option)
+            shifts = None if self.thresholds is None else self.thresholds(option)
             for first in range(0, n, TOGETHER):
                 some = np.arange(first, min(n, first + TOGETHER))
                 some = some[self._measured[some]]
                 half[some] = self._widths(option, some, as_recommended, shifts)
         half[option] = 0.0
-        if n <= REMEMBERED:
-            self._looked[option, as_recommended] = half.copy()
+        while self._looked and (len(self._looked) + 1) * n > REMEMBERED:
+            self._looked.pop(next(iter(self._looked)))
+        self._looked[option, as_recommended] = half.copy()
         return half
 
     def _widths(self, option: int, others: Codes, as_recommended: bool, thresholds: Floats | None) -> Floats:
-        tables = self.tables
-        rivals, chosen = (others, option) if as_recommended else (option, others)
-        up = tables.up[rivals] if thresholds is None else self._left_of(thresholds[others], rivals)
-        up, down = np.atleast_2d(up), np.atleast_2d(tables.down[chosen])
-        concave = tables.concave[others] & tables.concave[option]
-        found = highest(up, down, self._levels.axis, concave)
-        if tables.limited.any():
+        one, many = self.tables.of(np.array([option])), self.tables.of(others)
+        rivals, chosen = (many, one) if as_recommended else (one, many)
+        return self.widest(rivals, chosen, None if thresholds is None else thresholds[others])
+
+    def widest(self, rivals: Tables, chosen: Tables, thresholds: Floats | None) -> Floats:
+        """The half-widths of pairs whose rows are given, (k,).
+
+        Args:
+            rivals: Rows of rivals, k or 1.
+            chosen: Rows of recommended options, k or 1.
+            thresholds: Of each pair, (k,); None as long as options are those of the beginning.
+        """
+        up = rivals.up if thresholds is None else self._left_of(thresholds, rivals.up)
+        found = highest(up, chosen.down, self.levels.axis, rivals.concave & chosen.concave)
+        if rivals.limited.any() or chosen.limited.any():
             # Where the true evidence about one of both is below 1: see `levels.py`.
-            (zero_up, _, _), (_, zero_down, cap) = tables.ends[rivals].T, tables.ends[chosen].T
-            found = np.where(tables.limited[rivals], np.maximum(found, together(zero_up, cap)), found)
-            found = np.where(tables.limited[chosen], np.maximum(found, together(up[:, 0], zero_down)), found)
+            (zero_up, _, _), (_, zero_down, cap) = rivals.ends.T, chosen.ends.T
+            found = np.where(rivals.limited, np.maximum(found, together(zero_up, cap)), found)
+            found = np.where(chosen.limited, np.maximum(found, together(up[:, 0], zero_down)), found)
         return found
 
-    def _left_of(self, thresholds: Floats, rivals: Codes | int) -> Floats:
+    def _left_of(self, thresholds: Floats, up: Floats) -> Floats:
         """Reaches of rivals at what is left of each pair's threshold, rounded up to a step of the ladder."""
-        levels = self._levels
+        levels = self.levels
         size = levels.axis.size
         at = np.ceil((thresholds - levels.axis[0] - levels.left[0]) / levels.step - 1e-9).astype(np.int64)
         at = at[:, None] - np.arange(size)
-        rows = np.broadcast_to(np.asarray(rivals)[..., None], at.shape)
-        found = self.tables.up[rows, np.clip(at, 0, size - 1)]
+        rows = np.arange(len(up))[:, None] if len(up) > 1 else np.zeros((1, 1), dtype=np.int64)
+        found = up[rows, np.clip(at, 0, size - 1)]
         # Below the ladder: the lowest step leaves more than that.
         return np.where(at < size, found, np.inf)
 

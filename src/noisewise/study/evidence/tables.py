@@ -6,7 +6,7 @@ option's own measurements alone, so a measurement changes two rows: one on eithe
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,30 +39,42 @@ class Tables(NamedTuple):
     facts: Floats  # (n, …): what each row was made from
     made_for: tuple[object, ...]
 
+    def of(self, options: Codes) -> "Tables":
+        """The rows of some options."""
+        parts: Any = (part[options] for part in self[:-1])
+        return Tables._make((*parts, self.made_for))
 
-def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Tables:
+
+def joined(rows: Sequence[Tables]) -> Tables:
+    """Rows of several tables of the same form, one below the other."""
+    parts: Any = (np.concatenate(part) for part in zip(*(some[:-1] for some in rows), strict=True))
+    return Tables._make((*parts, rows[0].made_for))
+
+
+def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None, pays: int = PAYS) -> Tables:
     """All reaches; rows of options that did not change are taken from earlier tables.
 
     Args:
         kinds: The evidence.
         levels: At which reaches are needed.
         before: Earlier tables of the same study.
+        pays: With more options than this, reaches are interpolated where they can be.
     """
     facts = np.concatenate([kind.facts for kind in kinds], axis=1)
     signatures = tuple(kind.signature for kind in kinds)
-    made_for = (signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
+    made_for = (pays, signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
     n, width = facts.shape[0], levels.spent.size
-    up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     measured = np.any([kind.holds() for kind in kinds], axis=0)
-    if before is not None and before.made_for == made_for and before.facts.shape[1] == facts.shape[1]:
-        old = min(n, before.facts.shape[0])
-        same = np.zeros(n, dtype=bool)
-        same[:old] = (before.facts[:old] == facts[:old]).all(axis=1)
-        if same.all() and old == before.facts.shape[0]:
+    if before is not None and before.made_for == made_for and before.facts.shape == facts.shape:
+        changed = (before.facts != facts).any(axis=1)
+        if not changed.any():
             return before
-        kept = np.flatnonzero(same)
-        up[kept], down[kept], ends[kept] = before.up[kept], before.down[kept], before.ends[kept]
-        measured &= ~same
+        # Whole tables are copied faster than rows of them.
+        up, down, ends = before.up.copy(), before.down.copy(), before.ends.copy()
+        up[changed] = down[changed] = ends[changed] = np.inf
+        measured &= changed
+    else:
+        up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     fresh = np.flatnonzero(measured)
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
     rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
@@ -71,13 +83,27 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None) -> Ta
         rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
         concave = np.zeros(n, dtype=bool)
     simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
-    if simple.size > PAYS:
+    if simple.size > pays:
         up[simple], down[simple], ends[simple] = rows(simple, quickly=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
-    for first in range(0, fresh.size, TOGETHER):
-        some = fresh[first : first + TOGETHER]
+    one_each, like = _alike(facts, fresh)
+    for first in range(0, one_each.size, TOGETHER):
+        some = one_each[first : first + TOGETHER]
         up[some], down[some], ends[some] = rows(some)
+    for part in (up, down, ends):
+        part[fresh] = part[like]
     return Tables(up, down, ends, limited, concave, facts, made_for)
+
+
+def _alike(facts: Floats, options: Codes) -> tuple[Codes, Codes]:
+    """One option for each different row of facts, and for every option the one that it is like.
+
+    Among very many options that were tried equally often, most are like others.
+    """
+    if options.size <= TOGETHER:
+        return options, options
+    _, first, inverse = np.unique(facts[options], axis=0, return_index=True, return_inverse=True)
+    return options[first], options[first[inverse.reshape(-1)]]
 
 
 def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
@@ -125,7 +151,7 @@ def _weighed(
             spent = levels.stacks.own_level(np.append(levels.spent[1:], levels.cap))
             up[rows] = kind.reaches(options[rows], levels.stacks.own_level(levels.left), UP)
             found = kind.reaches(options[rows], spent, DOWN)
-            down[np.ix_(rows, range(1, down.shape[1]))], ends[rows, 2] = found[:, :-1], found[:, -1]
+            down[rows, 1:], ends[rows, 2] = found[:, :-1], found[:, -1]
     rest = [kind for kind in kinds if not kind.own_stack]
     rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]
     if rows.size:

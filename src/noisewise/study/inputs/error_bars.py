@@ -196,8 +196,8 @@ def _of_bounded(readings: Floats, bounds: Bounds) -> Measured:
     outside = readings[(readings < low) | (readings > high)]
     if outside.size:
         raise ValueError(
-            f"{outside[0]:g} lies outside of the bounds of this study, {low:g} to {high:g}: no reading can. If "
-            "it is right, make the study with wider bounds, or without."
+            f"{outside[0]:g} lies outside of the bounds of this study, {low:g} to {high:g}: no reading can. "
+            "If it is right, make the study with wider bounds, or without."
         )
     n, mean = readings.size, float(np.mean(readings))
     scatter = float(np.sum((readings - mean) ** 2))

@@ -44,7 +44,8 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
     if "values" in old and not says_error:
         if "value" in merged:
             raise ValueError(
-                f"m-{number} has {len(old['values'])} readings, which are kept: correct them with values=[...]."
+                f"m-{number} has {len(old['values'])} readings, which are kept: correct them with "
+                "values=[...]."
             )
         merged["values"] = old["values"]
     if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):

@@ -13,6 +13,7 @@ from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.inputs.items import Places, item_name, read_values, write_places, write_values
 from noisewise.study.log.item_order import why_not_next
 from noisewise.study.log.items import ROUNDING
+from noisewise.study.log.looks import is_once
 from noisewise.study.log.state import State
 
 #: What items bring themselves, or make meaningless.
@@ -54,6 +55,11 @@ def check_items_belong(state: State, where: str) -> None:
             f"{where}items are compared option by option, which the {state.model.model} model does not do: "
             'use model="independent", or tell successes= and trials= of items that were drawn anew for every '
             "option."
+        )
+    if is_once(state):
+        raise ValueError(
+            f'{where}items go with looks="any time": a bound for one look does not hold for them. Make a new '
+            "study."
         )
     if len(state.told) and not state.begins_with_items:
         raise ValueError(

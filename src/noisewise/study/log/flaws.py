@@ -199,8 +199,9 @@ def _check_ask(state: "State", body: dict[str, Any]) -> None:
         isinstance(items, list) and all(type(name) is str and name in state.items.place for name in items)
     ):
         raise FlawError("it names items that this study does not have")
-    if type(fresh) is not int or fresh < 0:
-        raise FlawError(f"fresh={fresh!r} is not a number of items")
+    start = body.get("fresh_from", 1)
+    if not (type(fresh) is type(start) is int and 0 <= fresh <= COUNT.most and 1 <= start <= COUNT.most):
+        raise FlawError(f"fresh={fresh!r} from {start!r} on is not a number of items")
 
 
 def _check_closing(state: "State", body: dict[str, Any]) -> None:

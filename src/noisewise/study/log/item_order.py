@@ -1,5 +1,6 @@
 """Which items come next for an option: the order that all options share, with what is being measured."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +23,19 @@ def next_places(state: "State", option: int, count: int, under_way: list[Job]) -
     """
     items = state.items
     jobs = [job for job in under_way if job.option == state.ids[option]]
-    named = [items.place[name] for job in jobs for name in job.items]
-    fresh = sum(job.fresh for job in jobs)
-    places = items.of(option).missing(count + len(named) + fresh)
-    places = places[~np.isin(places, named)]
-    if items.pool is not None:
-        return places[places < items.pool][:count]
-    known = places < len(items.names)
-    return np.concatenate([places[known], places[~known][fresh:]])[:count]
+    asked = _asked(state, jobs)
+    places = items.of(option).missing(count + len(asked))
+    places = places[~np.isin(places, asked)][:count]
+    return places if items.pool is None else places[places < items.pool]
+
+
+def _asked(state: "State", jobs: Iterable[Job]) -> list[int]:
+    """The places that suggestions are for."""
+    items, asked = state.items, []
+    for job in jobs:
+        asked += [items.place[name] for name in job.items]
+        asked += range(job.fresh_from - 1, job.fresh_from - 1 + job.fresh)
+    return asked
 
 
 def why_not_next(
@@ -59,13 +65,12 @@ def why_not_next(
     expected = answers.missing(places.size)
     if np.array_equal(places, expected):
         return None
-    asked = [one for one in state.jobs.values() if one.option == option]
-    named = [items.place[name] for one in asked for name in one.items]
-    rest = places[~np.isin(places, named)]
-    if any(one.id == job and one.fresh for one in asked):
-        rest = rest[rest < len(items.names)]
-    others = answers.missing(rest.size + len(named))
-    if np.array_equal(rest, others[~np.isin(others, named)][: rest.size]):
+    asked = _asked(state, (one for one in state.jobs.values() if one.option == option))
+    rest = places[~np.isin(places, asked)]
+    if any(one.id == job and one.fresh for one in state.jobs.values()):
+        rest = rest[rest < len(items.names)]  # others drew theirs in the meantime
+    others = answers.missing(rest.size + len(asked))
+    if np.array_equal(rest, others[~np.isin(others, asked)][: rest.size]):
         return None
     wrong = int(np.flatnonzero(places != expected)[0])
     due = int(expected[wrong])

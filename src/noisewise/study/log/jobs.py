@@ -30,6 +30,7 @@ class Job:
     together: str | None = None  # the first of those that are meant for one new block, not named yet
     items: tuple[str, ...] = ()  # the items to measure it on, in the order that all options share
     fresh: int = 0  # how many new items to draw besides, at random, where there is no pool
+    fresh_from: int = 0  # the place of the first of these in the order, from 1
 
     @property
     def what(self) -> str:
@@ -69,5 +70,5 @@ def job_of(body: dict[str, Any]) -> Job:
     """The suggestion that an event "ask" makes."""
     expires = datetime.fromtimestamp(body["expires"], UTC)
     parts = {name: body.get(name) for name in ("id", "option", "why", "sigma", "by", *PLACED)}
-    items = {"items": tuple(body.get("items", ())), "fresh": body.get("fresh", 0)}
-    return Job(**parts, expires=expires, **items)  # type: ignore[arg-type]
+    parts |= {"fresh": body.get("fresh", 0), "fresh_from": body.get("fresh_from", 0)}
+    return Job(**parts, expires=expires, items=tuple(body.get("items", ())))  # type: ignore[arg-type]

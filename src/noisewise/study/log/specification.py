@@ -31,7 +31,7 @@ GOALS = ("max", "min")
 ANY_TIME, ONCE = LOOKS = ("any time", "once")
 #: Policies that do not look at values: what they ask for could have been written down beforehand.
 BLIND = ("round_robin", "uniform")
-#: The scatter of readings: of every option its own, one that options share, or what fits the first measurement.
+#: The scatter of readings: each option's own, one that options share, or what fits the first measurement.
 OWN, POOLED, FIRST = "own", "pooled", "first"
 WEEK = 7 * 24 * 3600.0
 #: Raised when the meaning of specifications or events changes.
@@ -90,7 +90,7 @@ class Specification:
     @property
     def range_of_items(self) -> tuple[float, float]:
         """The least and the largest value that an item can have."""
-        low, high = getattr(self, "bounds", None) or (0.0, 1.0)
+        low, high = self.bounds or (0.0, 1.0)
         return float(low), float(high)
 
     @property
@@ -168,6 +168,11 @@ def check_question(
         raise ValueError(
             f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
             'Leave it out, or use model="independent".'
+        )
+    if scatter == OWN and chosen.extra_scatter is not None:
+        raise ValueError(
+            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot '
+            "be told from their own. Leave one of them out."
         )
     if checked["span"] is None and checked["eps"] is None:
         raise ValueError(

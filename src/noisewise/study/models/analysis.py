@@ -26,13 +26,16 @@ from noisewise.study.models.own_readings import (
 )
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
+from noisewise.study.models.sizes.variance_components import Likelihood, Sizes, settle_sizes
 from noisewise.study.models.study_model import BoundaryCase
 from noisewise.study.models.sums import Sums, pool
-from noisewise.study.models.variance_components import Likelihood, Sizes, settle_sizes
 
 
 class Analysis:
     """The fits behind estimates, certificate and check; the state must not change meanwhile."""
+
+    #: Whether some of the measurements are imagined.
+    imagined = False
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -172,6 +175,7 @@ class Analysis:
             promised=not self._promised_nothing,
             own_scatter=self.own_scatter,
             deviation=self.sizes.certified[0],
+            quickly=self.imagined,
         )
         return self.model.boundary(case)
 

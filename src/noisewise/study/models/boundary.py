@@ -26,7 +26,7 @@ LINEAR = (Tuning(0.0, 1e3, 0.15), Tuning(0.0, 1e2, 0.25), Tuning(0.0, 1e1, 0.35)
 #: Shares of δ: pairs of options once some were excluded; pairs with added options.
 CHANGED, ADDED = 0.015, 0.015
 #: Upper limits of scatter; the same where sizes are estimated from the beginning.
-LIMITS, LIMITS_OF_SIZES = 0.03, 0.09
+LIMITS, LIMITS_OF_SIZES = 0.03, 0.1
 #: The cap on evidence that limits need beside them.
 CAPPED = 0.01
 #: Bounds on connected options, once measurements without a block may have certified something.
@@ -34,7 +34,7 @@ CONNECTED = 0.05
 #: Where a study begins with items that options share: the part of pairs, and of both of the above.
 PAIRED, LITTLE = 0.98, 0.01
 #: Comparisons in the linear models.
-COMPARING = 0.85
+COMPARING = 0.86
 
 
 class Shares(NamedTuple):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.connected_parts import Component
 
@@ -158,10 +159,14 @@ class Knowledge(NamedTuple):
 
     Without deviations a half-width is a radius times the standard error of the difference. With them it is
     the sum of two parts: the same for the weights of the features, and ``quantile`` times the standard error
-    that is left once these weights are known.
+    that is left once these weights are known. Where options share nothing, half-widths after a measurement
+    follow from the evidence itself, and the joint law is that of its precision.
     """
 
     joint: Joint
     given_weights: Joint | None = None
     quantile: float = 0.0
     offsets_given: bool = False  # whether offsets of blocks are known, too, once the weights are
+    evidence: SeparateOptions | None = (
+        None  # where half-widths follow from what is known of each option alone
+    )

@@ -13,7 +13,7 @@ from noisewise.study.evidence.known import KnownErrorBars, LimitedScatter
 from noisewise.study.evidence.levels import Stacks, ladder, levels_for, of_suprema
 from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.separate import SeparateOptions
-from noisewise.study.evidence.tables import Tables
+from noisewise.study.evidence.tables import PAYS, Tables
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.models.boundary import Shares
@@ -140,7 +140,12 @@ class Gathered:
 
 
 def separate_options(
-    kinds: list[Kind], shares: Shares, before: Tables | None, stacks: Stacks | None = None
+    kinds: list[Kind],
+    shares: Shares,
+    before: Tables | None,
+    stacks: Stacks | None = None,
+    *,
+    quickly: bool = False,
 ) -> SeparateOptions:
     """Half-widths from the evidence about each option.
 
@@ -149,14 +154,16 @@ def separate_options(
         shares: How the error probability is divided.
         before: Earlier tables of the same study.
         stacks: The weights of a study whose readings scatter by each option's own amount.
+        quickly: Whether reaches are interpolated however few options there are: worth it for many looks.
     """
+    pays = 0 if quickly else PAYS
     if not shares.changed:
         levels = levels_for(shares.n_first, shares.comparing * shares.delta, shares.cap, stacks)
-        return SeparateOptions(kinds, levels, before=before)
+        return SeparateOptions(kinds, levels, before=before, pays=pays)
 
     def doubt(option: int) -> Floats:
         plain = shares.doubt(option)
         return plain if stacks is None else of_suprema(plain, 0.5)
 
     most = max(float(doubt(option).max()) for option in (0, shares.n_now - 1))
-    return SeparateOptions(kinds, ladder(most, shares.cap, stacks), doubt, before)
+    return SeparateOptions(kinds, ladder(most, shares.cap, stacks), doubt, before, pays)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from noisewise.core.support.words import number
 from noisewise.study.log.model_choice import ESTIMATE
-from noisewise.study.models.variance_components import Likelihood, estimate_one
+from noisewise.study.models.sizes.variance_components import Likelihood, estimate_one
 
 #: A difference in -2·log L that tells two models apart: about 20 to 1 in likelihood.
 TELLING = 6.0

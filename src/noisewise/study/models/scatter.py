@@ -120,8 +120,8 @@ def _own(columns: Columns, rows: Mask, estimated: Floats, noise_floor: float | N
     agreeing = int(((sums.readings > LEAST) & (sums.squares == 0.0)).sum())
     if agreeing and noise_floor is None:
         return [
-            f"the readings of {counted(agreeing, 'option')} agree to the last digit, so that nothing is known "
-            "of their scatter: set noise_floor to your instrument's resolution"
+            f"the readings of {counted(agreeing, 'option')} agree to the last digit, so that nothing is "
+            "known of their scatter: set noise_floor to your instrument's resolution"
         ]
     return []
 

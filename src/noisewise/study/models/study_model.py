@@ -20,10 +20,11 @@ from noisewise.study.models.boundary import Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Joint, Knowledge, LoadedJoint, SeparateJoint
 from noisewise.study.models.once.look import OneLook
+from noisewise.study.models.once.separate import SeparateOnce
 from noisewise.study.models.remedies import Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
+from noisewise.study.models.sizes.variance_components import Likelihood, Sizes
 from noisewise.study.models.sums import Sums
-from noisewise.study.models.variance_components import Likelihood, Sizes
 
 
 class BoundaryCase(NamedTuple):
@@ -41,6 +42,7 @@ class BoundaryCase(NamedTuple):
     promised: bool  # whether anything was promised about blocks
     deviation: float  # the certificate's size of deviations
     own_scatter: bool = False  # whether readings scatter by each option's own amount
+    quickly: bool = False  # whether many such questions will follow each other, about imagined measurements
 
 
 class StudyModel(ABC):
@@ -59,7 +61,9 @@ class StudyModel(ABC):
     #: What the half-widths are, in the words of the certificate.
     radius: ClassVar[str]
     #: The same where they hold for one look only.
-    radius_once: ClassVar[str]
+    radius_once: ClassVar[str] = (
+        "one look: differences to the best within a common multiple of their standard errors"
+    )
     #: What may be wrong if the chi-square is too large.
     blame: ClassVar[str] = "the measurements disagree by more than their error bars"
     #: What to do if nothing is wrong with measurements that look like outliers.
@@ -89,9 +93,9 @@ class StudyModel(ABC):
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """Bounds on differences that hold at every moment."""
 
-    @abstractmethod
     def one_look(self, look: OneLook) -> HalfWidths:
         """Bounds on differences that hold at one look only."""
+        return SeparateOnce(look.fit, look)
 
     def fits_of_moments(self, columns: Columns, sigma: Floats, deviation: float) -> tuple[Any, ...]:
         """Fits of earlier moments that bounds will rest on, also once something more was told."""

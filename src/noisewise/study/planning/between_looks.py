@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.asking.coming import Coming, Company
+from noisewise.study.asking.coming import DIFFERENCE, Coming, Company
 from noisewise.study.asking.field import Field
 from noisewise.study.certificate.bound import Recommended
+from noisewise.study.evidence.foreseen import expected_variance
 from noisewise.study.log.measurements import NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.joint import Joint, Knowledge, SeparateJoint
@@ -64,11 +65,11 @@ class Standing:
     Args:
         foreseen: The study when it was looked at.
         found: What it recommends.
-        block: The block that the coming measurement is in.
+        coming: A usual measurement, in its block.
         apart: Whether options share nothing, and will not.
     """
 
-    def __init__(self, foreseen: Analysis, found: Recommended, block: str, *, apart: bool) -> None:
+    def __init__(self, foreseen: Analysis, found: Recommended, coming: Coming, *, apart: bool) -> None:
         fit, boundary = foreseen.certified, foreseen.boundary
         self.leader = found.option
         self.half = boundary.half_widths(self.leader)
@@ -76,10 +77,14 @@ class Standing:
         self._excluded = ~foreseen.state.allowed()
         self._by_name = foreseen.state.by_name()
         knowledge = foreseen.model.knowledge(fit, boundary, self.leader)
+        self._quieter: Floats | None = None
+        if apart and knowledge.evidence is not None:
+            more = coming.evidence(foreseen.specification.resolution)
+            self._quieter = np.sqrt(expected_variance(knowledge.evidence, more)) / coming.noise
         self._knowledge = _written_down(knowledge, fit.group == fit.group[self.leader], apart)
-        sums, n = foreseen.certified_sums, foreseen.n
+        sums, n, block = foreseen.certified_sums, foreseen.n, coming.block
         self._weight, self._level = np.zeros(n), 0.0
-        if block in sums.blocks:
+        if block is not None and block in sums.blocks:
             rows = np.flatnonzero((sums.minus < 0) & (sums.block == sums.blocks.index(block)))
             if rows.size:
                 np.add.at(self._weight, sums.plus[rows], sums.weight[rows])
@@ -134,6 +139,8 @@ class Standing:
     def field(self, coming: Coming) -> Field:
         """The races, for RACE."""
         company = self._company()
+        if self._quieter is not None and coming.probe != DIFFERENCE:
+            coming = coming._replace(noise=coming.noise * self._quieter)
         return Field(self.leader, self.half, self.upper, self._knowledge, company, coming, self._by_name)
 
     def _company(self) -> Company | None:
@@ -143,6 +150,10 @@ class Standing:
         total = float(self._weight.sum())
         return Company(options, self._weight[options] / total, 1.0 / total)
 
+    def quieter(self, option: int, minus: int) -> float:
+        """By how much the noise of what is read is expected to be smaller than its error bar."""
+        return 1.0 if self._quieter is None or minus != NOBODY else float(self._quieter[option])
+
     def spread(self, option: int, minus: int) -> float:
         """The variance of what would be read, noise apart."""
         options, weights, _ = self._row(option, minus)
@@ -151,6 +162,7 @@ class Standing:
     def expect(self, field: Field, option: int, minus: int, sigma: float) -> Reading:
         """A measurement will be made, and all that is known of it beforehand is taken in."""
         options, weights, extra = self._row(option, minus)
+        sigma *= self.quieter(option, minus)
         against = minus == NOBODY and not self._knowledge.joint.separate
         if against and self._company() is None:
             self._weight[option] = sigma**-2.0

@@ -4,7 +4,7 @@ import numpy as np
 
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
-from noisewise.study.models.variance_components import Likelihood
+from noisewise.study.models.sizes.variance_components import Likelihood
 
 
 def least_more(analysis: Analysis) -> int:

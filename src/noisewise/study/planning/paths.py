@@ -16,19 +16,22 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.study.asking.coming import OPTION, company_in, usual_probe
+from noisewise.study.asking.coming import OPTION, Manner, company_in, usual_probe
 from noisewise.study.asking.under_way import UNNAMED
 from noisewise.study.asking.what_if import More, WhatIf, condensed, with_more
 from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.sizes.variance_components import Sizes
 from noisewise.study.models.study_model import StudyModel
 from noisewise.study.models.sums import Sums
-from noisewise.study.models.variance_components import Sizes
 from noisewise.study.planning.coming_blocks import ComingBlocks
 
+#: How measurements are told unless others were told otherwise.
+KNOWN_ERROR_BARS = Manner()
 #: By which part of all measurements so far one stride may grow them.
 STRIDE = 0.08
 #: The same for blocks and batches when the end is near: while the bound is at most so many times eps.
@@ -68,6 +71,8 @@ class Question(NamedTuple):
     costs: Floats  # (n,): of options
     blocks: ComingBlocks
     probe: str
+    manner: Manner  # how coming measurements are told
+    counted: bool  # whether these are successes out of trials that count as such
 
 
 class Outcome(NamedTuple):
@@ -81,7 +86,13 @@ class Outcome(NamedTuple):
 
 
 def ask_ahead(
-    analysis: Analysis, menu: NoiseMenu, eps: float, most: int, blocks: ComingBlocks, least: int = 0
+    analysis: Analysis,
+    menu: NoiseMenu,
+    eps: float,
+    most: int,
+    blocks: ComingBlocks,
+    least: int = 0,
+    manner: Manner = KNOWN_ERROR_BARS,
 ) -> Question:
     """Everything that is known now, ready for paths."""
     costs, columns = analysis.state.costs, condensed(analysis)
@@ -89,12 +100,14 @@ def ask_ahead(
     extra = np.where(scatters, analysis.sizes.extra_scatter, 0.0)
     # Extra scatter is in the condensed error bars already, and put into the menu's.
     sizes = Sizes(deviation=analysis.sizes.certified[0])
+    sums = WhatIf(analysis.state, columns, sizes).certified_sums
+    apart = not (analysis.model.shares_information or sums.has_border) and blocks.name == NO_BLOCK
     return Question(
         analysis=analysis,
         state=analysis.state,
         model=analysis.model,
         columns=columns,
-        sums=WhatIf(analysis.state, columns, sizes).certified_sums,
+        sums=sums,
         sizes=sizes,
         centre=analysis.sums.centre,
         menu=menu._replace(sigma=np.hypot(menu.sigma, extra)),
@@ -104,6 +117,8 @@ def ask_ahead(
         costs=np.ones(analysis.n) if costs is None else np.array(costs),
         blocks=blocks,
         probe=usual_probe(analysis) if analysis.state.policy.name == RACE else OPTION,
+        manner=manner,
+        counted=manner.kind == COUNTS and apart and analysis.state.model.extra_scatter is None,
     )
 
 
@@ -194,7 +209,7 @@ class Path(ABC):
         """Measure with these levels, and note it; returns the value (large is good) and its error."""
         question, menu = self._question, self._question.menu
         sigma = self._sigma_of(option, minus, levels)
-        value = float(self._world[option]) + sigma * self._rng.standard_normal()
+        value, sigma = self._read(option, sigma)
         price = float(question.costs[option])
         if minus == NOBODY:
             value += self._offset
@@ -212,6 +227,17 @@ class Path(ABC):
         self._cost += float(menu.cost[levels].sum()) * price
         return value, sigma
 
+    def _read(self, option: int, sigma: float) -> tuple[float, float]:
+        """What is read of an option, its block's offset apart, and its error."""
+        mean = float(self._world[option])
+        if not self._question.counted:
+            return mean + sigma * self._rng.standard_normal(), sigma
+        sign, centre = self._question.state.specification.sign, self._question.centre
+        trials = max(1, round(float(self._question.manner.amount(sigma))))
+        share = min(1.0, max(0.0, sign * (mean + centre)))
+        successes = int(self._rng.binomial(trials, share))
+        return sign * successes / trials - centre, 0.5 / math.sqrt(trials)
+
     def _foreseen(self) -> WhatIf:
         """The study with everything measured so far."""
         question = self._question
@@ -221,8 +247,10 @@ class Path(ABC):
             value=np.array(self._value),
             sigma=np.array(self._sigma),
             blocks=self._blocks,
+            manners=[question.manner if minus == NOBODY else Manner() for minus in self._minus],
+            often=self._often,
         )
-        return WhatIf(question.state, with_more(question.columns, more), question.sizes)
+        return WhatIf(question.state, with_more(question.columns, more), question.sizes, imagined=True)
 
     def _look(self) -> tuple[WhatIf, Recommended | None]:
         """What the certificate would say now."""

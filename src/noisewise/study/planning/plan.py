@@ -11,6 +11,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count, check_positive
 from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.words import about, as_html, counted, percent
+from noisewise.study.asking.coming import expected_manner
 from noisewise.study.asking.decision import some_allowed
 from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
 from noisewise.study.models.analysis import Analysis
@@ -29,6 +30,8 @@ LEAST_PATHS = 9
 #: Work for all forecasts of a plan, in milliseconds of a usual machine. Counted, not measured, so that the
 #: same study always gives the same plan.
 WORK = 4000.0
+#: What a look takes longer where successes out of trials are counted, in the same milliseconds.
+COUNTED = 5.0
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
 WITHHELD = "The certificate is withheld now"
@@ -203,11 +206,12 @@ def make_plan(
     ways = by_cost(menu) if menu is not None else by_share(analysis, noise, compare)
     blocks = coming_blocks(analysis, block, batch)
     least = least_more(analysis)
+    manner = expected_manner(analysis, None if noise is None and menu is None else ways[0][1].usual)
     rng = generator(check_seed(seed), "plan", 0)
     worlds = np.zeros((0, analysis.n)) if analysis.once else draw_worlds(analysis, count, rng, span)
     made = [
         _forecast(
-            ask_ahead(analysis, levels, eps, most, blocks, least),
+            ask_ahead(analysis, levels, eps, most, blocks, least, manner),
             name,
             levels,
             worlds,
@@ -276,6 +280,7 @@ def _forecast(
     question: Question, name: str, menu: NoiseMenu, worlds: Floats, seed: int, work: float
 ) -> Forecast:
     step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
+    look += COUNTED if question.counted else 0.0
     outcomes: list[Outcome] = [OneLookAhead(question).go()] if question.analysis.once else []
     spent = 0.0
     for place, world in enumerate(worlds):

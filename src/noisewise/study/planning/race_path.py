@@ -75,7 +75,7 @@ class RacePath(Path):
             return
         apart = question.blocks.size is None and question.probe != DIFFERENCE
         if foreseen.n <= DENSE or (apart and not foreseen.model.shares_information):
-            self._standing = Standing(foreseen, found, self._block, apart=apart)
+            self._standing = Standing(foreseen, found, self._coming(question.menu.usual), apart=apart)
             if self._question.blocks.size is not None and self._left == 0:
                 self._standing.open_block()
             if self._standing.field(self._coming(question.menu.usual)).is_decided:
@@ -113,6 +113,7 @@ class RacePath(Path):
             enough = math.inf
             if blocks.size is None and at_once == 1:
                 enough = self._fine(field) / max(self._standing.spread(option, minus), 1e-300)
+                enough *= self._standing.quieter(option, minus) ** 2
             levels = self._levels(level, alike, enough)
             sigma = self._sigma_of(option, minus, levels)
             taken.append((option, minus, levels, self._standing.expect(field, option, minus, sigma)))
@@ -129,7 +130,7 @@ class RacePath(Path):
         question = self._question
         times = question.menu.times
         noise = np.full(self._allowed.size, sigma) if times is None else sigma * times
-        return Coming(noise, self._allowed, self._block, question.probe, self._prices)
+        return Coming(noise, self._allowed, self._block, question.probe, self._prices, question.manner)
 
     def _best(self, standing: Standing) -> tuple[Field, int, int, int | None]:
         """What RACE chooses, and of a menu the level that narrows the races most per cost."""
@@ -168,7 +169,8 @@ class RacePath(Path):
             proposal = propose(imagined, found, coming, self._sharpness)
             option, minus = (found.option if found else 0, NOBODY) if proposal is None else proposal[:2]
             chosen.append((option, minus))
-            under_way.append(UnderWay(option, minus, self._block, float(coming.noise[option]), None))
+            noise, manner = float(coming.noise[option]), self._question.manner
+            under_way.append(UnderWay(option, minus, self._block, noise, None, manner))
         chosen += self._also_unmeasured(foreseen, coming, chosen)
         blocks = self._question.blocks
         alike = self._alike if blocks.size is not None else self._stride(len(chosen))

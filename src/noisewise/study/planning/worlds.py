@@ -17,6 +17,7 @@ the model has.
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.models.analysis import Analysis
 
 #: How often worlds whose options differ by more than the span are drawn again; then the span must be wrong.
@@ -47,4 +48,8 @@ def _draw(analysis: Analysis, count: int, rng: np.random.Generator, span: float 
     certified = not analysis.sigmas.waiting
     fit = analysis.certified if certified else analysis.estimates
     sums = analysis.certified_sums if certified else analysis.sums
+    if certified and analysis.columns.value.size and not fit.components:
+        boundary = analysis.boundary
+        if isinstance(boundary, SeparateOptions):  # shares near 0 or 1 are known better than error bars say
+            fit = fit._replace(own=boundary.variances())
     return analysis.model.draw_worlds(fit, sums, count, rng, span)

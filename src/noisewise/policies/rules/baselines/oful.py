@@ -17,6 +17,7 @@ from noisewise.policies.shared.least_squares import (
     State,
     best_mean,
     make_setting,
+    ridge_of,
     scaled_radius,
     within,
 )
@@ -40,8 +41,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     so the ridge is divided by it too.
     """
     level = check_positive("noise_level", options["noise_level"])
-    check_positive("ridge", options["ridge"])
-    setting = make_setting(actions, options | {"ridge": options["ridge"] / level**2})
+    setting = make_setting(actions, options | {"ridge": ridge_of(actions, options, level)})
     return Params(setting, level, check_positive("scale", options["scale"]))
 
 

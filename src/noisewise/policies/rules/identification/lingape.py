@@ -12,7 +12,14 @@ from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, log_det, new_model, total_precision
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive
-from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, scaled_radius, within
+from noisewise.policies.shared.least_squares import (
+    Setting,
+    best_mean,
+    make_setting,
+    ridge_of,
+    scaled_radius,
+    within,
+)
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 from noisewise.policies.shell.rule import anytime, below, rule_in
 
@@ -47,8 +54,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
         check_positive("scale", options["scale"]),
     )
     weighted = options["weighted"]
-    check_positive("ridge", options["ridge"])
-    ridge = options["ridge"] / (1.0 if weighted else level**2)
+    ridge = ridge_of(actions, options, 1.0 if weighted else level)
     printed, logarithmic = options["radius"] == "printed", options["radius"] == "logarithmic"
     radius = "self-normalised" if printed or logarithmic else options["radius"]
     setting = make_setting(actions, options | {"ridge": ridge, "radius": radius})

@@ -45,9 +45,9 @@ from noisewise.study.models.features.linear_fit import Parts
 from noisewise.study.models.features.restarts import Restart, restarted
 from noisewise.study.models.features.weight_regions import (
     RESTART_SCALE,
-    Ellipsoid,
     Reaches,
     Units,
+    WeightEllipsoid,
     WeightRegion,
     from_start,
 )
@@ -185,7 +185,9 @@ def restart_ridge(dim: int, ridge: float) -> float:
     return RESTART_SCALE * dim * ridge
 
 
-def _ellipsoids(fit: Fit, level: float, resolution: float, restarts: Sequence[Restart]) -> list[Ellipsoid]:
+def _ellipsoids(
+    fit: Fit, level: float, resolution: float, restarts: Sequence[Restart]
+) -> list[WeightEllipsoid]:
     """Ellipsoids around the region of the weights, short where it matters."""
     parts: Parts = fit.parts
     solved, before, dim = parts.solved, parts.layout.before, fit.dim

@@ -40,7 +40,7 @@ class Restart(NamedTuple):
     usable: bool  # whether floats carried it
 
 
-class Told(NamedTuple):
+class ToldInOrder(NamedTuple):
     """The measurements in the order of telling, and what their fits depend on."""
 
     columns: Columns
@@ -64,10 +64,10 @@ class KeptRestarts:
     """The fits of a study's restarts, as long as what they rest on is the same."""
 
     def __init__(self) -> None:
-        self._told: Told | None = None
+        self._told: ToldInOrder | None = None
         self._found: dict[int, Restart] = {}
 
-    def at(self, told: Told, places: Codes) -> list[Restart]:
+    def at(self, told: ToldInOrder, places: Codes) -> list[Restart]:
         """The fits of the first so many measurements, for every place."""
         same = 0 if self._told is None else _equal_until(self._told, told)
         self._found = {count: one for count, one in self._found.items() if count <= same}
@@ -124,7 +124,7 @@ def restarted(
     return found
 
 
-def _equal_until(one: Told, other: Told) -> int:
+def _equal_until(one: ToldInOrder, other: ToldInOrder) -> int:
     """How many of the first measurements are the same, error bars and all."""
     if (one.sign, one.deviation, one.ridge) != (other.sign, other.deviation, other.ridge):
         return 0

@@ -34,11 +34,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noisewise.core.choice.radius import SCALE_SHARES, SCALES
 from noisewise.core.model.dense import Floats
 
-#: Priors of the martingale from the start: precision per weight in units of dim·ρ, and their shares. The
-#: first has weights as large as the span allows at most; values that are spread like a bell the second.
-SCALES, SCALE_SHARES = (1.0, 4.0, 16.0, 64.0), (0.2, 0.35, 0.3, 0.15)
 #: The ridge of a restart's prior, in the same units.
 RESTART_SCALE = 4.0
 #: Multipliers of the span: without it, and the ball around the fit.
@@ -81,6 +79,7 @@ def from_start(units: Units, share: float) -> Martingale:
     # In the directions of J the information is x = 1/j² - 1 ridges, and nothing cancels.
     x = 1.0 / sizes**2 - 1.0
     logs = []
+    # The first scale has weights as large as the span allows; values that are spread like a bell the second.
     for scale, weight in zip(SCALES, SCALE_SHARES, strict=True):
         f = scale * dim
         fitted = along * (1.0 - f * (x + 2.0)) / (2.0 * (x + f))
@@ -117,7 +116,7 @@ def log_sum(logs: Sequence[float]) -> float:
     return top + math.log(sum(math.exp(one - top) for one in logs))
 
 
-class Ellipsoid(NamedTuple):
+class WeightEllipsoid(NamedTuple):
     """``‖root⁻¹(u - centre)‖ <= radius``."""
 
     centre: Floats  # (dim,)
@@ -159,12 +158,12 @@ class WeightRegion:
         self._pull = units.shrunk.T @ units.pulled
         self._excess = float(units.pulled @ units.pulled) - 1.0
 
-    def around_the_fit(self) -> list[Ellipsoid]:
+    def around_the_fit(self) -> list[WeightEllipsoid]:
         """What the martingale from the start allows, with the span and without."""
         tau = self._alone(0)
         return [found for eta in self._multipliers if (found := self.ellipsoid(tau, eta)) is not None]
 
-    def ellipsoids(self, directions: Floats) -> list[Ellipsoid]:
+    def ellipsoids(self, directions: Floats) -> list[WeightEllipsoid]:
         """Ellipsoids that are short along directions with these second moments, (dim, dim)."""
         found = self.around_the_fit()
         count = self._constants.size
@@ -188,7 +187,7 @@ class WeightRegion:
             improved.append(best)
         return found + improved[-KEPT:]
 
-    def ellipsoid(self, tau: Floats, eta: float) -> Ellipsoid | None:
+    def ellipsoid(self, tau: Floats, eta: float) -> WeightEllipsoid | None:
         """The ellipsoid of these weights; None if it is too flat to be of use."""
         there = np.flatnonzero(tau > 0.0)
         weight = tau[there]
@@ -201,14 +200,14 @@ class WeightRegion:
         centre = axes @ ((axes.T @ pull) / sizes)
         # A region that the span leaves nothing of is not smaller than what a single known number would have.
         squared = max(2.0 * (self._level - constant) + float(pull @ centre), 2.0 * self._level)
-        return Ellipsoid(centre, math.sqrt(squared), axes / np.sqrt(sizes))
+        return WeightEllipsoid(centre, math.sqrt(squared), axes / np.sqrt(sizes))
 
     def _alone(self, which: int) -> Floats:
         tau = np.zeros(self._constants.size)
         tau[which] = 1.0
         return tau
 
-    def _balanced(self, one: Ellipsoid, directions: Floats) -> Floats:
+    def _balanced(self, one: WeightEllipsoid, directions: Floats) -> Floats:
         """Weights in proportion to what the martingales are at its ends: with these Jensen loses nothing."""
         moments = np.outer(one.centre, one.centre) + one.spread(directions)
         logs = self._constants + 0.5 * np.tensordot(self._curvatures, moments, 2) - self._slopes @ one.centre
@@ -223,7 +222,7 @@ class Reaches:
         ellipsoids: Which contain the region.
     """
 
-    def __init__(self, ellipsoids: Sequence[Ellipsoid]) -> None:
+    def __init__(self, ellipsoids: Sequence[WeightEllipsoid]) -> None:
         self._centres = np.array([one.centre for one in ellipsoids])
         self._radii = np.array([one.radius for one in ellipsoids])
         self._roots = np.concatenate([one.root.T for one in ellipsoids]) if ellipsoids else np.zeros((0, 0))

@@ -11,7 +11,9 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.model.independent import Separate
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.levels import Stacks
+from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.log.model_choice import ModelFacts
+from noisewise.study.log.specification import OWN
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, NetworkJoint, SeparateJoint
@@ -41,10 +43,7 @@ class Independent(StudyModel):
         "for having been chosen; normal mixtures over contrasts where blocks or differences connect options"
     )
 
-    radius_once = (
-        "one look: differences to the best within a common multiple of their standard errors (Dunnett); "
-        "exact binomial limits for shares"
-    )
+    radius_once = f"{StudyModel.radius_once} (Dunnett); exact binomial limits for shares"
 
     def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
         """The weighted means, or the network of what connects options, solved."""
@@ -85,19 +84,24 @@ class Independent(StudyModel):
         )  # fmt: skip
         stacks = None
         if case.own_scatter:
-            begun = begins_with_own(self.state)
+            begun = question.scatter == OWN or begins_with_own(self.state)
             stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
-        found = separate_options(gathered.kinds(), case.shares, self.state.tables, stacks)
+        found = separate_options(
+            gathered.kinds(), case.shares, self.state.tables, stacks, quickly=case.quickly
+        )
         self.state.tables = found.tables
         return found
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Each option on its own, or the network that it is part of."""
+        evidence = boundary if isinstance(boundary, SeparateOptions) else None
         for part in fit.components:
             at = int(np.searchsorted(part.options, option))
             if at < part.options.size and part.options[at] == option:
-                return Knowledge(NetworkJoint(self.n, part, root_of(part, fit.offset_precision)))
-        return Knowledge(SeparateJoint(fit.own))
+                joint = NetworkJoint(self.n, part, root_of(part, fit.offset_precision))
+                return Knowledge(joint, evidence=evidence)
+        own = fit.own if evidence is None else evidence.variances()
+        return Knowledge(SeparateJoint(own), evidence=evidence)
 
     def actions(self, view: RuleView) -> ActionSet:
         """Options without vectors, and a border for what connects them."""

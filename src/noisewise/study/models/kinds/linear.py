@@ -17,7 +17,7 @@ from noisewise.study.models.features.linear_fit import estimated_weights, fit_li
 from noisewise.study.models.features.restarts import (
     KeptRestarts,
     Restart,
-    Told,
+    ToldInOrder,
     in_order,
     restart_places,
 )
@@ -28,9 +28,9 @@ from noisewise.study.models.once.look import OneLook
 from noisewise.study.models.once.weighted import WeightedOnce
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
+from noisewise.study.models.sizes.variance_components import Likelihood, Sizes, estimate_both, estimate_one
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
 from noisewise.study.models.sums import SharedUnknowns, Sums, shared_unknowns
-from noisewise.study.models.variance_components import Likelihood, Sizes, estimate_both, estimate_one
 
 #: Features that explain less of the differences between options are not worth their assumptions.
 WORTH = 0.3
@@ -46,7 +46,6 @@ class Linear(StudyModel):
     radius = (
         "average of normal mixtures over the features, from the start and from restarts, over differences"
     )
-    radius_once = "one look: differences to the best within a common multiple of their standard errors"
     blame = "the linear model, the error bars or some measurements are wrong"
     if_nothing_is_wrong: ClassVar[str | None] = (
         f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
@@ -79,7 +78,7 @@ class Linear(StudyModel):
         dim = self.features.shape[1]
         columns, sigma = in_order(columns, sigma)
         ridge = restart_ridge(dim, self.ridge)
-        told = Told(columns, sigma, self.specification.sign, self.features, deviation, ridge)
+        told = ToldInOrder(columns, sigma, self.specification.sign, self.features, deviation, ridge)
         if self.state.restarts is None:
             self.state.restarts = {}
         # Studies that are thought of begin with measurements put together: they do not disturb the real one.

@@ -19,15 +19,15 @@ from noisewise.study.models.kinds.linear import DEVIATION, Linear
 from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.remedies import TELLING, Remedy, scatter_of
 from noisewise.study.models.rule_view import RuleView
-from noisewise.study.models.study_model import BoundaryCase
-from noisewise.study.models.sums import Sums, shared_unknowns, totals
-from noisewise.study.models.variance_components import (
+from noisewise.study.models.sizes.variance_components import (
     Likelihood,
     Sizes,
     estimate_both,
     estimate_one,
     with_limit,
 )
+from noisewise.study.models.study_model import BoundaryCase
+from noisewise.study.models.sums import Sums, shared_unknowns, totals
 
 
 class LinearDeviation(Linear):

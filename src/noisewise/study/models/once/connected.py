@@ -35,6 +35,11 @@ class ConnectedOnce(HalfWidths):
         self._look, self._group = look, look.fit.group
         self._multipliers: dict[int, Floats] = {}
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What is looked at once."""
+        return ("one look: contrasts",)
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" can be larger than estimated, for every j, (n,)."""
         return self._widths(option, leads=False)

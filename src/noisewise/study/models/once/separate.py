@@ -34,6 +34,11 @@ class SeparateOnce(HalfWidths):
             most = MOST_KINDS if errors.freedom is None else MOST_ESTIMATED
             self._multiplier[measured] = _dunnett(fit.own[measured], most, look.delta, errors.freedom)
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What is looked at once."""
+        return ("one look: each option",)
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" can be larger than estimated, for every j, (n,)."""
         half = self._multiplier * np.sqrt(self._own + self._own[option])

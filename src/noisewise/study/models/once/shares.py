@@ -41,6 +41,11 @@ class SharesOnce(HalfWidths):
         self._up[measured] = option.away(measured, radius * np.cos(turns[:-1]), 1.0)
         self._down[measured] = option.away(measured, radius * np.sin(turns[1:]), -1.0)
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What is looked at once."""
+        return ("one look: counts",)
+
     def half_widths(self, option: int) -> Floats:
         """By how much "j minus option" can be larger than estimated, for every j, (n,)."""
         half = (self._up + self._down[option]).max(axis=1)

@@ -38,6 +38,11 @@ class WeightedOnce(HalfWidths):
         else:
             self._multiplier = in_dimensions(look.comparisons, layout.dim, look.delta, errors.freedom)
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What is looked at once."""
+        return ("one look: features",)
+
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,)."""
         parts = self._parts

@@ -24,7 +24,7 @@ from noisewise.study.models.features.linear_fit import determined, restricted
 from noisewise.study.models.networks.independent_fit import fit_independent, independent_rank
 from noisewise.study.models.own_readings import own_readings
 from noisewise.study.models.scatter import LEAST_FREEDOM
-from noisewise.study.models.size_limits import lower_size, upper_size
+from noisewise.study.models.sizes.size_limits import lower_size, upper_size
 from noisewise.study.models.sums import Probes, Sums, totals
 
 #: Sizes tried first, as powers of ten of the typical error bar, and up to the range of the values.

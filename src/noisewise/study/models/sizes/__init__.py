@@ -1,0 +1,1 @@
+"""How large deviations and extra scatter are: estimates by restricted likelihood, and limits of them."""

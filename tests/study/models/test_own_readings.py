@@ -1,0 +1,333 @@
+"""Studies whose readings scatter by each option's own amount, and studies of readings between bounds."""
+
+import numpy as np
+import pytest
+from tests.support.commands import plain, run
+
+import noisewise as nw
+from noisewise.study.certificate.bound import certify
+from noisewise.study.log.flaws import find_flaw
+from noisewise.study.log.specification import Specification
+from noisewise.study.log.state import replay
+from noisewise.study.models.analysis import Analysis
+
+OPTIONS = ("A", "B", "C")
+SDS = dict(zip(OPTIONS, (0.2, 1.0, 3.0), strict=True))
+MEANS = dict(zip(OPTIONS, (5.0, 3.0, 1.0), strict=True))
+
+
+def tellings(seed=0, rounds=6, size=4):
+    """Options with their readings, whose scatter differs from option to option."""
+    rng = np.random.default_rng(seed)
+    return [
+        (option, np.round(rng.normal(MEANS[option], SDS[option], size), 3).tolist())
+        for _ in range(rounds)
+        for option in OPTIONS
+    ]
+
+
+def told(rows=None, **question):
+    study = nw.create_study(options=list(OPTIONS), **({"eps": 0.5} | question))
+    for option, values in tellings() if rows is None else rows:
+        study.tell(option=option, values=values)
+    return study
+
+
+def bounded_study(rows, **question):
+    return told(rows, **({"bounds": (0.0, 10.0)} | question))
+
+
+def test_readings_of_unequal_scatter_are_certified_without_waiting():
+    certificate = told().certificate()
+    assert (certificate.option, certificate.withheld) == ("A", ())
+    assert certificate.reached
+    assert any("of its own" in line for line in certificate.assumptions)
+
+
+def test_pooled_scatter_of_such_readings_is_found_out_and_own_scatter_advised():
+    study = told(scatter="pooled")
+    assert study.certificate().withheld
+    assert 'scatter="own"' in str(study.check())
+
+
+def test_the_first_measurement_decides_where_nothing_is_declared():
+    for first in ({"instrument": "scale"}, {"block": "Monday"}):
+        study = nw.create_study(options=list(OPTIONS), eps=0.5)
+        study.tell(option="A", values=[5.0, 5.1, 4.9], **first)
+        for option, values in tellings():
+            study.tell(option=option, values=values)
+        assert not any("of its own" in line for line in study.certificate().assumptions)
+    study = nw.create_study(options=list(OPTIONS), eps=0.5)
+    study.tell(option="A", value=5.0, se=0.1)
+    assert not study._now().own_scatter
+    study = nw.create_study(options=list(OPTIONS), eps=0.5)
+    study.tell(option="A", values=[5.0, 5.2])
+    study.amend("m-1", "misread", value=5.0, se=0.1)  # as it was told at first decides
+    assert study._now().own_scatter
+
+
+def test_studies_from_before_there_was_a_choice_pool_as_they_did():
+    plain_study = told(rows=[]).specification.to_plain()
+    assert plain_study["scatter"] == "first"
+    del plain_study["scatter"]
+    old = Specification.from_plain(plain_study)
+    assert old.scatter is None
+    assert "scatter" not in old.to_plain()
+
+
+def test_an_old_log_certifies_with_pooled_scatter():
+    """As 0.1.0 wrote it: the specification says nothing about scatter."""
+    study = told()
+    old = study.specification.to_plain()
+    del old["scatter"]
+    found = certify(Analysis(replay(Specification.from_plain(old), study.events())))
+    assert found.withheld == told(scatter="pooled").certificate().withheld != ()
+
+
+@pytest.mark.parametrize("question", [{}, {"goal": "min"}, {"bounds": (-20.0, 30.0)}])
+def test_the_order_of_telling_does_not_matter(question):
+    rows = tellings()
+    turned = [rows[0], *rows[:0:-1]]  # the first decides whose scatter it is
+    one, other = (told(order, **question).certificate() for order in (rows, turned))
+    assert (one.option, one.bound, one.data) == (other.option, other.bound, other.data)
+
+
+def test_it_does_not_matter_in_how_many_measurements_readings_are_told():
+    rows = tellings()
+    whole = [(option, [x for name, values in rows if name == option for x in values]) for option in OPTIONS]
+    apart = told(rows).certificate()
+    assert told(whole).certificate().bound == pytest.approx(apart.bound, rel=1e-9)
+    bounds = (-20.0, 30.0)
+    assert told(whole, bounds=bounds).certificate().bound == pytest.approx(
+        told(rows, bounds=bounds).certificate().bound, rel=1e-7
+    )
+    with_sums = nw.create_study(options=list(OPTIONS), eps=0.5)
+    for option, values in rows:
+        with_sums.tell(
+            option=option, value=float(np.mean(values)), sd=float(np.std(values, ddof=1)), n=len(values)
+        )
+    assert with_sums.certificate().bound == pytest.approx(apart.bound, rel=1e-9)
+
+
+def test_single_values_without_an_error_bar_are_readings_of_their_option():
+    rows = tellings()
+    study = nw.create_study(options=list(OPTIONS), eps=0.5, scatter="own")
+    for option, values in rows:
+        for value in values:
+            study.tell(option=option, value=value)
+    assert study.certificate().bound == pytest.approx(told(rows).certificate().bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("question", [{}, {"bounds": (-20.0, 30.0)}])
+def test_units_and_goal_are_a_matter_of_words(question):
+    rows = tellings(rounds=3)
+    bound = told(rows, **question).certificate().bound
+    low, high = question.get("bounds", (0.0, 0.0))
+    turned = [(option, [-100.0 * x for x in values]) for option, values in rows]
+    other = {"bounds": (-100.0 * high, -100.0 * low)} if question else {}
+    found = told(turned, goal="min", eps=50.0, **other).certificate()
+    assert found.option == "A"
+    assert found.bound / 100.0 == pytest.approx(bound, rel=1e-6)
+
+
+@pytest.mark.parametrize("question", [{}, {"bounds": (-20.0, 30.0)}])
+def test_what_is_voided_or_amended_is_as_if_it_had_been_told_right(question):
+    rows = tellings()
+    study = told(rows, **question)
+    study.tell(option="B", values=[9.0, 9.5, 8.7, 9.9])
+    assert study.certificate().bound != told(rows, **question).certificate().bound
+    study.void("m-19", "wrong sample")
+    assert study.certificate().bound == told(rows, **question).certificate().bound
+    study.amend("m-2", "misread", values=[3.0, 2.0, 4.5, 1.9])
+    changed = [*rows[:1], ("B", [3.0, 2.0, 4.5, 1.9]), *rows[2:]]
+    assert study.certificate().bound == told(changed, **question).certificate().bound
+
+
+@pytest.mark.parametrize("question", [{}, {"scatter": "own"}, {"bounds": (-20.0, 30.0)}])
+def test_a_log_rebuilds_to_the_same_certificate(tmp_path, question):
+    store = tmp_path / "s.db"
+    study = told(store=str(store), **question)
+    study.amend("m-3", "a note", note="by hand")
+    path = tmp_path / "log.jsonl"
+    assert run("export", str(store), "--out", str(path)).exit_code == 0
+    nw.rebuild_study(path, str(tmp_path / "t.db"))
+    again = nw.load_study(str(tmp_path / "t.db"))
+    assert again.certificate().to_json() == study.certificate().to_json()
+    assert again.specification.to_plain() == study.specification.to_plain()
+    nw.verify_certificate(study.certificate().to_json(), again)
+
+
+def test_single_readings_between_bounds_are_kept_in_the_log():
+    study = bounded_study([("A", [1.0, 2.5, 9.0])])
+    study.tell(option="B", value=3.0)
+    first, second = (event.body for event in study.events() if event.kind == "tell")
+    assert (first["values"], first["kind"], first["readings"]) == ([1.0, 2.5, 9.0], "bounded", 3)
+    assert first["sigma"] == pytest.approx(5.0 / 3.0**0.5)
+    assert "values" not in second
+    assert (second["value"], second["kind"]) == (3.0, "bounded")
+
+
+def test_ratings_of_few_readings_are_bounded_whatever_their_law():
+    rng = np.random.default_rng(1)
+    rows = [
+        (option, rng.choice([0.0, 10.0], 60, p=[1.0 - share, share]).tolist())
+        for option, share in (("A", 0.95), ("B", 0.3), ("C", 0.2))
+    ]
+    certificate = bounded_study(rows).certificate()
+    assert (certificate.option, certificate.bound) == ("A", 0.0)
+    assert any("between 0 and 10" in line for line in certificate.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"bounds": 3.0}, "`bounds` must be a pair"),
+        ({"bounds": (1.0, 1.0)}, "with lo below hi"),
+        ({"bounds": (5.0, 1.0)}, "with lo below hi"),
+        ({"bounds": (0.0, float("inf"))}, "`bounds` must lie between"),
+        ({"scatter": "mine"}, "`scatter` must be one of 'own', 'pooled'"),
+        ({"scatter": "own", "extra_scatter": 0.1}, "extra_scatter"),
+    ],
+)
+def test_what_cannot_be_declared_is_refused(made, said):
+    with pytest.raises(ValueError, match=said):
+        nw.create_study(options=list(OPTIONS), eps=0.5, **made)
+
+
+def test_own_scatter_is_refused_for_options_that_share_features():
+    with pytest.raises(ValueError, match="options that share nothing"):
+        nw.create_study(
+            options={"id": ["A", "B"], "x": [0.0, 1.0]}, model="linear", span=3.0, eps=0.1, scatter="own"
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"value": 10.5}, "10.5 lies outside of the bounds of this study, 0 to 10"),
+        ({"values": [1.0, -0.1]}, "-0.1 lies outside of the bounds"),
+        ({"values": []}, "at least one reading"),
+    ],
+)
+def test_readings_outside_of_the_bounds_are_refused(given, said):
+    study = bounded_study([])
+    with pytest.raises(ValueError, match=said):
+        study.tell(option="A", **given)
+    assert len(study.events()) == 0
+
+
+def test_values_with_an_error_bar_and_differences_are_not_bounded():
+    study = bounded_study([])
+    study.tell(option="A", value=10.5, se=1.0)
+    study.tell(plus="A", minus="B", value=-3.0, se=1.0)
+    study.tell(plus="A", minus="B", values=[-3.0, -2.0])
+    assert [measurement["kind"] for measurement in study.frame("measurements").to_dicts()] == [
+        "known", "known", "readings",
+    ]  # fmt: skip
+
+
+def test_a_value_alone_does_not_take_the_place_of_kept_readings():
+    study = bounded_study([("A", [1.0, 2.5, 9.0])])
+    with pytest.raises(ValueError, match="3 readings, which are kept"):
+        study.amend("m-1", "misread", value=4.0)
+    study.amend("m-1", "sure", note="checked")
+    assert study.events()[-1].body["content"]["values"] == [1.0, 2.5, 9.0]
+
+
+def test_readings_that_agree_to_the_last_digit_wait_for_a_noise_floor():
+    rows = [*tellings(), *[("C", [1.0, 1.0, 1.0])] * 2]
+    same = [(option, values) for option, values in rows if option != "C"] + [("C", [1.0, 1.0, 1.0])] * 2
+    assert "noise_floor" in told(same).certificate().withheld[0]
+    with_floor = told(same, noise_floor=0.05).certificate()
+    assert not with_floor.withheld
+    assert np.isfinite(with_floor.bound)
+
+
+def test_measurements_of_one_option_that_drift_apart_are_found_out():
+    rng = np.random.default_rng(3)
+    rows = [
+        (option, (MEANS[option] + 0.1 * rng.normal(size=4)).tolist()) for option in OPTIONS for _ in range(3)
+    ]
+    assert told(rows).check().ok
+    rows.append(("B", (MEANS["B"] + 2.0 + 0.1 * rng.normal(size=4)).tolist()))
+    check = told(rows).check()
+    assert not check.ok
+    assert "measurements of B differ" in check.problems[0]
+
+
+def test_blocks_and_differences_need_a_scatter_that_options_share():
+    study = told()
+    for _ in range(8):
+        for option, values in tellings(rounds=1):
+            study.tell(option=option, values=values, block="Tue")
+    assert any("cannot be reckoned with" in line for line in study.certificate().assumptions)
+
+
+def test_other_evidence_about_the_same_option_counts_as_well():
+    rows = [(option, values) for option, values in tellings(rounds=3) if option != "A"]
+    study = told(rows)
+    study.tell(option="A", value=5.0, se=0.05)
+    before = study.certificate()
+    assert (before.option, before.withheld) == ("A", ())
+    for option in ("B", "C"):
+        study.tell(option=option, value=MEANS[option], se=0.05)
+    assert study.certificate().bound == 0.0 <= before.bound
+
+
+def test_few_readings_are_asked_for_before_bounds_are_finite():
+    study = told(tellings(rounds=1, size=2))
+    assert np.isinf(study.certificate().bound)
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        if study.certificate().reached:
+            break
+        for job in study.ask(2):
+            study.tell(job, values=rng.normal(MEANS[job.option], SDS[job.option], 3).tolist())
+    assert study.certificate().option == "A"
+    assert study.certificate().reached
+
+
+def test_changed_options_keep_their_bounds():
+    study = told(tellings(rounds=10))
+    before = study.certificate().bound
+    study.exclude("C", "sold out")
+    after = study.certificate()
+    assert after.option == "A"
+    assert before == 0.0 <= after.bound < np.inf
+    study.add_options(["D"])
+    assert np.isinf(study.certificate().bound)
+
+
+def test_options_that_scatter_alike_are_told_what_pooling_would_gain():
+    rng = np.random.default_rng(8)
+    rows = [(option, (MEANS[option] + rng.normal(size=8)).tolist()) for option in OPTIONS]
+    assert 'scatter="pooled"' in str(told(rows).check())
+    assert 'scatter="pooled"' not in str(told().check())
+
+
+def test_bounds_and_scatter_are_said_on_the_command_line(tmp_path):
+    store = str(tmp_path / "s.db")
+    made = plain("init", store, "A", "B", "--eps", 0.5, "--bounds", 1, 5, "--study", "ratings")
+    assert made["options"] == 2
+    assert run("tell", store, "A", "--values", "1;5;5;4", "--study", "ratings").exit_code == 0
+    refused = run("tell", store, "B", "6", "--study", "ratings")
+    assert refused.exit_code != 0
+    assert "outside of the bounds" in str(refused.exception)
+    table = tmp_path / "t.csv"
+    table.write_text("option,value\nA,5\nB,2\nB,1\n", encoding="utf-8")
+    assert run("import", store, str(table), "--study", "ratings").exit_code == 0
+    kinds = [row["kind"] for row in nw.load_study(store, "ratings").frame("measurements").to_dicts()]
+    assert kinds == ["bounded"] * 4
+    assert run("init", store, "A", "B", "--eps", 0.5, "--scatter", "own", "--study", "own").exit_code == 0
+    assert nw.load_study(store, "own").specification.scatter == "own"
+
+
+def test_an_edited_log_with_readings_outside_of_the_bounds_is_not_believed():
+    study = bounded_study([("A", [1.0, 2.5, 9.0])])
+    state = study._state
+    body = study.events()[-1].body
+    assert find_flaw(state, "tell", body) is None
+    assert "outside" in find_flaw(state, "tell", body | {"values": [1.0, 2.5, 11.0]})
+    assert "3 readings" in find_flaw(state, "tell", body | {"values": [1.0, 2.5]})
+    assert "mean" in find_flaw(state, "tell", body | {"value": 5.0})
+    assert "this study has none" in find_flaw(told([])._state, "tell", body)
