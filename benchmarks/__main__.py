@@ -43,6 +43,7 @@ NAMES = (
     "adversaries",
     "coverage",
     "coverage_kinds",
+    "evidence_events",
     "one_look",
     "items",
 )
