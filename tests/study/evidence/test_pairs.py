@@ -131,6 +131,15 @@ def test_a_gap_at_the_first_item_is_the_reason_why_nothing_is_bounded():
     )
 
 
+def test_a_suggestion_of_items_is_not_answered_by_a_bare_number():
+    study = nw.create_study(options=["A", "B"], eps=0.05, items=20)
+    job = study.ask()[0]
+    with pytest.raises(ValueError, match=r"ask-1 asks for 20 items: tell items="):
+        study.tell(job, 0.7)
+    study.tell(job, items=dict.fromkeys(job.items, 1))
+    assert study.certificate().n_measurements == 1
+
+
 def test_amended_answers_count_as_corrected():
     study = study_of([[1, 0, 1, 1], [0, 0, 1, 0]])
     study.certificate()

@@ -248,11 +248,11 @@ class _Sums:
             logs = self._times[some, None] * np.log1p(self._u[some, None] * scale)
             starts = np.flatnonzero(np.diff(self._place[some], prepend=-1))
             found[self._place[some][starts]] += np.add.reduceat(logs, starts, axis=0)
-        found = found.reshape(self._size, cells.size, NODES)
+        by_cell = found.reshape(self._size, cells.size, NODES)
         # Not as a product of matrices, whose last bits depend on how many options there are.
         powers = np.zeros((NODES, self._size, cells.size))
         for node in range(NODES):
-            powers += _to_powers[node][:, None, None] * found[..., node]
+            powers += _to_powers[node][:, None, None] * by_cell[..., node]
         return powers
 
 
