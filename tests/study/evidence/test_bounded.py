@@ -115,6 +115,16 @@ def test_the_order_of_readings_and_their_repetition_do_not_matter():
         ).all()
 
 
+def test_how_many_cells_are_made_together_changes_no_bit(monkeypatch):
+    rng = np.random.default_rng(6)
+    lists = [1.0 + 4.0 * rng.random(size) for size in (3, 40, 11)]
+    levels, options = np.linspace(-1.0, 9.0, 20), np.arange(3)
+    found = [reaches([bounded(lists)], options, levels, side) for side in (UP, DOWN)]
+    monkeypatch.setattr("noisewise.study.evidence.bounded.TOGETHER", 64)  # one cell at a time
+    again = [reaches([bounded(lists)], options, levels, side) for side in (UP, DOWN)]
+    assert (np.array(found) == np.array(again)).all()
+
+
 def test_facts_differ_where_any_reading_does():
     rng = np.random.default_rng(6)
     readings = 1.0 + 4.0 * rng.random(10)

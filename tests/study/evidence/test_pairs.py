@@ -118,6 +118,28 @@ def test_voided_items_are_a_gap_and_what_comes_after_waits():
     assert again == pytest.approx(whole)
 
 
+def test_a_gap_at_the_first_item_is_the_reason_why_nothing_is_bounded():
+    study = study_of([[1, 0, 1, 1], [0, 0, 1]])
+    first = study._state.items.names[0]
+    study.void("m-2", "the wrong version was measured")
+    tell_later = dict.fromkeys(study._state.items.names[1:3], 1)
+    job = study.ask(items=3)[0]
+    assert job.option == "B"
+    study.tell(job, items=tell_later)
+    assert f"the items of B wait for the first in the order that all options share, {first!r}" in str(
+        study.certificate()
+    )
+
+
+def test_a_suggestion_of_items_is_not_answered_by_a_bare_number():
+    study = nw.create_study(options=["A", "B"], eps=0.05, items=20)
+    job = study.ask()[0]
+    with pytest.raises(ValueError, match=r"ask-1 asks for 20 items: tell items="):
+        study.tell(job, 0.7)
+    study.tell(job, items=dict.fromkeys(job.items, 1))
+    assert study.certificate().n_measurements == 1
+
+
 def test_amended_answers_count_as_corrected():
     study = study_of([[1, 0, 1, 1], [0, 0, 1, 0]])
     study.certificate()

@@ -331,3 +331,16 @@ def test_an_edited_log_with_readings_outside_of_the_bounds_is_not_believed():
     assert "3 readings" in find_flaw(state, "tell", body | {"values": [1.0, 2.5]})
     assert "mean" in find_flaw(state, "tell", body | {"value": 5.0})
     assert "this study has none" in find_flaw(told([])._state, "tell", body)
+
+
+def test_few_readings_are_the_reason_why_nothing_is_bounded():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.1)
+    for option, readings in (("A", [1.0, 2.0, 3.0] * 4), ("B", [2.0, 2.5]), ("C", [1.0, 1.5, 1.1])):
+        study.tell(option=option, values=readings)
+    said = study.certificate().sentence
+    assert said.startswith("B leads, without a bound yet: a few readings whose scatter is unknown")
+    assert said.endswith("read B, C again.")
+    study = nw.create_study(options=["A", "B"], eps=0.1, confidence=1.0 - 1e-9)
+    for option, readings in (("A", [1.0, 2.0, 3.0, 2.0] * 2), ("B", [2.0, 2.5, 3.0] * 2)):
+        study.tell(option=option, values=readings)
+    assert study.certificate().sentence.endswith("read B again.")

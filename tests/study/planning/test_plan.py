@@ -141,6 +141,16 @@ def test_the_same_study_gives_the_same_plan_and_nothing_is_written():
     assert study.plan(noise=0.5, paths=12, seed=1).to_plain() != one.to_plain()
 
 
+def test_slow_looks_at_readings_between_bounds_are_few(monkeypatch):
+    study = nw.create_study(options=["A", "B", "C"], eps=1.0, bounds=(1, 5))
+    study.tell(option="A", values=[4, 5, 3, 4])
+    study.tell(option="B", values=[2, 1, 2])
+    monkeypatch.setattr("noisewise.study.planning.plan.WORK", 100.0)
+    assert study.plan().forecasts[0].paths == 9
+    monkeypatch.setattr("noisewise.study.planning.plan.BETWEEN_BOUNDS", 0.0)
+    assert study.plan().forecasts[0].paths > 9
+
+
 def test_smaller_eps_and_larger_noise_take_longer():
     study = told_study()
     usual = study.plan(noise=0.6, paths=7).median

@@ -27,6 +27,8 @@ from noisewise.study.models.sums import block_places
 MOST_LOOKS = 60
 #: Bounds that differ by less than this part of themselves are equal.
 EQUAL = 1e-9
+#: Readings of an option that usually are enough to bound something where its scatter is its own.
+USUALLY_ENOUGH = 6
 
 
 def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
@@ -190,6 +192,8 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
             f"to {state.ids[found.option]}: measure one option of each in a common block with "
             "it, or tell a difference."
         )
+    if math.isinf(found.bound) and not notes and not analysis.sigmas.waiting:
+        notes += _why_unbounded(analysis)
     columns = analysis.columns
     level = columns.minus < 0
     # In another block another value is nothing special: its offset may be all there is to it.
@@ -204,6 +208,32 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
                 f"{state.ids[columns.plus[top]]}; recommended is the option with the smallest bound."
             )
     return notes
+
+
+def _why_unbounded(analysis: Analysis) -> list[str]:
+    """What is missing where all options were measured, and yet nothing is bounded."""
+    state, allowed = analysis.state, analysis.state.allowed()
+    why = []
+    for option in state.items.options if state.items else ():
+        place = state.items.of(option).prefix
+        if allowed[option] and place == 0:
+            why.append(
+                f"the items of {state.ids[option]} wait for the first in the order that all options share, "
+                f"{state.items.names[place]!r}: tell it."
+            )
+    own = analysis.own_readings
+    if own is not None:
+        read = allowed & (own.readings > 0.0)
+        # With high confidence it takes more: then those that have the fewest.
+        fewest = own.readings[read].min() if read.any() else 0.0
+        few = np.flatnonzero(read & (own.readings <= max(USUALLY_ENOUGH - 1.0, fewest)))
+        if few.size:
+            named = some_of([state.ids[k] for k in few])
+            why.append(
+                "a few readings whose scatter is unknown exclude nothing; each option needs about "
+                f"{USUALLY_ENOUGH}, or more: read {named} again."
+            )
+    return why
 
 
 def fingerprint(analysis: Analysis) -> str:

@@ -229,26 +229,31 @@ class _Sums:
             return
         if have:
             low, high = min(low, self._first), max(high, self._first + have - 1)
-        made = [
-            self._powers[..., cell - self._first]
-            if self._first <= cell < self._first + have
-            else self._cell(cell)
-            for cell in range(low, high + 1)
-        ]
-        self._first, self._powers = low, np.stack(made, axis=2)
+        wanted = np.arange(low, high + 1)
+        old = (wanted >= self._first) & (wanted < self._first + have)
+        powers = np.empty((NODES, self._size, wanted.size))
+        powers[..., old] = self._powers
+        fresh = np.flatnonzero(~old)
+        step = max(1, TOGETHER // max(1, self._u.size))
+        for first in range(0, fresh.size, step):
+            some = fresh[first : first + step]
+            powers[..., some] = self._cells(wanted[some])
+        self._first, self._powers = low, powers
 
-    def _cell(self, cell: int) -> Floats:
-        """The polynomials of one cell, (NODES, options)."""
-        scale = np.exp(WIDTH * (cell + 0.5 * (1.0 + _places)))
-        found = np.zeros((self._size, NODES))
+    def _cells(self, cells: Codes) -> Floats:
+        """The polynomials of some cells, (NODES, options, cells)."""
+        scale = np.exp(WIDTH * (cells[:, None] + 0.5 * (1.0 + _places))).ravel()
+        found = np.zeros((self._size, scale.size))
         for some in self._slices:
             logs = self._times[some, None] * np.log1p(self._u[some, None] * scale)
             starts = np.flatnonzero(np.diff(self._place[some], prepend=-1))
             found[self._place[some][starts]] += np.add.reduceat(logs, starts, axis=0)
+        by_cell = found.reshape(self._size, cells.size, NODES)
         # Not as a product of matrices, whose last bits depend on how many options there are.
-        return np.stack(
-            [sum(by * part for by, part in zip(row, found.T, strict=True)) for row in _to_powers.T]
-        )
+        powers = np.zeros((NODES, self._size, cells.size))
+        for node in range(NODES):
+            powers += _to_powers[node][:, None, None] * by_cell[..., node]
+        return powers
 
 
 def _slices(counts: Codes) -> Iterator[slice]:

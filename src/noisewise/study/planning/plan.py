@@ -13,6 +13,7 @@ from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.words import about, as_html, counted, percent
 from noisewise.study.asking.coming import expected_manner
 from noisewise.study.asking.decision import some_allowed
+from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
@@ -30,8 +31,9 @@ LEAST_PATHS = 9
 #: Work for all forecasts of a plan, in milliseconds of a usual machine. Counted, not measured, so that the
 #: same study always gives the same plan.
 WORK = 4000.0
-#: What a look takes longer where successes out of trials are counted, in the same milliseconds.
-COUNTED = 5.0
+#: What a look takes longer where successes out of trials are counted, or readings between bounds one by one,
+#: in the same milliseconds.
+COUNTED, BETWEEN_BOUNDS = 5.0, 12.0
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
 WITHHELD = "The certificate is withheld now"
@@ -280,7 +282,7 @@ def _forecast(
     question: Question, name: str, menu: NoiseMenu, worlds: Floats, seed: int, work: float
 ) -> Forecast:
     step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
-    look += COUNTED if question.counted else 0.0
+    look += COUNTED if question.counted else BETWEEN_BOUNDS if question.manner.kind == BOUNDED else 0.0
     outcomes: list[Outcome] = [OneLookAhead(question).go()] if question.analysis.once else []
     spent = 0.0
     for place, world in enumerate(worlds):
