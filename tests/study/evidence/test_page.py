@@ -42,8 +42,9 @@ def test_weights_and_ladders_are_those_of_the_code():
     assert "With a fixed weight w, here 2/3," in PAGE
     assert pytest.approx(2.0 / 3.0) == levels.CHOSEN
     assert ", ".join(f"{weight:g}" for weight in known.WEIGHTS) in " ".join(PAGE.split())
-    assert (known.SCALES[0], known.SCALES[1], known.SCALES[-1]) == pytest.approx((4.0, 0.4, 0.00004))
-    assert "`ρ·eps² = 4, 0.4, …, 0.00004`" in PAGE
+    assert known.SCALES.tolist() == [4.0, 0.4, 0.04, 4e-3, 4e-4, 4e-5, 4e-7, 4e-9, 4e-12]
+    assert "`ρ·eps² = 4, 0.4, …, 4e-5, 4e-7, 4e-9, 4e-12`" in PAGE
+    assert known.WEIGHTS.sum() == pytest.approx(1.0)
     assert (counts.TOP, counts.RATIO, counts.LEAST, counts.USUAL) == (3.0, 1.6, 0.9, 8.0)
     assert "θ = -3, -3/1.6, -3/1.6², … down to 0.9 `eps`" in PAGE
     assert "Tilts around 8 `eps` have the largest weights" in PAGE

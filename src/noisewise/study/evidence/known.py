@@ -23,8 +23,8 @@ from noisewise.study.inputs.error_bars import KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import Codes
 
 #: ρ times resolution², and the weight of each.
-SCALES = np.array([4.0, 0.4, 0.04, 4e-3, 4e-4, 4e-5])
-WEIGHTS = np.array([0.385, 0.33, 0.185, 0.065, 0.025, 0.01])
+SCALES = np.array([4.0, 0.4, 0.04, 4e-3, 4e-4, 4e-5, 4e-7, 4e-9, 4e-12])
+WEIGHTS = np.array([0.385, 0.33, 0.185, 0.065, 0.025, 0.006, 0.002, 0.0015, 0.0005])
 _LOG_WEIGHTS = np.log(WEIGHTS)
 #: ``(1 + 2z)·exp(z²)·erfc(z)`` as a Chebyshev series in ``(z - PIVOT)/(z + PIVOT)``, for z >= 0.
 PIVOT = 3.75
