@@ -14,6 +14,7 @@ from noisewise.study import entries, journal
 from noisewise.study.asking import suggestion
 from noisewise.study.log.state import State
 from noisewise.study.stores import turns
+from noisewise.study.stores.sqlite import identity
 
 
 def test_turns_are_given_one_at_a_time_and_by_turns():
@@ -249,3 +250,22 @@ def test_suggestions_and_measurements_in_any_mixture_give_one_state():
         assert whole.jobs == steps.jobs
         assert list(whole.told) == list(steps.told)
         assert whole.n_events == steps.n_events == len(log)
+
+
+def test_a_store_that_is_collected_while_another_is_opened_does_not_wait_for_itself(tmp_path):
+    """Garbage is collected anywhere, also by the thread that is just opening a store."""
+    given_back = []
+
+    def opening():
+        first = turns.turns_at(tmp_path / "a.lock")
+        with turns._CHANGING, identity._CHANGING:
+            turns.leave(first)
+            watch = identity.Watch(tmp_path / "a.db")
+            watch.close()
+            given_back.append(first.users)
+
+    (tmp_path / "a.db").write_bytes(b"")
+    thread = threading.Thread(target=opening, daemon=True)
+    thread.start()
+    thread.join(10.0)
+    assert given_back == [0]

@@ -168,7 +168,8 @@ class FileTurns:
 
 
 _FILES: dict[Path, FileTurns] = {}
-_CHANGING = threading.Lock()
+#: Reentrant: a store that is collected as garbage gives its turns back wherever this thread happens to be.
+_CHANGING = threading.RLock()
 
 
 def turns_at(path: Path) -> FileTurns:
@@ -191,7 +192,7 @@ def leave(turns: FileTurns) -> None:
 def _after_fork() -> None:
     # Locks of threads that do not exist in the child would never be given back.
     global _CHANGING
-    _CHANGING = threading.Lock()
+    _CHANGING = threading.RLock()
     for turns in _FILES.values():
         turns.forget()
 

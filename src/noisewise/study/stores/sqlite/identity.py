@@ -42,7 +42,8 @@ class _Open:
 
 
 _OPEN: dict[tuple[int, int], _Open] = {}
-_CHANGING = threading.Lock()
+#: Reentrant: a store that is collected as garbage lets go wherever this thread happens to be.
+_CHANGING = threading.RLock()
 
 
 class Watch:
@@ -134,7 +135,7 @@ def _read(file: int) -> bytes:
 
 def _after_fork() -> None:
     global _CHANGING
-    _CHANGING = threading.Lock()
+    _CHANGING = threading.RLock()
 
 
 on_fork(_after_fork)
