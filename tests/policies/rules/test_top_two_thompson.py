@@ -144,4 +144,4 @@ def test_a_policy_of_before_there_was_a_choice_measures_its_pair():
         nw.ActionSet(np.eye(3)), None, {k: v for k, v in options.items() if k != "probe"}
     ).by_pair
     with pytest.raises(ValueError, match="`probe` must be one of"):
-        nw.top_two_thompson(np.eye(3), probe="linaer")
+        nw.top_two_thompson(np.eye(3), probe="pear")
