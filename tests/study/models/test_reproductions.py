@@ -3,13 +3,13 @@
 import itertools
 import math
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tests.support.exact_differences import exact_differences
 
 import noisewise as nw
+from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.models.analysis import Analysis
 
 TIGHT = 1e-6
@@ -167,10 +167,14 @@ def test_a_half_width_that_is_no_number_makes_the_bound_infinite(monkeypatch):
     study = nw.create_study(options=["A", "B", "C"], eps=0.5)
     for name in "ABC":
         study.tell(option=name, value=1.0, se=0.01)
-    nothing = SimpleNamespace(
-        half_widths=lambda option: np.full(3, np.nan), lead_widths=lambda rival: np.full(3, np.nan)
-    )
-    monkeypatch.setattr(Analysis, "boundary", nothing)
+
+    class Nothing(HalfWidths):
+        evidence = ("nothing",)
+
+        def half_widths(self, option):
+            return np.full(3, np.nan)
+
+    monkeypatch.setattr(Analysis, "boundary", Nothing())
     certificate = study.certificate()
     assert certificate.bound == math.inf or certificate.withheld
     assert not certificate.reached
