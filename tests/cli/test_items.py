@@ -99,6 +99,22 @@ def test_a_pool_may_be_a_number(tmp_path):
     assert len(nw.load_study(tmp_path / "study.db").next_items("A", 100)) == 30
 
 
+def test_a_pool_has_one_item_at_least(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["noisewise", "init", str(tmp_path / "s.db"), "A", "B", "--items", "-3"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "`items` must be at least 1; got -3." in capsys.readouterr().err
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_a_study_of_items_takes_no_bare_number(tmp_path):
+    study = nw.create_study(options=["A", "B"], eps=0.1, items=30)
+    with pytest.raises(ValueError, match="measures options on its items"):
+        study.tell(option="A", value=1)
+    assert study.n_measurements == 0
+    study.tell(option="A", value=1, se=0.1)
+
+
 def test_a_table_without_a_column_of_items_is_no_pool(tmp_path, monkeypatch, capsys):
     pl.DataFrame({"a": ["x"], "b": ["y"]}).write_csv(tmp_path / "table.csv")
     monkeypatch.setattr(

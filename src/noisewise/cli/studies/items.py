@@ -26,7 +26,7 @@ def read_pool(text: str | None) -> Any:
     """The pool of a new study: a number, or the names in a table."""
     if text is None:
         return None
-    if text.isdecimal():
+    if text.removeprefix("-").isdecimal():
         return int(text)
     from noisewise.study.inputs.tables import as_texts, read_table
 

@@ -161,10 +161,7 @@ def _probes(
         where = f"row {row + 1}: "
         job = None
         if given.get("job") is not None:
-            try:
-                job = find_job(state, given["job"])
-            except KeyError as problem:
-                raise KeyError(f"{where}{problem.args[0]}") from None
+            job = find_job(state, given["job"], where)
             jobs[place] = job.id
             if said := about_lease(state, job, now):
                 notes[place] = said

@@ -134,6 +134,11 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
                 f"{named}{job.id} asks for {len(job.items)} items: tell items={{{job.items[0]!r}: ...}} (or "
                 "a table with a column item); a number without error bar says nothing about them."
             )
+        if question.items is not None and content["kind"] == NONE:
+            raise ValueError(
+                f"{named}this study measures options on its items: tell items={{...}} (or a table with a "
+                "column item); a number without error bar says nothing about them. Other measurements need se=."
+            )
     if minus is not None:
         check_pair(state, option, minus, named)
     if job is not None and "block" not in content and (block := block_asked(state, job, named)) is not None:
@@ -251,7 +256,7 @@ def _differing(told: dict[str, Any], body: dict[str, Any]) -> str | None:
     return first or next(parts, None) or next(again, None)
 
 
-def find_job(state: State, job: Any) -> Job:
+def find_job(state: State, job: Any, where: str = "") -> Job:
     """A suggestion by itself or by its id."""
     if isinstance(job, list | tuple | set):
         raise TypeError(
@@ -261,7 +266,7 @@ def find_job(state: State, job: Any) -> Job:
     id = job.id if isinstance(job, Job) else job
     if not isinstance(id, str) or id not in state.jobs:
         recent = ", ".join(list(state.jobs)[-3:]) or "none"
-        raise KeyError(f"`job` must be a suggestion of this study (the latest: {recent}); got {id!r}.")
+        raise KeyError(f"{where}`job` must be a suggestion of this study (the latest: {recent}); got {id!r}.")
     return state.jobs[id]
 
 

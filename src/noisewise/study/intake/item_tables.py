@@ -172,10 +172,7 @@ def _groups(state: State, table: ItemTable, rows: NDArray[np.int64]) -> list[Ite
         where = f"row {int(part['row'][0]) + 1}: "
         job = None
         if said.get("job") is not None:
-            try:
-                job = find_job(state, said["job"])
-            except KeyError as problem:
-                raise KeyError(f"{where}{problem.args[0]}") from None
+            job = find_job(state, said["job"], where)
             if said.get("option") not in (None, job.option):
                 raise ValueError(f"{where}{job.id} asks for {job.option}; got {said['option']!r}.")
         option = job.option if job is not None else find_option(state, said.get("option"), where)
