@@ -137,7 +137,7 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
         if question.items is not None and content["kind"] == NONE:
             raise ValueError(
                 f"{named}this study measures options on its items: tell items={{...}} (or a table with a "
-                "column item); a number without error bar says nothing about them. Other measurements need se=."
+                "column item); a number without error bar says nothing about them. Others need se=."
             )
     if minus is not None:
         check_pair(state, option, minus, named)
