@@ -18,7 +18,16 @@ from noisewise.core.support.ranges import (
 )
 from noisewise.study.inputs.catalogue import Catalogue
 from noisewise.study.inputs.items import check_pool
-from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
+from noisewise.study.log.model_choice import (
+    ANY,
+    CONTRASTS,
+    ESTIMATE,
+    PROMISES,
+    SIZES,
+    ModelChoice,
+    Size,
+    choose_model,
+)
 
 #: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
 RACE = "race"
@@ -33,6 +42,8 @@ ANY_TIME, ONCE = LOOKS = ("any time", "once")
 BLIND = ("round_robin", "uniform")
 #: The scatter of readings: each option's own, one that options share, or what fits the first measurement.
 OWN, POOLED, FIRST = "own", "pooled", "first"
+#: The tails of errors: no heavier than normal ones, or any, as long as their variance is what error bars say.
+NORMAL, HEAVY = TAILS = ("normal", "heavy")
 WEEK = 7 * 24 * 3600.0
 #: Raised when the meaning of specifications or events changes.
 SCHEMA = 1
@@ -70,6 +81,7 @@ class Specification:
     looks: str | None = None  # ONCE, or None: at any time
     bounds: tuple[float, float] | None = None  # between which all readings lie
     scatter: str | None = None  # of readings; studies from before there was a choice pooled it
+    noise: str | None = None  # HEAVY, or None: tails no heavier than normal
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
 
     @property
@@ -102,7 +114,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "items")
+        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "noise", "items")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -137,6 +149,7 @@ def check_question(
     looks: Any = ANY_TIME,
     bounds: Any = None,
     scatter: Any = None,
+    noise: Any = NORMAL,
     items: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
@@ -154,6 +167,7 @@ def check_question(
         "looks": ONCE if check_choice("looks", looks, LOOKS) == ONCE else None,
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
+        "noise": HEAVY if check_choice("noise", noise, TAILS) == HEAVY else None,
         "items": check_pool(items),
     }
     if checked["looks"] == ONCE:
@@ -164,6 +178,8 @@ def check_question(
                 )
         if scatter == OWN:
             raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
+    if checked["noise"] == HEAVY:
+        check_tails(chosen, checked["looks"])
     if scatter == OWN and chosen.uses_features:
         raise ValueError(
             f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
@@ -180,6 +196,19 @@ def check_question(
             "must be given, in the unit of your values: nothing else says what a small difference is."
         )
     return checked
+
+
+def check_tails(chosen: ModelChoice, looks: str | None) -> None:
+    """Refuse what errors of any tails do not go with: all that is known of them is their variance."""
+    heavy = f'noise="{HEAVY}"'
+    if chosen.uses_features:
+        raise ValueError(f'{heavy} needs options that share nothing: use model="independent".')
+    if chosen.extra_scatter == ESTIMATE:
+        raise ValueError(
+            f"{heavy} needs `extra_scatter` as a number, or none: it is estimated as if errors were normal."
+        )
+    if looks == ONCE:
+        raise ValueError(f'{heavy} goes with looks="{ANY_TIME}": a bound for one look needs normal errors.')
 
 
 def _two_bounds(bounds: Any) -> tuple[float, float]:
