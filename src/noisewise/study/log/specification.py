@@ -170,6 +170,17 @@ def check_question(
         "noise": HEAVY if check_choice("noise", noise, TAILS) == HEAVY else None,
         "items": check_pool(items),
     }
+    _check_together(checked, chosen, scatter)
+    if checked["span"] is None and checked["eps"] is None:
+        raise ValueError(
+            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
+            "must be given, in the unit of your values: nothing else says what a small difference is."
+        )
+    return checked
+
+
+def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:
+    """Refuse what does not go with each other."""
     if checked["looks"] == ONCE:
         for name in ("items", "bounds"):
             if checked[name] is not None:
@@ -190,12 +201,6 @@ def check_question(
             'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot '
             "be told from their own. Leave one of them out."
         )
-    if checked["span"] is None and checked["eps"] is None:
-        raise ValueError(
-            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
-            "must be given, in the unit of your values: nothing else says what a small difference is."
-        )
-    return checked
 
 
 def check_tails(chosen: ModelChoice, looks: str | None) -> None:
