@@ -7,8 +7,8 @@ and κ the logarithm of the average at θ̂, Ville's inequality says
 
     ‖θ - θ̂‖² in the norm of V  <=  2·(log(1/δ) - κ) + λ·(norm_bound² - ‖θ̂‖²).
 
-``"restarted"`` averages this martingale with others that begin later (`restarts.py`). What these say is no ball
-around θ̂, so the radius is that of the first alone, with its share of δ: rules that need one number choose by
+``"restarted"`` averages this martingale with others that begin later (`restarts.py`). What these say is no
+ball around θ̂, so the radius is that of the first alone, with its share of δ: rules that need one number use
 it, while bounds, candidates and stopping rules use all.
 """
 

@@ -5,9 +5,9 @@ fit is u = 0, and a difference ``<c, θ>`` is off by ``<R⁻ᵀc, u>``. With ``J
 itself is ``√λ·θ = φ + Ju``.
 
 **The region.** Each martingale, times its share, has a logarithm that is quadratic in u,
-``½·uᵀGu - gᵀu + constant``. If shares add up to at most 1, ``Σ share·M(u) < 1/δ`` at all times with probability
-1 - δ (Ville). This region is convex, and lies in ellipsoids that are easy to compute: for any weights τ that
-add up to 1, by Jensen,
+``½·uᵀGu - gᵀu + constant``. If shares add up to at most 1, ``Σ share·M(u) < 1/δ`` at all times with
+probability 1 - δ (Ville). This region is convex, and lies in ellipsoids that are easy to compute: for any
+weights τ that add up to 1, by Jensen,
 
     Σ τ·(log share + log M(u) - log τ)  <=  log Σ share·M(u)  <  log 1/δ,
 
@@ -131,7 +131,7 @@ def balanced_weights(region: Region, found: Ellipsoids, place: int, directions: 
 
 @large_kernel
 def around_the_fit(region: Region, careful: bool, found: Ellipsoids) -> int:
-    """What the first martingale allows, with what is known beforehand and without: how many, in the room.
+    """What the first martingale allows, with what is known beforehand and without: how many were found.
 
     Args:
         region: The region.
@@ -147,7 +147,7 @@ def around_the_fit(region: Region, careful: bool, found: Ellipsoids) -> int:
 
 @large_kernel
 def short_ellipsoids(region: Region, directions: Floats, found: Ellipsoids) -> int:
-    """Ellipsoids that are short along directions with these second moments, (dim, dim): how many, in the room.
+    """Ellipsoids that are short along directions with these second moments, (dim, dim): how many were found.
 
     Those around the fit; the shortest of single martingales; and from the shortest of all on, weights τ that
     are halfway to the balanced ones of the last.

@@ -1,4 +1,4 @@
-"""Restarts: likelihood ratios that begin anew with the fit of the moment, and what they say about differences.
+"""Restarts: likelihood ratios that begin anew with the fit of the moment, and limits on differences by them.
 
 The mixture from the start pays ``log det V`` for all that was learned. One that begins at a later moment s,
 with the fit of that moment as its prior, N(θ̂_s, V_s⁻¹), pays for what is learned from then on: by Bayes' rule
@@ -6,9 +6,10 @@ the logarithm of its likelihood ratio at θ is
 
     ½·‖θ - θ̂‖² in the norm of V  -  ½·‖θ - θ̂_s‖² in that of V_s  -  ½·log det(V·V_s⁻¹).
 
-It is averaged with the one from the start (`regions.py`), the k-th restart with ``1/(k(k + 1))`` of the share of
-all. A restart stands where the information has doubled since the last one, in the geometric mean over
-directions: that depends on actions and sigmas, not on rewards. Any rule that looks at the past alone would do.
+It is averaged with the one from the start (`regions.py`), the k-th restart with ``1/(k(k + 1))`` of the share
+of all. A restart stands where the information has doubled since the last one, in the geometric mean over
+directions: that depends on actions and sigmas, not on rewards, though any rule that looks at the past alone
+would do.
 
 In ``u = R(θ - θ̂)`` with ``V = RᵀR`` and ``K = R_s·R⁻¹`` the curvature is ``I - KᵀK`` and the slope
 ``-Kᵀ·R_s(θ̂_s - θ̂)``. Such an ellipsoid is not centred on the estimate: there is no single radius, but a limit

@@ -1,15 +1,13 @@
 """Any rule with ``radius="restarted"``: the rule itself, and restarts that watch what it learns.
 
-What to measure and what to recommend stays the rule's own matter, with the radius of the likelihood ratio from
-the start; candidates, the regret bound and stopping rules use the restarts as well.
+What to measure and what to recommend stays the rule's own matter, with the radius of the likelihood ratio
+from the start; candidates, the regret bound and stopping rules use the restarts as well.
 """
 
 import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from noisewise.core.choice.radius import RADII, RESTARTED
 from noisewise.core.choice.restarts import (
