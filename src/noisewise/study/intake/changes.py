@@ -50,7 +50,7 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         merged["values"] = old["values"]
     if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
         merged["value"] = old.get("value")
-    merged = {name: old[name] for name in (*ABOUT, "at", "cost") if name in old} | merged
+    merged = {name: old[name] for name in (*ABOUT, "arm", "at", "cost") if name in old} | merged
     content = read_told(state, merged, now=now)
     broken = any(one.number == number for one in state.ignored.values())
     if not says_error and content["kind"] == "none" and not broken:

@@ -4,7 +4,6 @@ What a measurement says by itself (`parse_told`) does not depend on the study an
 about, and whether it was told before, is checked against the newest state (`read_told`, `told_before`).
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,9 +11,10 @@ from typing import Any, NamedTuple, TypedDict
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
-from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
+from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable, without_zeros
 from noisewise.study.inputs.error_bars import NONE, Bounds, read_measured
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked, took_its_block
+from noisewise.study.intake.arms import check_arm
 from noisewise.study.intake.item_entry import items_content
 from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import OPEN, Job, State
@@ -27,7 +27,7 @@ ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "tri
 #: What makes two tellings of one key the same, with what an event need not say.
 CONTENT = {
     "option": None, "minus": None, "value": None, "kind": None, "sigma": None, "readings": 1, "scatter": 0.0,
-    "block": None, "instrument": None, "values": None, "places": None, "items": None,
+    "block": None, "instrument": None, "values": None, "places": None, "items": None, "arm": False,
 }  # fmt: skip
 #: What makes them different only if it is said again. Who told it, and notes, do not.
 SAID_AGAIN = ("at", "cost")
@@ -50,6 +50,7 @@ class Told(TypedDict, total=False):
     trials: int | None
     items: Mapping[str, float] | None
     block: str | None
+    arm: bool | None
     instrument: str | None
     key: str | None
     by: str | None
@@ -180,6 +181,8 @@ def _about(given: dict[str, Any], where: str) -> dict[str, Any]:
         if given.get(name) is not None:
             most = NOTE_LENGTH if name == "note" else NAME_LENGTH
             content[name] = check_text(name, given[name], most=most, where=where)
+    if given.get("arm"):
+        content["arm"] = check_arm(given, content, where)
     for name, accepted in (("at", TIME), ("cost", COST)):
         if given.get(name) is not None:
             try:
@@ -280,15 +283,11 @@ def find_option(state: State, option: Any, where: str = "") -> str:
     if name.strip() in state.index:
         return name.strip()
     # A-7 means A-007 before it means A-97.
-    same = [known for known in state.ids if _without_zeros(known) == _without_zeros(name)]
+    same = [known for known in state.ids if without_zeros(known) == without_zeros(name)]
     close = [*same, *(known for known in get_close_matches(name, state.ids, n=2) if known not in same)][:2]
     hint = f" Nearest: {', '.join(map(printable, close))}." if close else ""
     name = printable(name if len(name) <= 60 else f"{name[:60]}…")
     raise KeyError(f"{where}{name!r} is not in the catalogue ({len(state.ids)} options).{hint}")
-
-
-def _without_zeros(name: str) -> str:
-    return re.sub(r"(?<!\d)0+(?=\d)", "", name.casefold())
 
 
 def find_measurement(state: State, measurement: Any) -> int:

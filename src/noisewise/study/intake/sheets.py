@@ -26,7 +26,7 @@ PROBES = ("option", "plus", "minus", "job")
 #: Columns of a table of measurements; intervals and asymmetric errors take two each.
 COLUMNS = (
     "option", "plus", "minus", "value", *ERROR_WAYS, "lo", "hi", "se_up", "se_down", *ABOUT, "at", "cost",
-    "job",
+    "job", "arm",
 )  # fmt: skip
 #: Columns that say an error bar by themselves.
 ERROR_COLUMNS = ("se", "var", "sd", "lo", "hi", "se_up", "se_down", "values", "successes", "trials")
@@ -87,6 +87,8 @@ def _read(column: pl.Series) -> Sequence[Any]:
         return [_readings(cell, row) for row, cell in enumerate(column.to_list(), start=1)]
     if name == "value":
         return _values(column)
+    if name == "arm":
+        return [_is_arm(cell, row) for row, cell in enumerate(column.to_list(), start=1)]
     numbers = read_column(column)
     return [as_count(number) for number in numbers] if name in _COUNTS else numbers
 
@@ -103,6 +105,14 @@ def _readings(cell: Any, row: int) -> Any:
     if not isinstance(cell, str):
         return cell
     return [read_number("values", part, f"row {row}: ") for part in cell.split(";")]
+
+
+def _is_arm(cell: Any, row: int) -> bool | None:
+    """Whether a row is an arm of the study that its block names."""
+    known = {"true": True, "yes": True, "1": True, "false": None, "no": None, "0": None}
+    if cell is None or str(cell).casefold() in known:
+        return None if cell is None else known[str(cell).casefold()]
+    raise ValueError(f"row {row}: `arm` must be true or false; got {str(cell)!r}.")
 
 
 def _without_error(table: pl.DataFrame) -> set[int]:
