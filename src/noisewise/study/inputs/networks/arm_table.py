@@ -127,7 +127,7 @@ def _rows(
                 raise ValueError(f"row {at + 1}: no option, though it has a result.")
             if study[at] is None:
                 raise ValueError(f"row {at + 1}: no study, though it has a result.")
-            rows.append(ArmRow(at + 1, study[at], named(name, f"row {at + 1}: "), said))
+            rows.append(ArmRow(at + 1, str(study[at]), named(name, f"row {at + 1}: "), said))
             told.add(at)
     return (
         sorted(rows, key=lambda row: row.row),
