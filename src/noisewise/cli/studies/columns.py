@@ -20,7 +20,7 @@ FOR_PEOPLE = ("why", "expires")
 
 def parse_map(texts: list[str]) -> dict[str, str]:
     """Names of `tell`'s arguments to columns, or to patterns with columns in braces."""
-    from noisewise.study.intake.sheets import COLUMNS
+    from noisewise.study.intake.roles import COLUMNS
 
     found: dict[str, str] = {}
     for pair in ",".join(texts).split(","):
@@ -83,7 +83,7 @@ def without_words(frame: "pl.DataFrame") -> "pl.DataFrame":
 
 def _check_unused(frame: "pl.DataFrame", wanted: dict[str, str], used: set[str]) -> None:
     """Refuse to leave out error bars, blocks or keys without a word: rows would say something else."""
-    from noisewise.study.intake.sheets import ERROR_COLUMNS
+    from noisewise.study.intake.roles import ERROR_COLUMNS
 
     left = [name for name in frame.columns if name in ERROR_COLUMNS and name not in used]
     if left and not any(name in ERROR_COLUMNS for name in wanted):

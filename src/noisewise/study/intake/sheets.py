@@ -17,21 +17,10 @@ from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_texts
 from noisewise.study.inputs.number_columns import cells_of, read_column
 from noisewise.study.inputs.numbers import NUMBER, as_count, carries_error, read_number
 from noisewise.study.inputs.tables import as_texts, read_table
-from noisewise.study.intake.entry import ABOUT, ERROR_WAYS
+from noisewise.study.intake.roles import COLUMNS, COUNT, ERROR_COLUMNS, NAME, PROBES, READINGS, RESULTS, ROLE
 
 #: What says that a measurement has no error bar.
 NO_ERROR = "none"
-#: What was measured.
-PROBES = ("option", "plus", "minus", "job")
-#: Columns of a table of measurements; intervals and asymmetric errors take two each.
-COLUMNS = (
-    "option", "plus", "minus", "value", *ERROR_WAYS, "lo", "hi", "se_up", "se_down", *ABOUT, "at", "cost",
-    "job",
-)  # fmt: skip
-#: Columns that say an error bar by themselves.
-ERROR_COLUMNS = ("se", "var", "sd", "lo", "hi", "se_up", "se_down", "values", "successes", "trials")
-RESULTS = ("value", *ERROR_COLUMNS)
-_COUNTS = ("n", "successes", "trials")
 #: Texts that hardly repeat; equal ones of all other columns are kept once.
 _OWN = ("key", "note", "job")
 
@@ -75,7 +64,8 @@ def read_sheet(source: Any) -> Sheet:
 
 def _read(column: pl.Series) -> Sequence[Any]:
     name = column.name
-    if name in PROBES or name in ABOUT:
+    kind = ROLE[name].kind
+    if kind == NAME:
         texts = as_texts("measurements", column).to_list()
         check_texts(name, texts, most=NOTE_LENGTH if name == "note" else NAME_LENGTH)
         seen: dict[Any, Any] = {}
@@ -83,12 +73,12 @@ def _read(column: pl.Series) -> Sequence[Any]:
     if column.dtype == pl.String:
         column = column.str.strip_chars()
         column = column.set((column == "") | (column.str.to_lowercase() == NO_ERROR), None)
-    if name == "values":
+    if kind == READINGS:
         return [_readings(cell, row) for row, cell in enumerate(column.to_list(), start=1)]
     if name == "value":
         return _values(column)
     numbers = read_column(column)
-    return [as_count(number) for number in numbers] if name in _COUNTS else numbers
+    return [as_count(number) for number in numbers] if kind == COUNT else numbers
 
 
 def _values(column: pl.Series) -> Sequence[Any]:
