@@ -37,8 +37,8 @@ class ReadTable:
                 row = int(self.dates[column].arg_max() or 0)
                 raise ValueError(
                     f"row {row + 1}: column {column!r} holds a date, {self.frame[column][row]!r}; "
-                    "spreadsheets make dates of texts such as 1-2 and 3.5. Make the column text there, and type "
-                    "the cell again."
+                    "spreadsheets make dates of texts such as 1-2 and 3.5. Make the column text there, and "
+                    "type the cell again."
                 )
 
     @contextmanager

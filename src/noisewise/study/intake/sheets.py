@@ -17,8 +17,8 @@ from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.number_columns import cells_of, read_column
 from noisewise.study.inputs.numbers import NUMBER, as_count, carries_error, read_number
 from noisewise.study.inputs.tables import as_texts
+from noisewise.study.intake.columns.understanding import understand
 from noisewise.study.intake.roles import COUNT, ERROR_COLUMNS, NAME, PROBES, READINGS, RESULTS, ROLE
-from noisewise.study.intake.understanding import understand
 
 #: Rows without an error bar that one message names beside the first.
 NAMED = 5

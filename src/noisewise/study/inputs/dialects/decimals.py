@@ -58,6 +58,7 @@ class NumberColumns(NamedTuple):
     columns: dict[str, pl.Series]
     guesses: list[str]
     percent: list[str]  # columns that were written in per cent
+    decimal: str | None = None  # what was said or settled; None: there was no need to ask
 
 
 def read_numbers(
@@ -92,7 +93,7 @@ def read_numbers(
     sign = decimal or _settled(evidence, others, separator, words)
     guesses = [] if sign == POINT else [DECIMAL_SIGNS[sign]]
     if sign == POINT and not odd:
-        return NumberColumns(dict(columns), guesses, [])
+        return NumberColumns(dict(columns), guesses, [], sign)
     found, groups, percent = dict(columns), [], []
     for name, column in texts.items():
         if name not in odd and sign == POINT:
@@ -109,7 +110,7 @@ def read_numbers(
     if percent:
         listed = ", ".join(repr(called.get(name, name)) for name in percent)
         guesses.append(f"per cent as hundredths, 5% as 0.05, in {listed}")
-    return NumberColumns(found, guesses, percent)
+    return NumberColumns(found, guesses, percent, sign)
 
 
 def looks_numeric(column: pl.Series) -> bool:

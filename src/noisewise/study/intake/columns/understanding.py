@@ -13,13 +13,13 @@ import polars as pl
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.dialects.decimals import NumberColumns, read_numbers
-from noisewise.study.inputs.dialects.headers import split_unit
+from noisewise.study.inputs.dialects.headers import columns_called, split_unit
 from noisewise.study.inputs.dialects.number_texts import COMMA, POINT
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.strange_cells import is_spreadsheet_error
 from noisewise.study.inputs.tables import read_whole
-from noisewise.study.intake.mapping import Mapped, map_columns, take_columns
+from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
 from noisewise.study.intake.roles import COUNT, NAME, PROBES, ROLE
 
 #: Rows that are shown of a table.
@@ -49,6 +49,7 @@ class Understood:
     guesses: list[str]
     allow_missing_se: bool
     words: Wording
+    decimal: str | None = None  # the decimal sign, as it was said or settled
 
     @property
     def sentence(self) -> str:
@@ -82,7 +83,7 @@ class Understood:
             "columns": dict(self.sources), "units": dict(self.units), "unused_columns": list(self.unused),
             "guesses": list(self.guesses), "rows": self.frame.height,
             "first_rows": [
-                {name: cell for name, cell in row.items() if cell is not None}
+                {name: _plain(cell) for name, cell in row.items() if cell is not None}
                 for row in self.frame.head(SHOWN).iter_rows(named=True)
             ],
         }  # fmt: skip
@@ -121,6 +122,7 @@ def understand(
     if isinstance(ignore, str):
         ignore = [ignore]
     table = read_whole(what, source)
+    others = [column for name in others for column in columns_called(table.frame.columns, name)]
     with table.placed():
         mapped = map_columns(what, table.frame, map, [*ignore, *others], words)
         columns = take_columns(table.frame, mapped)
@@ -132,7 +134,13 @@ def understand(
     unused = [name for name in mapped.unused if name not in others]
     guesses = [*table.guesses, *mapped.guesses, *numbers.guesses]
     guesses += [f"{role} in {unit}" for role, unit in units.items() if role == "value"]
-    return Understood(table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words)
+    return Understood(
+        table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words, numbers.decimal
+    )
+
+
+def _plain(cell: Any) -> Any:
+    return cell if isinstance(cell, str | int | float | bool | list) else str(cell)
 
 
 def _read_numbers(

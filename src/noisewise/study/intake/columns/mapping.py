@@ -10,7 +10,7 @@ from noisewise.core.support.checks import nearest
 from noisewise.study.inputs.dialects.decimals import looks_numeric
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
-from noisewise.study.intake.error_columns import find_error_columns
+from noisewise.study.intake.columns.error_columns import find_error_columns
 from noisewise.study.intake.roles import (
     COLUMNS,
     ERROR_COLUMNS,
@@ -73,6 +73,13 @@ def map_columns(
         f"{role} from {column!r}" for role, column in sources.items() if wanted.get(role, role) != column
     ]
     return Mapped(sources, [name for name in frame.columns if name in left or name in left_out], guesses)
+
+
+def with_option(columns: Sequence[str], wanted: Mapping[str, str] | None, option: str) -> dict[str, str]:
+    """A map in which a column holds the options' names, and others are what they were."""
+    if wanted is None:
+        wanted = {role: found[0] for role in ROLE if len(found := columns_called(columns, role)) == 1}
+    return {"option": option, **{role: column for role, column in wanted.items() if role != "option"}}
 
 
 def take_columns(frame: pl.DataFrame, mapped: Mapped) -> dict[str, pl.Series]:
