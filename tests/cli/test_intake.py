@@ -89,8 +89,10 @@ def test_a_file_without_keys_imported_twice_is_noticed(store, refused, tmp_path)
     table.write_text("option,value,se\nA,1.0,0.1\nB,2.0,0.1\n")
     run("ask", store, "-n", 3)
     assert plain("import", store, table)["told"] == 2
-    assert "all 2 rows without a key equal measurements that were told before" in refused(
-        "import", store, table
+    said = run("import", store, table).stdout
+    assert said.startswith("2 rows, all known already.\n")
+    assert "row 1 = m-1, row 2 = m-2. If they were measured again, import with --again" in " ".join(
+        said.split()
     )
     assert plain("import", store, table, "--again")["told"] == 2
 
@@ -111,9 +113,9 @@ def test_a_corrected_file_is_refused_whole_and_says_which_rows(store, refused, t
     run("import", store, table)
     table.write_text("\n".join(["option,value,se,key", *[row.replace(",0.1,", ",0.2,") for row in rows]]))
     message = refused("import", store, table)
-    assert "row 1: key k0" in message
-    assert "row 5: key k4" in message
-    assert "And 4 more rows like these." in message
+    assert "row 1 (key k0)" in message
+    assert "row 5 (key k4): m-5 was told as A = 4.0 ± 0.1, and the row says A = 4.0 ± 0.2" in message
+    assert "and 4 more like these." in message
 
 
 def test_a_voided_row_of_a_file_is_said_not_counted(store, tmp_path):

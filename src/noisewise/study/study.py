@@ -13,12 +13,12 @@ from noisewise.core.support.words import as_html, counted, number
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
+from noisewise.study.entries import Entries
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
 from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
 from noisewise.study.models.sums import Sums
-from noisewise.study.network_entries import NetworkEntries
 from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
 
 if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded when one is asked for
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded whe
 Frame = Literal["measurements", "options", "events", "items"]
 
 
-class Study(NetworkEntries):
+class Study(Entries):
     """A question about options, everything measured so far, and what follows from it.
 
     Made by `noisewise.create_study` and `noisewise.load_study`. Every change is an event that is appended to

@@ -13,9 +13,6 @@ from hypothesis import strategies as st
 from tests.support.network_twin import Network, Trial, assert_same, studied
 
 import noisewise as nw
-from noisewise.study.inputs.networks.arm_table import arm_options
-from noisewise.study.inputs.networks.difference_table import difference_options
-from noisewise.study.inputs.tables import read_table
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "networks"
 
@@ -80,25 +77,24 @@ def off_time_trials():
 
 
 PUBLISHED = {
-    "glucose.csv": (glucose_trials, "tell_network"),
-    "depression.csv": (depression_trials, "tell_arms"),
-    "smoking.csv": (smoking_trials, "tell_arms"),
-    "off_time.csv": (off_time_trials, "tell_arms"),
+    "glucose.csv": (glucose_trials, "network"),
+    "depression.csv": (depression_trials, "arms"),
+    "smoking.csv": (smoking_trials, "arms"),
+    "off_time.csv": (off_time_trials, "arms"),
 }
 
 
 def options_of(name):
-    table = read_table("table", SAMPLES / name)
-    return difference_options(table) if name == "glucose.csv" else arm_options(table)
+    return list(dict.fromkeys(option for trial in PUBLISHED[name][0]() for option in trial.options))
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 @pytest.mark.parametrize("turn", [1, -1])
 def test_a_network_gives_exact_generalised_least_squares_whatever_the_order(name, turn):
-    trials, tell = PUBLISHED[name]
+    trials, layout = PUBLISHED[name]
     options = options_of(name)[::turn]
     study = nw.create_study(options=options, eps=0.1, goal="min")
-    getattr(study, tell)(columns(read(name)[::turn]))
+    study.tell_many(columns(read(name)[::turn]), layout=layout)
     network = Network(options, trials())
     assert_same(study, network)
     check = study.check()
@@ -108,31 +104,31 @@ def test_a_network_gives_exact_generalised_least_squares_whatever_the_order(name
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_network_told_again_changes_nothing(name):
-    _, tell = PUBLISHED[name]
+    _, layout = PUBLISHED[name]
     study = nw.create_study(options=options_of(name), eps=0.1)
-    first = getattr(study, tell)(SAMPLES / name)
-    again = getattr(study, tell)(columns(read(name)[::-1]))
-    assert len(first.taken) > 10
-    assert len(again.taken) == 0
-    assert again.taken.known == len(first.taken)
+    first = study.tell_many(SAMPLES / name, layout=layout)
+    again = study.tell_many(columns(read(name)[::-1]), layout=layout)
+    assert len(first) > 10
+    assert len(again) == 0
+    assert again.known == len(first)
 
 
 @pytest.mark.parametrize("tau", [0.1, 0.4])
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_extra_scatter_is_that_of_a_difference_with_or_without_arms(name, tau):
-    trials, tell = PUBLISHED[name]
+    trials, layout = PUBLISHED[name]
     options = options_of(name)
     study = nw.create_study(options=options, eps=0.1, extra_scatter=tau)
-    getattr(study, tell)(SAMPLES / name)
+    study.tell_many(SAMPLES / name, layout=layout)
     assert_same(study, Network(options, trials(), tau2=Fraction(tau) ** 2))
 
 
 @pytest.mark.parametrize("name", ["glucose.csv", "smoking.csv"])
 def test_the_estimated_extra_scatter_has_the_largest_restricted_likelihood(name):
-    trials, tell = PUBLISHED[name]
+    trials, layout = PUBLISHED[name]
     options, told = options_of(name), trials()
     study = nw.create_study(options=options, eps=0.1, extra_scatter="estimate")
-    getattr(study, tell)(SAMPLES / name)
+    study.tell_many(SAMPLES / name, layout=layout)
     found = study.extra_scatter
     assert found > 0.05
 
@@ -182,7 +178,7 @@ def test_any_network_gives_exact_least_squares_whatever_the_reference_and_the_or
     random.shuffle(rows)
     names = random.sample(NAMES, len(NAMES))
     study = nw.create_study(options=names, eps=0.1)
-    study.tell_network(columns(rows))
+    study.tell_many(columns(rows), layout="network")
     assert_same(study, exact)
 
 
@@ -196,7 +192,7 @@ def test_rows_that_say_nothing_new_may_be_left_out(studies, random):
         shared = math.sqrt(arms[reference][1]) if len(arms) > 2 else None
         rows += [row | {"shared_se": shared} for row in contrast_rows(f"study {at}", arms, pairs)]
     study = nw.create_study(options=NAMES, eps=0.1)
-    study.tell_network(columns(rows))
+    study.tell_many(columns(rows), layout="network")
     assert_same(study, exact)
 
 
@@ -218,11 +214,11 @@ def test_a_covariance_says_the_same_as_all_differences(studies, random):
         cov[start : start + len(block), start : start + len(block)] = block
         start += len(block)
     study = nw.create_study(options=NAMES, eps=0.1)
-    study.tell_network(columns(rows), cov=cov)
+    study.tell_many(columns(rows), cov=cov, layout="network")
     assert_same(study, exact, 1e-8)
     without = nw.create_study(options=NAMES, eps=0.1)
     del_se = {name: cells for name, cells in columns(rows).items() if name != "seTE"}
-    without.tell_network(del_se, cov=cov)
+    without.tell_many(del_se, cov=cov, layout="network")
     assert np.allclose(studied(without)[0], studied(study)[0], rtol=1e-9, atol=1e-12)
 
 
@@ -239,8 +235,8 @@ def test_arms_and_their_differences_are_the_same_study(studies):
         for row in contrast_rows(f"study {at}", trial, itertools.combinations(trial, 2))
     ]
     by_arms, by_rows = (nw.create_study(options=NAMES, eps=0.1, extra_scatter=0.2) for _ in range(2))
-    by_arms.tell_arms(columns(arms))
-    by_rows.tell_network(columns(rows))
+    by_arms.tell_many(columns(arms), layout="arms")
+    by_rows.tell_many(columns(rows), layout="network")
     for one, other in zip(studied(by_arms), studied(by_rows), strict=True):
         assert np.allclose(one, other, rtol=1e-8, atol=1e-9)
     assert by_arms.certificate().option == by_rows.certificate().option

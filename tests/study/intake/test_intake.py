@@ -204,30 +204,6 @@ def test_shares_are_no_differences():
 # ---- nothing counts twice unnoticed
 
 
-def test_a_table_without_keys_told_twice_is_refused():
-    study = study_of("A", "B")
-    table = {"option": ["A", "B"], "value": [1.0, 2.0], "se": [0.1, 0.1]}
-    study.tell_many(table)
-    refused(
-        study,
-        lambda: study.tell_many(table),
-        r"all 2 rows without a key equal measurements that were told before \(row 1 = m-1, row 2 = m-2\)",
-    )
-    assert len(study.tell_many(table, repeat=True)) == 2
-    assert study.n_measurements == 4
-
-
-def test_rows_that_were_told_before_are_named():
-    study = study_of("A", "B")
-    study.tell_many({"option": ["A", "B"], "value": [1.0, 2.0], "se": [0.1, 0.1]})
-    fresh = study.tell_many({"option": ["A", "B"], "value": [1.0, 2.5], "se": [0.1, 0.1]})
-    assert [one.notes for one in fresh] == [("equals m-1, which was told before without a key.",), ()]
-    other = study.tell_many(
-        {"option": ["A", "B"], "value": [1.0, 2.5], "se": [0.1, 0.1], "block": ["x", "x"]}
-    )
-    assert [one.notes for one in other] == [(), ()]
-
-
 def test_a_filled_sheet_told_twice_is_harmless_and_a_corrected_one_is_not():
     study = study_of("A", "B")
     jobs = study.ask(2)
@@ -239,7 +215,7 @@ def test_a_filled_sheet_told_twice_is_harmless_and_a_corrected_one_is_not():
     refused(
         study,
         lambda: study.tell_many({**sheet, "value": [1.0, 2.5]}, match=True),
-        rf"row 2: {jobs[1].id} already told with 2; you sent 2\.5\. Use amend on m-2",
+        rf"row 2 \({jobs[1].id}\): m-2 was told as \w = 2\.0 .*, and the row says \w = 2\.5 ± 0\.1\.",
     )
     assert study.tell(jobs[0], 1.0, se=0.1).number == 1  # a retry of a worker, too
 
@@ -295,7 +271,7 @@ def test_all_corrected_rows_are_named():
     refused(
         study,
         lambda: study.tell_many({**table, "value": [v + (v > 0) for v in table["value"]]}),
-        r"row 2: key k1 already told with 1; you sent 2\..*row 6: key k5.*And 2 more rows like these\.$",
+        r"row 2 \(key k1\): m-2 was told as A = 1\.0 .* A = 2\.0 .*row 6 \(key k5\).*and 2 more like these",
     )
 
 
@@ -403,7 +379,7 @@ def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
 
 def test_parsing_happens_once_and_only_news_are_checked_again(tmp_path, monkeypatch):
     """Somebody else tells between the check and the append, three times."""
-    from noisewise.study import entries as module
+    from noisewise.study import table_entries as module
 
     checks = []
     check = module.check_batch

@@ -14,11 +14,11 @@ from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
 
 
-def require_reason(reason: Any) -> str:
+def require_reason(reason: Any, name: str = "reason") -> str:
     """A reason in words: readers of the log will want to know it later."""
     if reason is None or not str(reason).strip():
-        raise ValueError("`reason` must say why, in a few words; got nothing.")
-    return check_text("reason", reason, most=NOTE_LENGTH)
+        raise ValueError(f"`{name}` must say why, in a few words; got nothing.")
+    return check_text(name, reason, most=NOTE_LENGTH)
 
 
 def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class Measurements:
         self._real = {name: array("d") for name in ("value", "sigma", "scatter")}
         self._live = array("b")
         self._moment, self._at = array("i"), math.nan  # which moment, and when the latest was
+        self._row = array("i")  # the row of the table that it came from without a key; 0: from none
         self.blocks: dict[str, int] = {NO_BLOCK: 0}
         self.pools: dict[str, int] = {}
         self._singles: dict[int, Floats] = {}
@@ -95,6 +96,7 @@ class Measurements:
             (self._whole if name in self._whole else self._real)[name].extend(values)
         self._live.extend(itertools.repeat(1, len(bodies)))
         self._moment.extend(self._moments(at))
+        self._row.extend(map(_row_of, bodies))
         self._columns = None
 
     def replace(self, number: int, plus: int, minus: int, body: dict[str, Any]) -> None:
@@ -113,6 +115,18 @@ class Measurements:
         """Let a measurement count that could not be used before it was corrected."""
         self._live[number - 1] = 1
         self._columns = None
+
+    def from_tables(self) -> tuple[Codes, Codes, Codes]:
+        """The numbers of measurements that came from tables without keys, their rows, and which table it was.
+
+        Rows of one table were told at one moment, in their order.
+        """
+        rows = np.array(self._row, dtype=np.int64)
+        places = np.flatnonzero(rows)
+        rows, moments = rows[places], np.array(self._moment, dtype=np.int64)[places]
+        begins = (np.diff(moments) != 0) | (np.diff(rows) <= 0)
+        tables = np.concatenate([np.zeros(min(1, rows.size), dtype=np.int64), np.cumsum(begins)])
+        return places + 1, rows, tables
 
     def is_live(self, number: int) -> bool:
         """Whether a measurement counts."""
@@ -176,6 +190,11 @@ class Measurements:
             "sigma": [body.get("sigma", np.nan) for body in bodies],
             "scatter": [body.get("scatter", 0.0) for body in bodies],
         }
+
+
+def _row_of(body: dict[str, Any]) -> int:
+    row = body.get("row", 0)
+    return row if type(row) is int and 0 < row < 2**31 else 0
 
 
 def pool_of(body: dict[str, Any]) -> str:

@@ -17,14 +17,12 @@ import polars as pl
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import COUNT, check_count_within
 from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.error_bars import read_measured
 from noisewise.study.inputs.networks.column_roles import ARMS, ROW_IS_STUDY, find_roles, need, plain
 from noisewise.study.inputs.networks.network_rows import (
-    Named,
     NetworkRows,
     RowMaker,
-    as_spelt,
     listed,
     names_in,
     numbers_in,
@@ -54,36 +52,54 @@ class ArmRow(NamedTuple):
         return f"row {self.row} ({printable(self.study)}: {printable(self.option)}): "
 
 
-def arm_options(table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> list[str]:
-    """The options of such a table, in the order in which they come."""
-    rows, _, _ = _rows(table, columns, as_spelt)
-    return list(dict.fromkeys(row.option for row in rows))
+def arm_columns(
+    columns: Sequence[str], said: Mapping[str, str] | None = None, words: Wording = PYTHON
+) -> tuple[dict[str, str], list[str]]:
+    """Which column is what, and those that hold numbers; numbered ones go by their name without the number.
+
+    Args:
+        columns: The table's.
+        said: Which is what, where names do not say so: study, option, value, se (or var, lo and hi, sd and
+            n), or events and n.
+        words: How messages call what a person can say.
+    """
+    wide = _is_wide(columns, said or {})
+    names = list(dict.fromkeys(_base(name) for name in columns)) if wide else columns
+    found = find_roles(names, ARMS | {"study": ROW_IS_STUDY} if wide else ARMS, said, words)
+    need(found, "study", "which study an arm belongs to", names, words)
+    need(found, "option", "what was tried in an arm", names, words)
+    _check_results(found, names, words)
+    if not wide:
+        return found, [found[role] for role in _NUMBERS if role in found]
+    once = next((found[role] for role in _NUMBERS if role in found and found[role] in columns), None)
+    if once is not None:
+        raise ValueError(
+            f"column {printable(once)!r} stands once for all arms of a row: a table of differences is read "
+            f"with {words.layout('network')}."
+        )
+    arms = _arms(columns, found)
+    return found, [arm[role] for arm in arms for role in _NUMBERS if role in arm]
 
 
 def read_arms(
-    table: pl.DataFrame,
-    columns: Mapping[str, str] | None = None,
-    *,
-    counts: str = LOG_ODDS,
-    named: Named = as_spelt,
+    table: pl.DataFrame, found: Mapping[str, str], *, counts: str = LOG_ODDS, words: Wording = PYTHON
 ) -> NetworkRows:
     """The measurements that a table of arms holds.
 
     Args:
         table: One row for each arm; or for each study, with columns such as treat1, n1, treat2, n2.
-        columns: Which column is what, where its name does not say so: study, option, value, se (or var, lo
-            and hi, sd and n), or events and n. Of numbered columns the name without its number.
+        found: Which column is what.
         counts: What events out of n become: ``"log odds"``, or ``"shares"``.
-        named: Gives options the names that they have in the study.
+        words: How messages call what a person can say.
     """
     check_choice("counts", counts, COUNTED_AS)
-    rows, found, empty = _rows(table, columns, named)
+    rows, empty = _rows(table, found, words)
     by_study: dict[str, list[ArmRow]] = {}
     for row in rows:
         by_study.setdefault(row.study, []).append(row)
     notes = [_understood(found, counts)]
     if empty:
-        notes.append(f"{listed(empty)}: no result, left out.")
+        notes.append(f"No result, left out: {listed(empty)}.")
     made = RowMaker()
     told = by_study
     if "events" in found and counts == LOG_ODDS:
@@ -91,29 +107,22 @@ def read_arms(
     else:
         for study, arms in by_study.items():
             for arm in arms:
-                made.add_arm(study, arm.option, **(_counts(arm) if "events" in found else _mean(arm)))
+                said = _counts(arm) if "events" in found else _mean(arm)
+                made.add_arm(arm.row, study, arm.option, **said)
     if alone := [study for study, arms in told.items() if len(arms) == 1]:
-        shown = ", ".join(printable(study) for study in alone[:3]) + (" and others" if len(alone) > 3 else "")
-        notes.append(f"{counted(len(alone), 'arm')} alone in a study ({shown}): nothing to compare with.")
+        notes.append(f"One arm alone, which nothing is compared with: {_named(alone)}.")
     several = sum(len({arm.option for arm in arms}) > 2 for arms in told.values())
-    unused = tuple(
-        name for name in table.columns if _base(name) not in found.values() and name not in found.values()
-    )
-    return NetworkRows(made.frame(), len(told), several, tuple(notes), unused)
+    used = {*found.values(), *(name for name in table.columns if _base(name) in found.values())}
+    unused = tuple(name for name in table.columns if name not in used)
+    return NetworkRows(made.frame(), len(told), several, tuple(notes), unused, tuple(made.rows))
 
 
-def _rows(
-    table: pl.DataFrame, columns: Mapping[str, str] | None, named: Named
-) -> tuple[list[ArmRow], dict[str, str], list[int]]:
-    """All arms; which column is what; and the numbers of rows without a result."""
-    wide = _is_wide(table.columns, columns or {})
-    names = list(dict.fromkeys(_base(name) for name in table.columns)) if wide else table.columns
-    found = find_roles(names, ARMS | {"study": ROW_IS_STUDY} if wide else ARMS, columns)
-    study = names_in(table[need(found, "study", "which study an arm belongs to", names)])
-    need(found, "option", "what was tried in an arm", names)
-    _check_results(found, names)
+def _rows(table: pl.DataFrame, found: Mapping[str, str], words: Wording) -> tuple[list[ArmRow], list[int]]:
+    """All arms, and the numbers of rows without a result."""
+    study = names_in(table[found["study"]])
+    wide = found["option"] not in table.columns
     if wide:
-        _check_wide(table.columns, found, study)
+        _check_different(study, words)
     rows: list[ArmRow] = []
     told: set[int] = set()
     for column in _arms(table.columns, found) if wide else [found]:
@@ -121,19 +130,15 @@ def _rows(
         cells = {role: numbers_in(table[column[role]]) for role in _NUMBERS if role in column}
         for at, name in enumerate(option):
             said = {role: numbers[at] for role, numbers in cells.items() if numbers[at] is not None}
-            if name is None or not said:
-                if wide or not said:
-                    continue
-                raise ValueError(f"row {at + 1}: no option, though it has a result.")
-            if study[at] is None:
-                raise ValueError(f"row {at + 1}: no study, though it has a result.")
-            rows.append(ArmRow(at + 1, str(study[at]), named(name, f"row {at + 1}: "), said))
+            if not said:
+                continue
+            if name is None or study[at] is None:
+                lacking = "option" if name is None else "study"
+                raise ValueError(f"row {at + 1}: no {lacking}, though it has a result.")
+            rows.append(ArmRow(at + 1, str(study[at]), name, said))
             told.add(at)
-    return (
-        sorted(rows, key=lambda row: row.row),
-        found,
-        [at + 1 for at in range(table.height) if at not in told],
-    )
+    empty = [at + 1 for at in range(table.height) if at not in told]
+    return sorted(rows, key=lambda row: row.row), empty
 
 
 def _base(name: str) -> str:
@@ -165,24 +170,18 @@ def _arms(columns: Sequence[str], found: Mapping[str, str]) -> list[dict[str, st
     return [arm for _, arm in sorted(arms.items()) if "option" in arm]
 
 
-def _check_wide(columns: Sequence[str], found: Mapping[str, str], study: Sequence[str | None]) -> None:
-    """Refuse a table of differences, and studies that stand in several rows."""
-    once = next((found[role] for role in _NUMBERS if role in found and found[role] in columns), None)
-    if once is not None:
-        raise ValueError(
-            f"column {printable(once)!r} stands once for all arms of a row: a table of differences is told "
-            "as a network (--network, tell_network)."
-        )
+def _check_different(study: Sequence[str | None], words: Wording) -> None:
+    """Refuse studies that stand in several rows of a table where every row is one."""
     twice = next((name for name in study if name is not None and study.count(name) > 1), None)
     if twice is not None:
         rows = [at + 1 for at, name in enumerate(study) if name == twice]
         raise ValueError(
             f"study {printable(twice)!r} stands in {listed(rows)}, and each row must be a study of its own: "
-            f"name a column that tells them apart (--map study=COLUMN; in Python columns={{'study': ...}})."
+            f"name a column that tells them apart, {words.map({'study': 'COLUMN'})}."
         )
 
 
-def _check_results(found: Mapping[str, str], names: Sequence[str]) -> None:
+def _check_results(found: Mapping[str, str], names: Sequence[str], words: Wording) -> None:
     """Refuse tables without results, or with results of two kinds."""
     if "events" in found:
         if "value" in found:
@@ -190,13 +189,13 @@ def _check_results(found: Mapping[str, str], names: Sequence[str]) -> None:
                 f"columns {found['value']!r} and {found['events']!r} are both results: leave one of them out "
                 "of the table."
             )
-        need(found, "n", "out of how many the events are", names)
+        need(found, "n", "out of how many the events are", names, words)
         return
-    need(found, "value", "what came out (a mean, or events)", names)
+    need(found, "value", "what came out (a mean, or events)", names, words)
     if "sd" in found and "n" not in found:
-        need(found, "n", "how many readings a mean is of, which sd needs", names)
+        need(found, "n", "how many readings a mean is of, which sd needs", names, words)
     if not {"se", "var", "lo", "sd"} & set(found):
-        need({}, "se", "how large the errors are", names)
+        need({}, "se", "how large the errors are", names, words)
 
 
 def _mean(arm: ArmRow) -> dict[str, Any]:
@@ -248,7 +247,7 @@ def _tell_log_odds(
         for arm, (events, others) in zip(arms, cells, strict=True):
             value = math.log((events + added) / (others + added))
             se = math.sqrt(1.0 / (events + added) + 1.0 / (others + added))
-            made.add_arm(study, arm.option, value=value, se=se)
+            made.add_arm(arm.row, study, arm.option, value=value, se=se)
     if mended:
         notes.append(
             f"An arm without events, or with nothing else: ½ added to all cells of {_named(mended)}."

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.text import printable
+from noisewise.study.inputs.dialects.headers import columns_called, split_unit
+from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 
 Names = tuple[tuple[str, ...], ...]
 
@@ -64,12 +66,15 @@ RATIOS = frozenset(("or", "rr", "hr", "oddsratio", "riskratio", "hazardratio", "
 
 
 def plain(name: str) -> str:
-    """A name without case, blanks and punctuation."""
-    return re.sub(r"[\W_]+", "", name.casefold())
+    """A name without case, blanks, punctuation, and a unit in brackets."""
+    return re.sub(r"[\W_]+", "", split_unit(name)[0].casefold())
 
 
 def find_roles(
-    columns: Sequence[str], roles: Mapping[str, Names], given: Mapping[str, str] | None = None
+    columns: Sequence[str],
+    roles: Mapping[str, Names],
+    given: Mapping[str, str] | None = None,
+    words: Wording = PYTHON,
 ) -> dict[str, str]:
     """The column of every role that the table has.
 
@@ -77,8 +82,9 @@ def find_roles(
         columns: The table's.
         roles: Which names each role goes by.
         given: Roles that were said; they win.
+        words: How messages call what a person can say.
     """
-    found = _said(columns, roles, given or {})
+    found = _said(columns, roles, given or {}, words)
     for role, groups in roles.items():
         if role in found:
             continue
@@ -87,8 +93,8 @@ def find_roles(
             if len(here) > 1:
                 listed = " and ".join(repr(printable(name)) for name in here[:2])
                 raise ValueError(
-                    f"columns {listed} could both be {role!r}: say which one is (--map {role}={here[0]}; in "
-                    f"Python columns={{{role!r}: {here[0]!r}}})."
+                    f"columns {listed} could both be {role!r}: say which one is, for instance "
+                    f"{words.map({role: here[0]})}."
                 )
             if here:
                 found[role] = here[0]
@@ -96,28 +102,34 @@ def find_roles(
     return found
 
 
-def _said(columns: Sequence[str], roles: Mapping[str, Names], given: Mapping[str, str]) -> dict[str, str]:
+def _said(
+    columns: Sequence[str], roles: Mapping[str, Names], given: Mapping[str, str], words: Wording
+) -> dict[str, str]:
+    found = {}
     for role, column in given.items():
         if role not in roles:
             raise ValueError(
-                f"columns of such a table can be {', '.join(roles)}; got {role!r}."
+                f"{words.called_map} of such a table knows {', '.join(roles)}; got {role!r}."
                 f"{nearest(role, list(roles))}"
             )
-        if column not in columns:
+        meant = columns_called(columns, column)
+        if len(meant) != 1:
             listed = ", ".join(repr(printable(name)) for name in columns)
             raise ValueError(
-                f"{role!r} must be a column of the table, which has {listed}; got {column!r}."
-                f"{nearest(column, columns)}"
+                f"{words.called_map} must name columns of the table, which has {listed}; got {column!r} for "
+                f"{role!r}.{nearest(column, columns)}"
             )
-    return dict(given)
+        found[role] = meant[0]
+    return found
 
 
-def need(found: Mapping[str, str], role: str, what: str, columns: Sequence[str]) -> str:
+def need(
+    found: Mapping[str, str], role: str, what: str, columns: Sequence[str], words: Wording, hint: str = ""
+) -> str:
     """The column of a role without which a table cannot be read."""
     if role in found:
         return found[role]
     listed = ", ".join(repr(printable(name)) for name in columns)
     raise ValueError(
-        f"no column says {what}: name it (--map {role}=COLUMN; in Python columns={{{role!r}: ...}}). The "
-        f"table has {listed}."
+        f"no column says {what}: name it, {words.map({role: 'COLUMN'})}. The table has {listed}.{hint}"
     )

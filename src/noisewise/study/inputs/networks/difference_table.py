@@ -13,13 +13,12 @@ import polars as pl
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import printable
+from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.error_bars import read_measured
 from noisewise.study.inputs.networks.column_roles import DIFFERENCES, RATIOS, find_roles, need, plain
 from noisewise.study.inputs.networks.network_rows import (
-    Named,
     NetworkRows,
     RowMaker,
-    as_spelt,
     listed,
     names_in,
     numbers_in,
@@ -37,46 +36,65 @@ _BETWEEN = re.compile(r"\s+(?:vs\.?|versus|v\.?|minus|-|–|compared\s+(?:to|wit
 _ERRORS = ("se", "var", "lo", "hi")
 
 
-def difference_options(table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> list[str]:
-    """The options of such a table, in the order in which they come."""
-    found = _roles(table, columns)
-    pairs = [pair for pair in _pairs(table, found) if pair is not None]
-    return list(dict.fromkeys(name for pair in pairs for name in pair))
+def difference_columns(
+    columns: Sequence[str], said: Mapping[str, str] | None = None, words: Wording = PYTHON
+) -> tuple[dict[str, str], list[str]]:
+    """Which column is what, and those that hold numbers.
+
+    Args:
+        columns: The table's.
+        said: Which is what, where names such as treat1, treat2, TE, seTE, studlab do not say so: study, plus,
+            minus (or pair, such as "A vs B"), value, se (or var, or lo and hi), shared_se (or shared_var).
+        words: How messages call what a person can say.
+    """
+    found = find_roles(columns, DIFFERENCES, said, words)
+    if "plus" in found and "minus" in found:
+        found.pop("pair", None)
+    elif "pair" in found:
+        for role in ("plus", "minus"):
+            found.pop(role, None)
+    else:
+        need(found, "plus", "which treatment comes first", columns, words)
+        need(found, "minus", "which treatment it is compared with", columns, words)
+    need(found, "study", "which study a row belongs to", columns, words)
+    arms = f" A table of arms is read with {words.layout('arms')}."
+    value = need(found, "value", "how large the differences are", columns, words, arms)
+    if plain(value) in RATIOS:
+        raise ValueError(
+            f"column {printable(value)!r} holds ratios: differences are of their logarithms. Take logarithms "
+            "of the ratios and of the ends of their intervals, and give these."
+        )
+    numbers = ("value", *_ERRORS, "shared_se", "shared_var")
+    return found, [found[role] for role in numbers if role in found]
 
 
 def read_differences(
-    table: pl.DataFrame,
-    columns: Mapping[str, str] | None = None,
-    *,
-    cov: Any = None,
-    named: Named = as_spelt,
+    table: pl.DataFrame, found: Mapping[str, str], *, cov: Any = None, words: Wording = PYTHON
 ) -> NetworkRows:
     """The measurements that a table of differences holds.
 
     Args:
         table: One row for each difference.
-        columns: Which column is what, where its name does not say so: study, plus, minus (or pair), value,
-            se (or var, or lo and hi), shared_se (or shared_var).
+        found: Which column is what.
         cov: The covariance of the rows' errors, (rows, rows); default: as follows from the standard errors.
-        named: Gives options the names that they have in the study.
+        words: How messages call what a person can say.
     """
-    found = _roles(table, columns)
-    errors = [role for role in _ERRORS if role in found]
     covariance = None if cov is None else _square(cov, table.height)
-    if not errors and covariance is None:
-        need({}, "se", "how large the errors are", table.columns)
-    study = names_in(table[need(found, "study", "which study a row belongs to", table.columns)])
-    rows, empty = _rows(table, found, study, covariance, named)
+    if covariance is None and not any(role in found for role in _ERRORS):
+        need({}, "se", "how large the errors are", table.columns, words)
+    study = names_in(table[found["study"]])
+    rows, empty = _rows(table, found, study, covariance)
+    if covariance is not None:
+        _check_across(covariance, [str(study[at]) if at in rows else None for at in range(table.height)])
     shared = _shared(table, found)
     rounding = Rounding(_unit(row.value for row in rows.values()), _unit(row.se for row in rows.values()))
+    by_study: dict[str, list[Contrast]] = {}
+    for at, row in rows.items():
+        by_study.setdefault(str(study[at]), []).append(row)
     made, several = RowMaker(), 0
-    by_study: dict[str, list[int]] = {}
-    for at in rows:
-        by_study.setdefault(str(study[at]), []).append(at)
     copies: list[int] = []
-    for name, places in by_study.items():
-        kept = _without_copies(name, [rows[at] for at in places], copies)
-        groups = connected(kept)
+    for name, given in by_study.items():
+        groups = connected(_without_copies(name, given, copies))
         for group in groups:
             if len(group) == 1:
                 made.add_difference(name, group[0])
@@ -85,29 +103,20 @@ def read_differences(
             within = [row.row - 1 for row in group]
             known = _known(name, group, [shared[at] for at in within])
             together = None if covariance is None else covariance[np.ix_(within, within)]
-            made.add_arms(block, arms_of(name, group, known, together, rounding))
+            made.add_arms(block, arms_of(name, group, known, together, rounding, words), group)
             several += 1
-    if covariance is not None:
-        _check_across(covariance, [str(study[at]) if at in rows else None for at in range(table.height)])
-    notes = [_understood(found, covariance is not None)]
+    notes = [_understood(found, covariance is not None), _counted(len(by_study), several)]
     if empty:
-        notes.append(f"{listed(empty)}: no result, left out.")
+        notes.append(f"No result, left out: {listed(empty)}.")
     if copies:
-        notes.append(f"{listed(copies)}: the same as another row of the study, counted once.")
+        notes.append(f"The same as another row of the study, counted once: {listed(copies)}.")
     unused = tuple(name for name in table.columns if name not in found.values())
-    return NetworkRows(made.frame(), len(by_study), several, tuple(notes), unused)
+    return NetworkRows(made.frame(), len(by_study), several, tuple(notes), unused, tuple(made.rows))
 
 
-def _roles(table: pl.DataFrame, columns: Mapping[str, str] | None) -> dict[str, str]:
-    found = find_roles(table.columns, DIFFERENCES, columns)
-    if "plus" in found and "minus" in found:
-        found.pop("pair", None)
-    elif "pair" in found:
-        found.pop("plus", None), found.pop("minus", None)
-    else:
-        need(found, "plus", "which treatment comes first", table.columns)
-        need(found, "minus", "which treatment it is compared with", table.columns)
-    return found
+def _counted(studies: int, several: int) -> str:
+    some = f"{several} of them with more than two arms, told as arms" if several else "all of two arms"
+    return f"{studies} {'study' if studies == 1 else 'studies'}, {some}."
 
 
 def _pairs(table: pl.DataFrame, found: Mapping[str, str]) -> list[tuple[str, str] | None]:
@@ -141,15 +150,8 @@ def _rows(
     found: Mapping[str, str],
     study: Sequence[str | None],
     covariance: Floats | None,
-    named: Named,
 ) -> tuple[dict[int, Contrast], list[int]]:
     """What rows say, by their places; and the numbers of those without a result."""
-    value = need(found, "value", "how large the differences are", table.columns)
-    if plain(value) in RATIOS:
-        raise ValueError(
-            f"column {printable(value)!r} holds ratios: differences are of their logarithms. Take logarithms "
-            "of the ratios and of the ends of their intervals, and give these."
-        )
     cells = {role: numbers_in(table[found[role]]) for role in ("value", *_ERRORS) if role in found}
     rows: dict[int, Contrast] = {}
     empty: list[int] = []
@@ -162,7 +164,7 @@ def _rows(
         if pair is None or study[at] is None:
             lacking = "no options" if pair is None else "no study"
             raise ValueError(f"{where}{lacking}, though it has a result.")
-        one, other = (named(name, where) for name in pair)
+        one, other = pair
         if one == other:
             raise ValueError(
                 f"{where}a difference needs two different options; got {printable(one)!r} twice."

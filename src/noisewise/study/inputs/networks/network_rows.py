@@ -1,7 +1,7 @@
 """What tables of studies become: rows as `tell_many` takes them, each with a key of its study."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -9,9 +9,6 @@ import polars as pl
 from noisewise.study.inputs.networks.study_arms import Arm, Contrast
 from noisewise.study.inputs.number_columns import read_column
 from noisewise.study.inputs.tables import as_texts
-
-#: An option's name as the study has it, given how a table spells it and where messages begin.
-Named = Callable[[str, str], str]
 
 
 class NetworkRows(NamedTuple):
@@ -22,6 +19,7 @@ class NetworkRows(NamedTuple):
     several: int  # studies with more than two arms
     notes: tuple[str, ...]  # what was understood, and what was done about it
     unused: tuple[str, ...]  # columns
+    rows: tuple[int, ...]  # of the table, from 1, that measurements come from, each from the first of its own
 
 
 _COLUMNS: dict[str, Any] = {
@@ -34,33 +32,34 @@ class RowMaker:
     """Collects measurements; an arm's key names its study and option, a difference's both options."""
 
     def __init__(self) -> None:
-        self._rows: list[dict[str, Any]] = []
+        self._made: list[dict[str, Any]] = []
         self._often: Counter[str] = Counter()
+        self.rows: list[int] = []
 
     def add_difference(self, study: str, row: Contrast) -> None:
         """A study of two arms, as its difference."""
-        self._add(
-            f"{study}: {row.one} - {row.other}",
-            {"plus": row.one, "minus": row.other, "value": row.value, "se": row.se},
-        )
+        said = {"plus": row.one, "minus": row.other, "value": row.value, "se": row.se}
+        self._add(row.row, f"{study}: {row.one} - {row.other}", said)
 
-    def add_arms(self, study: str, arms: Iterable[Arm]) -> None:
-        """Arms with variances of their own, on the study's level."""
+    def add_arms(self, study: str, arms: Iterable[Arm], rows: Sequence[Contrast]) -> None:
+        """Arms with variances of their own, on the study's level, that are behind these rows."""
         for arm in arms:
-            self.add_arm(study, arm.option, value=arm.value, se=arm.variance**0.5)
+            first = min(row.row for row in rows if arm.option in (row.one, row.other))
+            self.add_arm(first, study, arm.option, value=arm.value, se=arm.variance**0.5)
 
-    def add_arm(self, study: str, option: str, **said: Any) -> None:
+    def add_arm(self, row: int, study: str, option: str, **said: Any) -> None:
         """One arm, with its value and error or its counts."""
-        self._add(f"{study}: {option}", {"option": option, "block": study, "arm": True, **said})
+        self._add(row, f"{study}: {option}", {"option": option, "block": study, "arm": True, **said})
 
-    def _add(self, key: str, row: dict[str, Any]) -> None:
+    def _add(self, row: int, key: str, said: dict[str, Any]) -> None:
         self._often[key] += 1
         again = f" ({self._often[key]})" if self._often[key] > 1 else ""
-        self._rows.append({**row, "key": f"{key}{again}"})
+        self._made.append({**said, "key": f"{key}{again}"})
+        self.rows.append(row)
 
     def frame(self) -> pl.DataFrame:
         """All of them; columns that are empty throughout are left out."""
-        table = pl.DataFrame(self._rows, schema=_COLUMNS)
+        table = pl.DataFrame(self._made, schema=_COLUMNS)
         return table.select([name for name in table.columns if table[name].null_count() < table.height])
 
 
@@ -79,11 +78,6 @@ def _without_gaps(column: pl.Series) -> pl.Series:
         return column
     column = column.str.strip_chars()
     return column.set(column.is_in(["", "NA"]), None)
-
-
-def as_spelt(name: str, where: str) -> str:
-    """A name as the table spells it."""
-    return name
 
 
 def listed(numbers: Sequence[int]) -> str:

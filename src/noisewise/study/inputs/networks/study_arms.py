@@ -25,6 +25,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import number
+from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 
 #: By which part of a standard error differences may disagree besides rounding.
 DISAGREEMENT = 1e-3
@@ -63,6 +64,7 @@ def arms_of(
     known: Mapping[str, float] | None = None,
     covariance: Floats | None = None,
     rounding: Rounding = Rounding(),  # noqa: B008 - a tuple
+    words: Wording = PYTHON,
 ) -> list[Arm]:
     """The arms of one study, sorted by name; one sentence if there are none that fit its rows.
 
@@ -72,6 +74,7 @@ def arms_of(
         known: Variances of arms that are given.
         covariance: Of the rows' errors, if it is given.
         rounding: How exactly rows are written.
+        words: How messages call what a person can say.
     """
     names = sorted({name for row in rows for name in (row.one, row.other)})
     place = {name: at for at, name in enumerate(names)}
@@ -83,7 +86,7 @@ def arms_of(
         design[at, place[row.one]], design[at, place[row.other]] = turn[at], -turn[at]
     if covariance is not None:
         covariance = covariance[np.ix_(order, order)] * np.outer(turn, turn)
-    variances = _variances(study, names, told, design, dict(known or {}), covariance, rounding)
+    variances = _variances(study, names, told, design, dict(known or {}), covariance, rounding, words)
     value = turn * np.array([row.value for row in told])
     values = _values(study, told, design, value, variances, rounding)
     return [
@@ -104,6 +107,7 @@ def _variances(
     known: Mapping[str, float],
     covariance: Floats | None,
     rounding: Rounding,
+    words: Wording,
 ) -> Floats:
     """The variance of every arm, from everything that is given about them."""
     squares = np.array([row.se**2 for row in rows])
@@ -119,8 +123,8 @@ def _variances(
     equations, right = np.concatenate(shares), np.concatenate(given)
     found, _, rank, _ = np.linalg.lstsq(equations, right, rcond=None)
     if rank < len(names):
-        raise ValueError(_without_shared_variance(study, names, rows))
-    _check_variances(study, names, rows, found, float(squares.max()))
+        raise ValueError(_without_shared_variance(study, names, rows, words))
+    _check_variances(study, names, rows, found, float(squares.max()), words)
     off = equations @ found - right
     # An se that was rounded by half a unit is off by se times a unit in its square.
     allowed = squares.max() * 2.0 * DISAGREEMENT + len(rows) * rounding.se * math.sqrt(squares.max())
@@ -176,7 +180,9 @@ def listed_rows(rows: Sequence[Contrast]) -> str:
     return f"rows {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
-def _without_shared_variance(study: str, names: Sequence[str], rows: Sequence[Contrast]) -> str:
+def _without_shared_variance(
+    study: str, names: Sequence[str], rows: Sequence[Contrast], words: Wording
+) -> str:
     often = Counter(name for row in rows for name in (row.one, row.other))
     shared = hub_of(rows) or max(names, key=lambda name: often[name])
     given = {frozenset((row.one, row.other)) for row in rows}
@@ -190,12 +196,17 @@ def _without_shared_variance(study: str, names: Sequence[str], rows: Sequence[Co
         f"study {printable(study)!r} has {len(names)} arms, and its {listed_rows(rows)} have errors in "
         f"common that nothing tells: they share {printable(shared)}. Add the row {printable(missing)}, or a "
         f"column shared_se with the standard error of {printable(shared)}'s own mean, or give the arms "
-        "instead of their differences (--arms)."
+        f"instead of their differences ({words.layout('arms')})."
     )
 
 
 def _check_variances(
-    study: str, names: Sequence[str], rows: Sequence[Contrast], found: Floats, largest: float
+    study: str,
+    names: Sequence[str],
+    rows: Sequence[Contrast],
+    found: Floats,
+    largest: float,
+    words: Wording,
 ) -> None:
     least = int(np.argmin(found))
     if found[least] > NO_VARIANCE * largest:
@@ -204,7 +215,8 @@ def _check_variances(
     raise ValueError(
         f"study {printable(study)!r}: standard errors {errors} leave {printable(names[least])} a variance of "
         f"{number(float(found[least]))}, and each se² must be the sum of the variances of two arms. Look for "
-        "a wrong standard error, give more digits, or give the arms instead of their differences (--arms)."
+        "a wrong standard error, give more digits, or give the arms instead of their differences "
+        f"({words.layout('arms')})."
     )
 
 
