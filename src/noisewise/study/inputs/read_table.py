@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 #: Where a message names a row, at the beginning of a sentence or in a list, and not yet with its line.
-_ROW = re.compile(r"(?:^|(?<=[.:] )|(?<=\()|(?<=, )|(?<=in ))row (\d+)(?: \(([^()]*)\))?(?=[:,) ]|$)")
+_ROW = re.compile(r"(?:^|(?<=[.:;] )|(?<=\()|(?<=, )|(?<=in ))row (\d+)(?: \(([^()]*)\))?(?=[:,) ]|$)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,9 @@ class ReadTable:
         """Name the line in the file beside the row in every message."""
         try:
             yield
-        except (ValueError, TypeError) as problem:
-            said = str(problem)
+        except (ValueError, TypeError, KeyError) as problem:
+            # A KeyError shows its message in quotes.
+            said = str(problem.args[0] if problem.args else problem)
             if (placed := self.with_lines(said)) == said:
                 raise
             raise type(problem)(placed) from None

@@ -37,7 +37,7 @@ class Seen(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        return f"{printable(self.text)!r} (row {self.row + 1}, column {self.column!r})"
+        return f"{printable(self.text)!r} in column {self.column!r}, row {self.row + 1}"
 
 
 class Evidence(NamedTuple):
@@ -164,7 +164,7 @@ def _settled(evidence: Evidence, others: Iterable[pl.Series], separator: str | N
     if len(evidence.settles) == 2:
         one, other = evidence.settles[POINT], evidence.settles[COMMA]
         raise ValueError(
-            f"the table must have one decimal sign; it has a point in {one} and a comma in {other}: write "
+            f"the table must have one decimal sign; it has a point ({one}) and a comma ({other}): write "
             "all numbers alike."
         )
     if evidence.decimal is not None:
