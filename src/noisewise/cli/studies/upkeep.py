@@ -9,9 +9,13 @@ import typer
 from noisewise.cli.studies.columns import (
     TABLES,
     AllowMissing,
+    Arms,
+    Counts,
     Decimal,
     Ignore,
     Map,
+    Network,
+    Studies,
     parse_map,
     read_source,
     understand_table,
@@ -92,6 +96,9 @@ def init(
     ignore: Ignore = [],  # noqa: B006
     decimal: Decimal = None,
     allow_missing_se: AllowMissing = False,
+    network: Network = False,
+    arms: Arms = False,
+    counts: Counts = None,
     dry_run: DryRun = False,
     id: IdColumn = None,
     features: Annotated[
@@ -131,10 +138,14 @@ def init(
     if results is not None:
         chosen_map = map if id is None else _with_option(map, id)
         understood = understand_table(
-            results, chosen_map, ignore, decimal, allow_missing_se, [*described, *([cost] if cost else [])]
+            results, chosen_map, ignore, decimal, allow_missing_se, [*described, *([cost] if cost else [])],
+            Studies(network, arms, counts),
+        )  # fmt: skip
+    elif map or ignore or dry_run or network or arms or not options:
+        raise ValueError(
+            "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with "
+            "--from."
         )
-    elif map or ignore or dry_run or not options:
-        raise ValueError("init needs options, or --from TABLE; --map, --ignore and --dry-run go with --from.")
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
         study = nw.create_study(
@@ -157,7 +168,7 @@ def init(
     if understood is None:
         words = [made, *notes]
     else:
-        guessed = [understood.sentence] if understood.guesses else []
+        guessed = [understood.sentence] if understood.sentence else []
         words = [*(understood.describe() if dry_run else guessed), made, *notes]
         content |= {"told": study.n_measurements, "dry_run": dry_run, "understood": understood.to_plain()}
     report("init", study, json, content | {"policy": study.policy, "budget": budget, "looks": looks}, words)

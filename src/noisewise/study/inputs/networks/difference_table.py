@@ -48,16 +48,16 @@ def difference_columns(
         words: How messages call what a person can say.
     """
     found = find_roles(columns, DIFFERENCES, said, words)
+    arms = f" A table of arms is read with {words.layout('arms')}."
     if "plus" in found and "minus" in found:
         found.pop("pair", None)
     elif "pair" in found:
         for role in ("plus", "minus"):
             found.pop(role, None)
     else:
-        need(found, "plus", "which treatment comes first", columns, words)
-        need(found, "minus", "which treatment it is compared with", columns, words)
+        need(found, "plus", "which treatment comes first", columns, words, arms)
+        need(found, "minus", "which treatment it is compared with", columns, words, arms)
     need(found, "study", "which study a row belongs to", columns, words)
-    arms = f" A table of arms is read with {words.layout('arms')}."
     value = need(found, "value", "how large the differences are", columns, words, arms)
     if plain(value) in RATIOS:
         raise ValueError(

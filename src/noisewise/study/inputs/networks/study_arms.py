@@ -129,7 +129,7 @@ def _variances(
     # An se that was rounded by half a unit is off by se times a unit in its square.
     allowed = squares.max() * 2.0 * DISAGREEMENT + len(rows) * rounding.se * math.sqrt(squares.max())
     if np.abs(off).max() > allowed:
-        raise ValueError(_disagreeing_errors(study, names, rows, found, covariance is not None, bool(known)))
+        raise ValueError(_disagreeing_errors(study, rows, equations, right, covariance is not None))
     return np.asarray(found)
 
 
@@ -221,12 +221,8 @@ def _check_variances(
 
 
 def _disagreeing_errors(
-    study: str, names: Sequence[str], rows: Sequence[Contrast], found: Floats, together: bool, known: bool
+    study: str, rows: Sequence[Contrast], equations: Floats, right: Floats, together: bool
 ) -> str:
-    variance = dict(zip(names, found, strict=True))
-    off = [row.se - math.sqrt(variance[row.one] + variance[row.other]) for row in rows]
-    worst = int(np.abs(off).argmax())
-    row, fitting = rows[worst], rows[worst].se - off[worst]
     if together:
         return (
             f"study {printable(study)!r}: `cov` of its {listed_rows(rows)} is not that of differences "
@@ -234,12 +230,29 @@ def _disagreeing_errors(
             "variance in common (with a minus where it stands on opposite sides). Nothing else can be used "
             "exactly here."
         )
-    own = " and of the arms' own" if known else ""
     return (
-        f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)}{own} do not belong to "
-        f"one set of arms; se {number(row.se, 6)} of row {row.row} should be near {number(fitting, 6)}. Each "
-        "se² must be the sum of the variances of two arms."
+        f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)} do not belong to one "
+        f"set of arms: each se² must be the sum of the variances of two. {_would_fit(rows, equations, right)}"
     )
+
+
+def _would_fit(rows: Sequence[Contrast], equations: Floats, right: Floats) -> str:
+    """Which standard errors would let all others agree, as far as one of them is to blame."""
+    found = []
+    for at, row in enumerate(rows):
+        others = np.arange(right.size) != at
+        variances = np.linalg.lstsq(equations[others], right[others], rcond=None)[0]
+        off = float(np.abs(equations[others] @ variances - right[others]).max())
+        square = float(equations[at] @ variances)
+        if square > 0.0:
+            found.append((off, row.row, f"{number(row.se, 6)} in row {row.row} be {number(square**0.5, 6)}"))
+    least = min((off for off, *_ in found), default=0.0)
+    words = [
+        said
+        for off, _, said in sorted(found, key=lambda one: one[1])
+        if off <= 2.0 * least + 1e-9 * right.max()
+    ]
+    return f"They would if {' or '.join(words[:3])}." if words else ""
 
 
 def _disagreeing_values(
