@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.garbage import without_collector
+from noisewise.study.intake.arms import refuse_other_arms
 from noisewise.study.intake.batch import Batch, Taken, check_batch, warn_of_equal
 from noisewise.study.intake.changes import require_reason
 from noisewise.study.intake.events import Happened
@@ -99,6 +100,8 @@ class TableEntries(ItemEntries):
 
         def read(news: list[Event]) -> Happened:
             nonlocal batch
+            if understood.layout is not None:
+                refuse_other_arms(self._state, understood.frame.to_dicts())
             # Parsed once; only what came in meanwhile can make another check necessary.
             if batch is None or not batch.untouched_by(news):
                 batch = check_batch(

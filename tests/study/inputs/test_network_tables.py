@@ -306,3 +306,36 @@ def test_levels_of_studies_raise_no_doubt_about_how_blocks_were_filled():
         "which options a study tried was not decided by how its arms came out"
         in study.certificate().assumptions
     )
+
+
+def test_a_study_that_got_another_arm_does_not_count_twice():
+    study = begun()
+    study.tell_many(table(("one", "A", "P", 1.0, 0.5), ("two", "A", "P", 1.2, 0.5)), layout="network")
+    with pytest.raises(
+        ValueError, match=r"study 'one' was told before with other arms \(m-1, key one: A - P\)"
+    ):
+        study.tell_many(table(*ONE), layout="network")
+    study.void("one: A - P", "it has a third arm")
+    study.tell_many(table(*ONE), layout="network")
+    assert study._state.measurements.n_live == 4
+    with pytest.raises(ValueError, match=r"study 'one' was told before with other arms \(m-\d, key one: A\)"):
+        study.tell_many(table(ONE[0]), layout="network")
+
+
+def test_a_corrected_number_of_a_network_is_refused_until_a_reason_is_given():
+    study = begun()
+    rows = [*ONE, ("two", "A", "P", 1.2, 0.5)]
+    study.tell_many(table(*rows), layout="network")
+    rows[-1] = ("two", "A", "P", 1.4, 0.5)
+    with pytest.raises(ValueError, match=r"two: A - P"):
+        study.tell_many(table(*rows), layout="network")
+    taken = study.tell_many(table(*rows), layout="network", amend="a misprint")
+    assert (len(taken), taken.known, len(taken.amended)) == (0, 3, 1)
+    fresh = told(table(*rows))
+    assert differences(study) == differences(fresh)
+
+
+def test_a_study_is_made_from_a_network_with_the_options_of_both_sides():
+    study = nw.create_study(results=table(*ONE, ("two", "C", "P", 1.0, 0.5)), layout="network", eps=0.1)
+    assert set(study.options) == {"P", "A", "B", "C"}
+    assert study.n_measurements == 4

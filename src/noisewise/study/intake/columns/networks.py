@@ -5,6 +5,7 @@ become the arms behind them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,9 @@ ROLES_OF = {NETWORK: tuple(DIFFERENCES), ARMS_LAYOUT: tuple(ARMS)}
 _AS_MEASURED = {"study": "block", "pair": "plus", "events": "successes"}
 
 
+_NAMES = ("plus", "minus", "pair", "option")
+
+
 class Told(NamedTuple):
     """What a person says about such a table."""
 
@@ -40,6 +44,17 @@ class Told(NamedTuple):
     decimal: str | None
     counts: str | None
     cov: Any
+
+
+def _check_percent(frame: pl.DataFrame, columns: Sequence[str]) -> None:
+    """Refuse per cent signs in some columns of numbers and not in others: one of them would be misread."""
+    texts = [name for name in columns if frame.schema[name] == pl.String]
+    signed = [name for name in texts if frame[name].str.contains("%").any()]
+    if signed and len(signed) < len(columns):
+        bare = next(name for name in columns if name not in signed)
+        raise ValueError(
+            f"column {signed[0]!r} has per cent signs and {bare!r} has none: write both alike, without them."
+        )
 
 
 def understand_network(table: ReadTable, layout: str | None, told: Told, words: Wording) -> Understood:
@@ -51,7 +66,8 @@ def understand_network(table: ReadTable, layout: str | None, told: Told, words: 
         told: What is said about it.
         words: How messages call what a person can say.
     """
-    if layout is None or (told.cov is not None and layout != NETWORK):
+    wrong = (told.cov is not None and layout != NETWORK) or (told.counts is not None and layout == NETWORK)
+    if layout is None or wrong:
         raise ValueError(
             f"`cov` goes with {words.layout(NETWORK)}, and `counts` with {words.layout(ARMS_LAYOUT)}."
         )
@@ -62,16 +78,17 @@ def understand_network(table: ReadTable, layout: str | None, told: Told, words: 
     of_layout: Callable[..., Any] = difference_columns if layout == NETWORK else arm_columns
     with table.placed():
         roles, numbers = of_layout(frame.columns, names, words)
-        plain = plain_numbers(
-            ReadTable(frame, table.name, table.lines, table.of, table.separator, list(table.guesses)),
-            numbers, decimal=told.decimal, words=words,
-        )  # fmt: skip
+        table.refuse_dates([*numbers, *(roles[role] for role in _NAMES if role in roles)])
+        _check_percent(frame, numbers)
+        plain = plain_numbers(replace(table, frame=frame), numbers, decimal=told.decimal, words=words)
         if layout == NETWORK:
             read = read_differences(plain.frame, roles, cov=told.cov, words=words)
         else:
             read = read_arms(plain.frame, roles, counts=told.counts or LOG_ODDS, words=words)
     sources = {_AS_MEASURED.get(role, role): column for role, column in roles.items()}
     sources = {role: column for role, column in sources.items() if not role.startswith("shared")}
+    if "option" in read.frame.columns:
+        sources.setdefault("option", sources.get("plus", "option"))
     # What is told below names measurements; people look for the row, or the line of the file.
     first = np.array(read.rows, dtype=np.int64)
     made = ReadTable(
@@ -80,5 +97,5 @@ def understand_network(table: ReadTable, layout: str | None, told: Told, words: 
     )  # fmt: skip
     return Understood(
         made, read.frame, sources, {}, list(read.unused), plain.guesses, True, words,
-        told.decimal, read.notes,
+        told.decimal, layout, read.notes,
     )  # fmt: skip

@@ -53,7 +53,8 @@ class Understood:
     allow_missing_se: bool
     words: Wording
     decimal: str | None = None  # the decimal sign, as it was said or settled
-    remarks: tuple[str, ...] = ()  # what was done with rows of studies, in sentences
+    layout: str | None = None  # of a table of studies
+    remarks: tuple[str, ...] = ()  # what was done with its rows, in sentences
 
     @property
     def sentence(self) -> str:
