@@ -36,7 +36,7 @@ _AS_MEASURED = {"study": "block", "pair": "plus", "events": "successes"}
 _NAMES = ("plus", "minus", "pair", "option")
 
 
-class Told(NamedTuple):
+class SaidOfStudies(NamedTuple):
     """What a person says about such a table."""
 
     map: Mapping[str, str]
@@ -57,7 +57,7 @@ def _check_percent(frame: pl.DataFrame, columns: Sequence[str]) -> None:
         )
 
 
-def understand_network(table: ReadTable, layout: str | None, told: Told, words: Wording) -> Understood:
+def understand_network(table: ReadTable, layout: str | None, told: SaidOfStudies, words: Wording) -> Understood:
     """Settle which column is what, and make measurements of the rows.
 
     Args:

@@ -137,9 +137,9 @@ def understand(
         ignore = [ignore]
     table = read_whole(what, source)
     if layout is not None or counts is not None or cov is not None:
-        from noisewise.study.intake.columns.networks import Told, understand_network
+        from noisewise.study.intake.columns.networks import SaidOfStudies, understand_network
 
-        said = Told(dict(map or {}), [*ignore, *others], decimal, counts, cov)
+        said = SaidOfStudies(dict(map or {}), [*ignore, *others], decimal, counts, cov)
         return understand_network(table, layout, said, words)
     others = [column for name in others for column in columns_called(table.frame.columns, name)]
     with table.placed():
