@@ -114,7 +114,8 @@ def split_sheet(source: str) -> tuple[Path, str | None]:
 def _read_file(what: str, source: str) -> ReadTable:
     path, sheet = split_sheet(source)
     ending = path.suffix.lower()
-    if ending not in ENDINGS and not (path.is_file() and ending not in FOREIGN):
+    if ending not in ENDINGS and (ending in FOREIGN or not path.is_file()):
+        _refuse_kind(what, path)
         raise ValueError(
             f"`{what}` must be a file that ends in one of {', '.join(ENDINGS)}; got {source!r}. Save it as "
             "one of them, for instance as CSV in UTF-8."
@@ -129,18 +130,25 @@ def _read_file(what: str, source: str) -> ReadTable:
             raise ValueError(
                 f"`{what}` must be a readable table; {str(path)!r} is not: {first_line}"
             ) from None
-    with path.open("rb") as file:
-        beginning = file.read(16)
-    if beginning.startswith(_ZIP):
+    if _beginning(path).startswith(_ZIP):
         return read_workbook(what, path, sheet)
-    kind = next((kind for sign, kind in _BEGINNINGS.items() if beginning.startswith(sign)), None)
-    if kind is None and ending in WORKBOOKS:
-        kind = "no workbook"
+    _refuse_kind(what, path, "no workbook" if ending in WORKBOOKS else None)
+    return read_delimited(what, path.read_bytes(), SEPARATORS.get(ending, ","), repr(path.name))
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(16)
+
+
+def _refuse_kind(what: str, path: Path, otherwise: str | None = None) -> None:
+    """Refuse a file that begins as no text does, and say what it is."""
+    start = _beginning(path) if path.is_file() else b""
+    kind = next((kind for sign, kind in _BEGINNINGS.items() if start.startswith(sign)), otherwise)
     if kind is not None:
         raise ValueError(
             f"`{what}` must be a table; {path.name!r} is {kind}. Save the table as CSV, .xlsx or .parquet."
         )
-    return read_delimited(what, path.read_bytes(), SEPARATORS.get(ending, ","), repr(path.name))
 
 
 def as_texts(what: str, column: pl.Series) -> pl.Series:

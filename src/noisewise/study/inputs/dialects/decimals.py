@@ -58,6 +58,7 @@ class NumberColumns(NamedTuple):
     columns: dict[str, pl.Series]
     guesses: list[str]
     percent: list[str]  # columns that were written in per cent
+    plain: list[str]  # texts that were plain numbers all along
     decimal: str | None = None  # what was said or settled; None: there was no need to ask
 
 
@@ -87,13 +88,14 @@ def read_numbers(
     exact, called = exact or {}, called or {}
     texts = {name: column for name, column in columns.items() if column.dtype == pl.String}
     odd = {name: column for name, column in texts.items() if not _is_plain(column)}
+    plain = [name for name in texts if name not in odd]
     if not odd and decimal in (None, POINT) and separator != ";":
-        return NumberColumns(dict(columns), [], [])
+        return NumberColumns(dict(columns), [], [], plain)
     evidence = _evidence(texts, exact, called)
     sign = decimal or _settled(evidence, others, separator, words)
     guesses = [] if sign == POINT else [DECIMAL_SIGNS[sign]]
     if sign == POINT and not odd:
-        return NumberColumns(dict(columns), guesses, [], sign)
+        return NumberColumns(dict(columns), guesses, [], plain, sign)
     found, groups, percent = dict(columns), [], []
     for name, column in texts.items():
         if name not in odd and sign == POINT:
@@ -110,7 +112,7 @@ def read_numbers(
     if percent:
         listed = ", ".join(repr(called.get(name, name)) for name in percent)
         guesses.append(f"per cent as hundredths, 5% as 0.05, in {listed}")
-    return NumberColumns(found, guesses, percent, sign)
+    return NumberColumns(found, guesses, percent, plain if sign == POINT else [], sign)
 
 
 def looks_numeric(column: pl.Series) -> bool:

@@ -141,12 +141,17 @@ def _refuse_unknown(
             f"`{what}` has a column {column!r} that means nothing here, and looks like a table of studies "
             f"with {rows}: say so, {words.layout(layout)}."
         )
+    number = next((name for name in frame.columns if _is_number(name)), None)
+    if number is not None and not known:
+        raise ValueError(
+            f"`{what}` must have the names of its columns in its first line, such as option,value,se; it has "
+            f"{number!r} there: is that line missing?"
+        )
     suggested = suggest_map(frame, known)
-    first = " Is its first line, with the names of the columns, missing?" if _is_number(column) else ""
     raise ValueError(
         f"`{what}` has a column {column!r} that means nothing here: say which column is which, for instance "
         f"{words.map(suggested)}, or {words.ignore(column)} to leave it out. "
-        f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}{first}"
+        f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
     )
 
 

@@ -57,7 +57,9 @@ def _check_percent(frame: pl.DataFrame, columns: Sequence[str]) -> None:
         )
 
 
-def understand_network(table: ReadTable, layout: str | None, told: SaidOfStudies, words: Wording) -> Understood:
+def understand_network(
+    table: ReadTable, layout: str | None, told: SaidOfStudies, words: Wording
+) -> Understood:
     """Settle which column is what, and make measurements of the rows.
 
     Args:

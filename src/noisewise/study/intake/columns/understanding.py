@@ -20,7 +20,7 @@ from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.strange_cells import is_spreadsheet_error
 from noisewise.study.inputs.tables import read_whole
 from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
-from noisewise.study.intake.roles import COUNT, NAME, PROBES, ROLE
+from noisewise.study.intake.roles import COUNT, NAME, PROBES, READINGS, ROLE
 
 #: Rows that are shown of a table.
 SHOWN = 5
@@ -178,6 +178,9 @@ def _read_numbers(
             raise ValueError(
                 f"column {called[role]!r} must hold plain numbers to be {role}; it is in per cent."
             )
+    for role in found.plain:
+        if ROLE[role].kind != READINGS:
+            found.columns[role] = found.columns[role].str.strip_chars().cast(pl.Float64)
     scale = [role for role in roles if ROLE[role].scale]
     bare = [role for role in scale if role not in found.percent]
     if bare and len(bare) < len(scale):
