@@ -57,7 +57,8 @@ class TableEntries(ItemEntries):
         from noisewise.study.intake.sheets import read_sheet
 
         seen = watch or (lambda doing, done, of: None)
-        repeat = repeat if isinstance(repeat, bool) else check_choice("repeat", repeat, ("others",))
+        if not isinstance(repeat, bool):
+            check_choice("repeat", repeat, ("others",))
         amend = None if amend is None else require_reason(amend, "amend")
         with without_collector():
             table = read_table("measurements", measurements)
