@@ -70,7 +70,8 @@ class TableEntries(ItemEntries):
         from noisewise.study.intake.columns.understanding import understand
 
         seen = watch or (lambda doing, done, of: None)
-        repeat = repeat if isinstance(repeat, bool) else check_choice("repeat", repeat, ("others",))
+        if not isinstance(repeat, bool):
+            check_choice("repeat", repeat, ("others",))
         amend = None if amend is None else require_reason(amend, "amend")
         understood = understand(measurements, **reading)
         with understood.table.placed():

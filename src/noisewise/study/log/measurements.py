@@ -104,6 +104,7 @@ class Measurements:
         self._keep_singles(number, body)
         for name, (value,) in self._entries([plus], [minus], [body]).items():
             (self._whole if name in self._whole else self._real)[name][number - 1] = value
+        self._row[number - 1] = _row_of(body)
         self._columns = None
 
     def void(self, number: int) -> None:
