@@ -15,6 +15,7 @@ from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
+from noisewise.study.models.networks.shared_arms import shared_arms, shared_in_words
 from noisewise.study.models.own_readings import own_rows
 from noisewise.study.models.scatter import unequal_scatter
 from noisewise.study.models.sizes.variance_components import usual_errors
@@ -117,7 +118,7 @@ def check_fit(analysis: Analysis) -> Check:
         problems.append(outlier)
     compared, disagreement = _own_agreement(analysis)
     problems += disagreement
-    notes = tuple(_sizes_in_words(analysis))
+    notes = (*_sizes_in_words(analysis), *_shared_in_words(analysis))
     return Check(
         reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared, far_off=off
     )
@@ -147,7 +148,8 @@ def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
         without |= own_rows(columns)  # whose own scatter is all that is known of them
     if np.isin(columns.kind, (KINDS.index(COUNTS), KINDS.index(BOUNDED))).any():
         usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
-        sigma = np.where(without, sigma, np.hypot(usual, analysis.sizes.extra_scatter))
+        extra = analysis.sizes.extra_scatter * np.sqrt(columns.extra_share)
+        sigma = np.where(without, sigma, np.hypot(usual, extra))
     if without.any():
         # Their common sigma was estimated from this very fit.
         columns, sigma = columns.select(~without), sigma[~without]
@@ -264,6 +266,18 @@ def _unlike_the_others(analysis: Analysis, suspicious: float) -> str | None:
         return None
     name, size = analysis.state.ids[at], analysis.sizes.deviation
     return analysis.model.unlike_the_others(name, float(apart[at]), size)
+
+
+def _shared_in_words(analysis: Analysis) -> list[str]:
+    """Differences of one block that may have errors in common: the first, and how many there are."""
+    shared = shared_arms(analysis.columns)
+    if not shared:
+        return []
+    words = shared_in_words(shared[0], analysis.state.ids[shared[0].option])
+    more = (
+        f" So do those of {counted(len(shared) - 1, 'other pair')} of block and option." if shared[1:] else ""
+    )
+    return [f"{words[0].upper()}{words[1:]}.{more}"]
 
 
 def _sizes_in_words(analysis: Analysis) -> list[str]:
