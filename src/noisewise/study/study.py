@@ -309,4 +309,4 @@ def _level_in_words(sums: Sums) -> str:
     if not level.any():
         return ", around 0, because only differences were measured"
     several = len(set(sums.block[level].tolist())) > 1
-    return ", on the level of the average measurement (blocks have levels of their own)" if several else ""
+    return ", on the level of the average block (blocks have levels of their own)" if several else ""
