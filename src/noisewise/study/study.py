@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import written_whole
 from noisewise.core.support.text import printable
-from noisewise.core.support.words import as_html, counted, number
+from noisewise.core.support.words import as_html, counted, estimated, in_unit
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
@@ -296,7 +296,7 @@ class Study(Entries):
             f"{len(self.pending)} under way, {policy_in_words(self._state)}.",
         ]
         if certificate.estimate is not None:
-            estimate = f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}"
+            estimate = f"Estimate for {certificate.option}: {in_unit(estimated(certificate.estimate), certificate.unit)}"
             lines.append(f"{estimate}{_level_in_words(self._now().sums)}.")
         if certificate.beside:
             lines.append(certificate.beside)

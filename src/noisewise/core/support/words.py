@@ -13,6 +13,16 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
 
 
+def estimated(value: float) -> str:
+    """An estimate, with the digits that all sentences, tables and charts give it."""
+    return number(value, 4)
+
+
+def in_unit(text: str, unit: str | None) -> str:
+    """A number in words with its unit, if it has one: 0.3 ms."""
+    return text if unit is None else f"{text} {unit}"
+
+
 def about(value: float, digits: int = 3) -> str:
     """A forecast, which has no more digits than that however large it is: 35,200."""
     return number(float(f"{value:.{digits}g}"), digits) if math.isfinite(value) else number(value)

@@ -16,6 +16,7 @@ from noisewise.core.support.ranges import (
     check_count_within,
     check_within,
 )
+from noisewise.core.support.text import check_text
 from noisewise.study.inputs.catalogue import Catalogue
 from noisewise.study.inputs.items import check_pool
 from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
@@ -34,6 +35,8 @@ BLIND = ("round_robin", "uniform")
 #: The scatter of readings: each option's own, one that options share, or what fits the first measurement.
 OWN, POOLED, FIRST = "own", "pooled", "first"
 WEEK = 7 * 24 * 3600.0
+#: Characters of a unit, which stands behind numbers in sentences.
+UNIT_LENGTH = 30
 #: Raised when the meaning of specifications or events changes.
 SCHEMA = 1
 
@@ -71,6 +74,7 @@ class Specification:
     bounds: tuple[float, float] | None = None  # between which all readings lie
     scatter: str | None = None  # of readings; studies from before there was a choice pooled it
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
+    unit: str | None = None  # of the values, for people
 
     @property
     def first_model(self) -> ModelChoice:
@@ -102,7 +106,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "items")
+        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "items", "unit")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -138,6 +142,7 @@ def check_question(
     bounds: Any = None,
     scatter: Any = None,
     items: Any = None,
+    unit: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     chosen = choose_model(model, span, deviation, extra_scatter)
@@ -155,6 +160,7 @@ def check_question(
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
         "items": check_pool(items),
+        "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
     }
     if checked["looks"] == ONCE:
         for name in ("items", "bounds"):
