@@ -165,9 +165,8 @@ def check_question(
     if checked["looks"] == ONCE:
         for name in ("items", "bounds"):
             if checked[name] is not None:
-                raise ValueError(
-                    f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
-                )
+                once = "a bound for one look does not hold for them."
+                raise ValueError(f'`{name}` go with looks="{ANY_TIME}": {once}')
         if scatter == OWN:
             raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
     if scatter == OWN and chosen.uses_features:

@@ -9,6 +9,7 @@ without a block count as one block.
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.model.independent import quadratic_forms
 from noisewise.study.models.connected_parts import Component
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.sums import Sums, totals
@@ -74,3 +75,29 @@ def _errors(part: Component, votes: Floats) -> Floats:
     shared[gone] = grounded.loads @ with_stay + grounded.own * c[gone]
     variances = part.variances(grounded, 0) - 2.0 * shared + float(c @ shared)
     return np.asarray(np.sqrt(np.maximum(variances[:count], 0.0)))
+
+
+def only_differences(sums: Sums) -> bool:
+    """Whether only differences of options are known: there are blocks, or differences were measured."""
+    level = sums.minus < 0
+    return not bool(level.all()) or np.unique(sums.block[level]).size > 1
+
+
+def difference_errors(fit: Fit, option: int) -> Floats:
+    """The standard errors of all options' differences to this one, (n,): 0 for itself, NaN if not linked."""
+    errors = np.full(fit.means.size, np.nan)
+    for part in fit.components:
+        places = np.flatnonzero(part.options == option)
+        if places.size:
+            root = int(places[0])
+            errors[part.options] = np.sqrt(part.variances(part.grounded(root), root)[: part.options.size])
+    if not fit.components:
+        k = fit.loads.shape[1]
+        loads = np.zeros((fit.means.size, k))
+        loads[fit.touched] = fit.loads
+        apart = loads - loads[option]
+        shared = quadratic_forms(apart, fit.covariance[:k, :k]) if k else 0.0
+        linked = fit.group == fit.group[option]
+        errors[linked] = np.sqrt(fit.own + fit.own[option] + shared)[linked]
+    errors[option] = 0.0
+    return errors
