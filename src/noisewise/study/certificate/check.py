@@ -9,6 +9,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
+from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
@@ -42,6 +43,7 @@ class Check:
     remedies: tuple[str, ...] = ()  # what to do about the problems, the likeliest first
     advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
     compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
+    far_off: FarOff | None = None  # in the place of chi-square, where errors may have any tails
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
 
     @property
@@ -53,6 +55,8 @@ class Check:
         if self.freedom == 0 and self.compared:
             options = counted(self.compared, "option")
             lines = [f"Repeated measurements of {options} were compared with the scatter of their readings."]
+        elif self.far_off is not None:
+            lines = [f"{self.far_off}."]
         elif self.freedom == 0:
             lines = ["The fit cannot be checked yet: no measurement was repeated."]
         else:
@@ -80,23 +84,28 @@ def check_fit(analysis: Analysis) -> Check:
     same = columns is analysis.columns and sigma is analysis.sigmas.estimated
     sums = analysis.sums if same else analysis.pooled(columns, sigma)
     fit = analysis.estimates if same else analysis.fit(sums)
+    if analysis.any_tails:
+        sums, fit = analysis.sums, analysis.estimates
     freedom = columns.value.size - fit.rank
     problems = [*analysis.sigmas.waiting]
     reduced = p_value = math.nan
     expected = (math.nan, math.nan)
     worst: tuple[dict[str, Any], ...] = ()
+    off: FarOff | None = None
     if freedom > 0:
         reduced = fit.squares(sums) / freedom
         p_value, _, expected = tails(analysis, reduced, freedom)
-        worst = _worst(
-            analysis, columns, standard_residuals(analysis, columns, sigma, sums, fit), sums.blocks
-        )
+        residuals = standard_residuals(analysis, columns, sigma, sums, fit)
+        worst = _worst(analysis, columns, residuals, sums.blocks)
+        if analysis.any_tails:
+            off = far_off(columns.plus, residuals)
+            p_value = off.chance
         if math.isnan(reduced):
             problems.append(
                 "the fit cannot be computed: some values or error bars are too large or too small"
             )
         elif p_value < SUSPICIOUS:
-            problems.append(_misfit(analysis, reduced, worst))
+            problems.append(_misfit(analysis, reduced, worst) if off is None else f"{off}")
     if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
         problems.append(
             f"the scatter within {columns.pools[pool]} differs from one measurement to the next by more than "
@@ -109,7 +118,9 @@ def check_fit(analysis: Analysis) -> Check:
     compared, disagreement = _own_agreement(analysis)
     problems += disagreement
     notes = tuple(_sizes_in_words(analysis))
-    return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared)
+    return Check(
+        reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared, far_off=off
+    )
 
 
 def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
@@ -194,7 +205,7 @@ def _worst(
         count = np.bincount(codes, minlength=len(names))
         together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
-        known = what == "option" and analysis.standing_out is not None  # see `_standing_rows`
+        known = what == "option" and (analysis.standing_out is not None or analysis.any_tails)
         if abs(together[at]) > 3.0 and names[at] and not known:
             rows.append({"what": what, "name": names[at], "residual": together[at]})
     sign = analysis.specification.sign

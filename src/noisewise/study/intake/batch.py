@@ -23,6 +23,7 @@ from noisewise.study.intake.entry import (
     told_before,
 )
 from noisewise.study.intake.parsed_table import Parsed, Watch
+from noisewise.study.intake.suited import refuse_unsuited
 from noisewise.study.log.jobs import TOLD, Job
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import Event, to_json
@@ -136,6 +137,7 @@ def check_batch(
     _take_blocks(state, parsed, told, list(jobs))
     fresh, known, voided = _without_known(state, parsed, told, match)
     told = told._replace(fresh=fresh, known=known, voided=voided)
+    _refuse_unsuited(state, parsed, told)
     _note_copies(state, parsed, told, repeat)
     if match:
         _take_blocks(state, parsed, told, _answer(state, parsed, told, now))
@@ -217,6 +219,17 @@ def _without_known(
         rest = f" And {more} more rows like these." if more > 0 else ""
         raise ValueError(" ".join(conflicts[:NAMED]) + rest)
     return fresh, known, voided
+
+
+def _refuse_unsuited(state: State, parsed: Parsed, told: RowFates) -> None:
+    """Refuse rows of a kind that says nothing in this study."""
+    if state.specification.items is None and state.specification.noise is None and not told.jobs:
+        return
+    for place in told.fresh:
+        minus = None if told.minus is None else told.minus[place]
+        job = state.jobs[told.jobs[place]] if place in told.jobs else None
+        where = f"row {parsed.rows[place] + 1} ({told.options[place]}): "
+        refuse_unsuited(state, told.content(parsed, place), minus, job, where)
 
 
 def _are_new(state: State, keys: Sequence[str | None]) -> bool:

@@ -19,7 +19,16 @@ from noisewise.core.support.ranges import (
 from noisewise.core.support.text import check_text
 from noisewise.study.inputs.catalogue import Catalogue
 from noisewise.study.inputs.items import check_pool
-from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
+from noisewise.study.log.model_choice import (
+    ANY,
+    CONTRASTS,
+    ESTIMATE,
+    PROMISES,
+    SIZES,
+    ModelChoice,
+    Size,
+    choose_model,
+)
 
 #: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
 RACE = "race"
@@ -34,6 +43,8 @@ ANY_TIME, ONCE = LOOKS = ("any time", "once")
 BLIND = ("round_robin", "uniform")
 #: The scatter of readings: each option's own, one that options share, or what fits the first measurement.
 OWN, POOLED, FIRST = "own", "pooled", "first"
+#: The tails of errors: no heavier than normal ones, or any, as long as their variance is what error bars say.
+NORMAL, HEAVY = TAILS = ("normal", "heavy")
 WEEK = 7 * 24 * 3600.0
 #: Characters of a unit, which stands behind numbers in sentences.
 UNIT_LENGTH = 30
@@ -73,6 +84,7 @@ class Specification:
     looks: str | None = None  # ONCE, or None: at any time
     bounds: tuple[float, float] | None = None  # between which all readings lie
     scatter: str | None = None  # of readings; studies from before there was a choice pooled it
+    noise: str | None = None  # HEAVY, or None: tails no heavier than normal
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
     unit: str | None = None  # of the values, for people
 
@@ -106,7 +118,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "items", "unit")
+        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "noise", "items", "unit")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -141,6 +153,7 @@ def check_question(
     looks: Any = ANY_TIME,
     bounds: Any = None,
     scatter: Any = None,
+    noise: Any = NORMAL,
     items: Any = None,
     unit: Any = None,
 ) -> dict[str, Any]:
@@ -159,16 +172,14 @@ def check_question(
         "looks": ONCE if check_choice("looks", looks, LOOKS) == ONCE else None,
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
+        "noise": HEAVY if check_choice("noise", noise, TAILS) == HEAVY else None,
         "items": check_pool(items),
         "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
     }
     if checked["looks"] == ONCE:
-        for name in ("items", "bounds"):
-            if checked[name] is not None:
-                once = "a bound for one look does not hold for them."
-                raise ValueError(f'`{name}` go with looks="{ANY_TIME}": {once}')
-        if scatter == OWN:
-            raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
+        _check_one_look(checked)
+    if checked["noise"] == HEAVY:
+        check_tails(chosen, checked["looks"])
     if scatter == OWN and chosen.uses_features:
         raise ValueError(
             f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
@@ -185,6 +196,30 @@ def check_question(
             "must be given, in the unit of your values: nothing else says what a small difference is."
         )
     return checked
+
+
+def check_tails(chosen: ModelChoice, looks: str | None) -> None:
+    """Refuse what errors of any tails do not go with: all that is known of them is their variance."""
+    heavy = f'noise="{HEAVY}"'
+    if chosen.uses_features:
+        raise ValueError(f'{heavy} needs options that share nothing: use model="independent".')
+    if chosen.extra_scatter == ESTIMATE:
+        raise ValueError(
+            f"{heavy} needs `extra_scatter` as a number, or none: it is estimated as if errors were normal."
+        )
+    if looks == ONCE:
+        raise ValueError(f'{heavy} goes with looks="{ANY_TIME}": a bound for one look needs normal errors.')
+
+
+def _check_one_look(checked: dict[str, Any]) -> None:
+    """Refuse what bounds for one look do not hold for."""
+    for name in ("items", "bounds"):
+        if checked[name] is not None:
+            raise ValueError(
+                f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
+            )
+    if checked["scatter"] == OWN:
+        raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
 
 
 def _two_bounds(bounds: Any) -> tuple[float, float]:
