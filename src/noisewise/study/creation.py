@@ -64,6 +64,7 @@ def create_study(
     scatter: str | None = None,
     noise: str = NORMAL,
     items: Iterable[Any] | int | None = None,
+    unit: str | None = None,
     policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | None = None,
@@ -122,6 +123,7 @@ def create_study(
             "1" to "n". All options are told them in one random order, `ask` says which come next, and the
             certificate is about the mean over all of them. Items may be told without such a list: then
             they have no end, and must come in random order.
+        unit: Of your values, such as "ms" or "%", for sentences, tables and charts.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -150,7 +152,7 @@ def create_study(
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
-        budget=budget, looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=items,
+        budget=budget, looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=items, unit=unit,
     )  # fmt: skip
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])

@@ -125,6 +125,7 @@ def init(
     scatter: Scatter = None,
     noise: Noise = "normal",
     items: Pool = None,
+    unit: Annotated[str | None, typer.Option(help="The unit of the values, such as ms or %.")] = None,
     policy: Policy = None,
     noise_floor: NoiseFloor = None,
     lease: Lease = None,
@@ -158,7 +159,7 @@ def init(
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
-            scatter=scatter, noise=noise, items=read_pool(items),
+            scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes

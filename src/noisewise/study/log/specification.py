@@ -16,6 +16,7 @@ from noisewise.core.support.ranges import (
     check_count_within,
     check_within,
 )
+from noisewise.core.support.text import check_text
 from noisewise.study.inputs.catalogue import Catalogue
 from noisewise.study.inputs.items import check_pool
 from noisewise.study.log.model_choice import (
@@ -45,6 +46,8 @@ OWN, POOLED, FIRST = "own", "pooled", "first"
 #: The tails of errors: no heavier than normal ones, or any, as long as their variance is what error bars say.
 NORMAL, HEAVY = TAILS = ("normal", "heavy")
 WEEK = 7 * 24 * 3600.0
+#: Characters of a unit, which stands behind numbers in sentences.
+UNIT_LENGTH = 30
 #: Raised when the meaning of specifications or events changes.
 SCHEMA = 1
 
@@ -83,6 +86,7 @@ class Specification:
     scatter: str | None = None  # of readings; studies from before there was a choice pooled it
     noise: str | None = None  # HEAVY, or None: tails no heavier than normal
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
+    unit: str | None = None  # of the values, for people
 
     @property
     def first_model(self) -> ModelChoice:
@@ -114,7 +118,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "noise", "items")
+        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "noise", "items", "unit")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -151,6 +155,7 @@ def check_question(
     scatter: Any = None,
     noise: Any = NORMAL,
     items: Any = None,
+    unit: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     chosen = choose_model(model, span, deviation, extra_scatter)
@@ -169,6 +174,7 @@ def check_question(
         "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
         "noise": HEAVY if check_choice("noise", noise, TAILS) == HEAVY else None,
         "items": check_pool(items),
+        "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
     }
     _check_together(checked, chosen, scatter)
     if checked["span"] is None and checked["eps"] is None:
@@ -182,13 +188,7 @@ def check_question(
 def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:
     """Refuse what does not go with each other."""
     if checked["looks"] == ONCE:
-        for name in ("items", "bounds"):
-            if checked[name] is not None:
-                raise ValueError(
-                    f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
-                )
-        if scatter == OWN:
-            raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
+        _check_one_look(checked)
     if checked["noise"] == HEAVY:
         check_tails(chosen, checked["looks"])
     if scatter == OWN and chosen.uses_features:
@@ -214,6 +214,17 @@ def check_tails(chosen: ModelChoice, looks: str | None) -> None:
         )
     if looks == ONCE:
         raise ValueError(f'{heavy} goes with looks="{ANY_TIME}": a bound for one look needs normal errors.')
+
+
+def _check_one_look(checked: dict[str, Any]) -> None:
+    """Refuse what bounds for one look do not hold for."""
+    for name in ("items", "bounds"):
+        if checked[name] is not None:
+            raise ValueError(
+                f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
+            )
+    if checked["scatter"] == OWN:
+        raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
 
 
 def _two_bounds(bounds: Any) -> tuple[float, float]:

@@ -258,7 +258,7 @@ class Analysis:
         return self.shown_values(self.estimates)
 
     def shown_values(self, fit: Fit) -> Floats:
-        """The sign undone, on the level of the average measurement: offsets weighted by their precision.
+        """The sign undone, on the level of the average block.
 
         Display only. Every group of connected options has a level of its own; a group that was measured by
         differences alone has none, and is shown around 0.
