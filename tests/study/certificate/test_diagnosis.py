@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.study.certificate.outliers import find_outliers
 from noisewise.study.models.analysis import Analysis
 
 NAMES = [f"o{k}" for k in range(10)]

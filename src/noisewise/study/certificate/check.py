@@ -43,6 +43,8 @@ class Check:
     advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
     compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
+    causes: tuple[Any, ...] = ()  # what is probably wrong, the likeliest first: `causes.cause.Cause`
+    left_out: tuple[dict[str, Any], ...] = ()  # what the fit would be without each suspicious row or block
 
     @property
     def ok(self) -> bool:
@@ -62,7 +64,7 @@ class Check:
                 f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
         lines += [f"PROBLEM: {problem}." for problem in self.problems]
-        lines += [*self.remedies, *self.notes]
+        lines += [*self.remedies, *_without_in_words(self.left_out), *self.notes]
         if self.worst:
             lines.append("Largest residuals, in standard errors:")
             lines += [f"  {row['what']} {row['name']}: {row['residual']:+.1f}" for row in self.worst]
@@ -72,6 +74,17 @@ class Check:
 
     def _repr_html_(self) -> str:
         return as_html("Check", str(self).splitlines(), good=self.ok)
+
+
+def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
+    """One sentence about everything that was left out in turn."""
+    if not left_out:
+        return []
+    said = []
+    for one in left_out:
+        name = one["name"] if one["what"] == "measurement" else f"{one['what']} {one['name']}"
+        said.append(f"{number(one['reduced_chi_square'])} without {name}")
+    return [f"Left out in turn, the reduced chi-square would be {', '.join(said)}."]
 
 
 def check_fit(analysis: Analysis) -> Check:

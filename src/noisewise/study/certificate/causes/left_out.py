@@ -1,0 +1,58 @@
+"""What the fit would be without each measurement, block or option that looks suspicious: fitted, not guessed."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from noisewise.core.support.distributions import chi_square_tails
+from noisewise.study.certificate.causes.table import Table
+from noisewise.study.log.measurements import NO_BLOCK, Codes
+
+#: How many of each kind are left out, by turns.
+ROWS, GROUPS = 3, 2
+#: They are suspicious if chance makes the worst of all as bad with less than this probability.
+SUSPICIOUS = 0.001
+
+
+def left_out_in_turn(table: Table) -> tuple[dict[str, Any], ...]:
+    """Every suspicious measurement, block and option, the one that matters most first."""
+    if table.rest.freedom <= 1:
+        return ()
+    squares = np.square(table.residuals / table.sigma)
+    free = 1.0 - table.leverages
+    found = []
+    deleted = squares / free
+    for at in np.argsort(-deleted, kind="stable")[:ROWS]:
+        if math.erfc(math.sqrt(float(deleted[at]) / 2.0)) * table.count < SUSPICIOUS:
+            others = np.arange(table.count) != at
+            row = table.row(int(at))
+            found.append(
+                {"what": "measurement", "name": table.name(int(at)), "key": row["key"]} | _fit(table, others)
+            )
+    columns, ids = table.columns, table.analysis.state.ids
+    for what, codes, names in (("block", columns.block, columns.blocks), ("option", columns.plus, ids)):
+        for group in _suspicious(codes, squares, free):
+            others = codes != group
+            if names[group] != NO_BLOCK and others.any():
+                found.append({"what": what, "name": names[group], "key": None} | _fit(table, others))
+    better = [one for one in found if one["freedom"] > 0]
+    return tuple(sorted(better, key=lambda one: one["reduced_chi_square"]))
+
+
+def _fit(table: Table, others: Any) -> dict[str, Any]:
+    rest = table.fitted(table.columns.select(others), table.sigma[others])
+    return {"reduced_chi_square": rest.reduced, "freedom": rest.freedom}
+
+
+def _suspicious(codes: Codes, squares: Any, free: Any) -> list[int]:
+    """The groups with the largest squares for their degrees of freedom."""
+    groups = np.unique(codes)
+    if groups.size < 3:
+        return []
+    total = np.bincount(codes, weights=squares)[groups]
+    freedom = np.maximum(np.bincount(codes, weights=free)[groups], 1e-3)
+    order = np.argsort(-total / freedom, kind="stable")[: 4 * GROUPS]
+    chances = {int(groups[k]): chi_square_tails(float(freedom[k]), float(total[k])).upper for k in order}
+    some = [group for group, chance in chances.items() if chance * groups.size < SUSPICIOUS]
+    return some[:GROUPS]
