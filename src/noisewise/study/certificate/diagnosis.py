@@ -5,8 +5,8 @@ and the report ask. A cause is a hypothesis with a remedy. Its remedy is tried, 
 
     D = -2·log L + penalty,
 
-L the restricted likelihood: options' values (weights, offsets of blocks) are integrated out with a flat prior,
-the same for all causes. What a cause fits besides has a normal prior of the size that suits it best
+L the restricted likelihood: options' values (weights, offsets of blocks) are integrated out with a flat
+prior, the same for all causes. What a cause fits besides has a normal prior of the size that suits it best
 (`causes.rows`, `causes.offsets`) or costs log f for each number, f the degrees of freedom; what could be
 any one of k costs 2·log k. Two causes whose D differ by less than `TELLING` are both said.
 
@@ -134,8 +134,8 @@ def _merged(table: Table, causes: list[Cause]) -> list[Cause]:
 
 def _in_words(table: Table, causes: list[Cause], misfit: bool) -> list[str]:
     """The causes, and what to do if it is none of them."""
-    said = [one.words for one in causes[:1]]
-    said += [f"Or, nearly as likely: {one.words[0].lower()}{one.words[1:]}" for one in causes[1:3]]
+    words = [one.words if len(causes) == 1 else one.unsure or one.words for one in causes[:3]]
+    said = [*words[:1], *(f"Or, nearly as likely: {text[0].lower()}{text[1:]}" for text in words[1:])]
     if not misfit or (causes and causes[0].kind in (ROW, UNIT)):
         return said
     fixes = []

@@ -1,13 +1,14 @@
 """Error bars that are wrong everywhere in the same way: variances, their roots, too small or too large.
 
-Variances told as standard errors have square roots that fit, and no number is fitted for that. A common factor
-c is one number, found where -2·log L is least; without extra scatter and deviations that is where chi-square
-equals its degrees of freedom, ``c² = Q/f``. Extra scatter and deviations are the sizes of
+Variances told as standard errors have square roots that fit, and no number is fitted for that. A common
+factor c is one number, found where -2·log L is least; without extra scatter and deviations that is where
+chi-square equals its degrees of freedom, ``c² = Q/f``. Extra scatter and deviations are the sizes of
 `noisewise.study.models.sizes`. All leave the same unknowns to be integrated out, so that their likelihoods
 may be compared. Each fitted number costs log f, as in Schwarz's criterion.
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from noisewise.study.certificate.causes.cause import (
     VARIANCES,
     Cause,
 )
+from noisewise.study.certificate.causes.search import least_of
 from noisewise.study.certificate.causes.table import Rest, Table
 from noisewise.study.log.measurements import Columns
 
@@ -48,19 +50,34 @@ def transformed(table: Table) -> list[Cause]:
             if not (np.isfinite(bare).all() and (bare > 0.0).all()):
                 continue
             rest = table.with_errors(bare)
-            said = f"(reduced chi-square {number(rest.reduced)})"
-            words = (
-                f"Your error bars look like variances: their square roots fit {said}. If they are, tell them "
-                "as var=."
-                if kind == VARIANCES
-                else f"Your error bars look like square roots of standard errors: their squares fit {said}. "
-                "If standard errors were told as var=, tell them as se=."
-            )
-            told = "var" if kind == VARIANCES else "se"
-            remedy = {"amend": "all", "se": "given as var" if told == "var" else "squared"}
+            fit = f"(reduced chi-square {number(rest.reduced)})"
             deviance = table.deviance_of(table.columns, bare) + rare
-            found.append(_about_all(table, kind, words, deviance, rest, remedy))
+            found.append(
+                _variances(table, fit, deviance, rest)
+                if kind == VARIANCES
+                else _roots(table, fit, deviance, rest)
+            )
     return found
+
+
+def _variances(table: Table, fit: str, deviance: float, rest: Rest) -> Cause:
+    words = (
+        f"Your error bars look like variances: their square roots fit {fit}. If they are, tell them as var=."
+    )
+    unsure = (
+        f"If the error bars were variances, their square roots would fit as well {fit}. If they are, tell "
+        "them as var=."
+    )
+    found = _about_all(table, VARIANCES, words, deviance, rest, {"amend": "all", "se": "told as var"})
+    return replace(found, unsure=unsure)
+
+
+def _roots(table: Table, fit: str, deviance: float, rest: Rest) -> Cause:
+    words = (
+        f"Your error bars look like square roots of standard errors: their squares fit {fit}. If standard "
+        "errors were told as var=, tell them as se=."
+    )
+    return _about_all(table, ROOTS, words, deviance, rest, {"amend": "all", "se": "squared"})
 
 
 def common_factor(table: Table) -> Cause | None:
@@ -89,8 +106,6 @@ def common_factor(table: Table) -> Cause | None:
 
 def _factor(table: Table) -> tuple[float, float]:
     """The common factor with the largest likelihood, and -2·log L there."""
-    from scipy.optimize import minimize_scalar
-
     sizes, rest = table.analysis.sizes, table.rest
     if table.known.all() and sizes.extra_scatter == sizes.deviation == 0.0:
         factor = math.sqrt(rest.squares / rest.freedom)
@@ -101,9 +116,9 @@ def _factor(table: Table) -> tuple[float, float]:
         return table.deviance_of(table.columns, np.where(table.known, math.exp(log) * table.bare, table.bare))
 
     guess = 0.5 * math.log(min(max(rest.reduced, MOST_FACTOR**-2.0), MOST_FACTOR**2))
-    ends = sorted((min(0.0, guess) - 1.0, max(0.0, guess) + 1.0))
-    found = minimize_scalar(deviance, bounds=ends, method="bounded", options={"xatol": 1e-2})
-    return math.exp(float(found.x)), float(found.fun)
+    ends = min(0.0, guess) - 1.0, max(0.0, guess) + 1.0
+    log, least = least_of(deviance, *ends, tried=6, tolerance=0.02)
+    return math.exp(log), least
 
 
 def _about_all(

@@ -1,4 +1,4 @@
-"""What the fit would be without each measurement, block or option that looks suspicious: fitted, not guessed."""
+"""What the fit would be without each suspicious measurement, block or option: fitted, not guessed."""
 
 import math
 from typing import Any
@@ -19,7 +19,7 @@ def left_out_in_turn(table: Table) -> tuple[dict[str, Any], ...]:
     """Every suspicious measurement, block and option, the one that matters most first."""
     if table.rest.freedom <= 1:
         return ()
-    squares = np.square(table.residuals / table.sigma)
+    squares = np.square(table.rest.residuals / table.sigma)
     free = 1.0 - table.leverages
     found = []
     deleted = squares / free

@@ -1,8 +1,8 @@
-"""Leverages: how much of its own fitted value each measurement decides, so that leaving one out needs no new fit.
+"""Leverages: how much of its own fitted value each measurement decides; leaving one out needs no new fit.
 
-With weights w = 1/σ² and the normal matrix ``A = XᵀWX`` measurement i has leverage ``h = w·xᵀA⁻¹x``. Without it
-its residual is ``r/(1 - h)``, chi-square is smaller by ``w·r²/(1 - h)``, and what the others say of it has
-variance ``σ²·h/(1 - h)``. A deviation of size τ is an unknown that is tied to its features by a weight of 1/τ².
+With weights w = 1/σ² and the normal matrix ``A = XᵀWX`` measurement i has leverage ``h = w·xᵀA⁻¹x``. Without
+it its residual is ``r/(1 - h)``, chi-square is smaller by ``w·r²/(1 - h)``, and what the others say of it has
+variance ``σ²·h/(1 - h)``. A deviation of size τ is an unknown, tied to its features by a weight of 1/τ².
 
 In plain floats: they say which measurements to suspect, and the fit without those is then computed exactly.
 """
@@ -11,7 +11,6 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.log.measurements import Columns
-from noisewise.study.models.own_readings import is_linked
 from noisewise.study.models.sums import totals
 
 #: What is added to a diagonal of ones, for levels that nothing determines.
@@ -21,7 +20,7 @@ MOST = 1.0 - 1e-9
 
 
 def leverages(columns: Columns, sigma: Floats, features: Floats | None, deviation: float) -> Floats:
-    """The leverage of every measurement, (N,).
+    """The leverage of every measurement, (N,); networks of independent options have `PlainNetwork`.
 
     Args:
         columns: The measurements.
@@ -30,9 +29,9 @@ def leverages(columns: Columns, sigma: Floats, features: Floats | None, deviatio
         deviation: The size of deviations from the weighted sums of features.
     """
     weight = np.square(np.median(sigma) / sigma)
-    if features is None and not is_linked(columns):
+    if features is None:
         found = weight / totals(columns.plus, weight, 1 + int(columns.plus.max()))[columns.plus]
-    elif features is not None and deviation == 0.0:
+    elif deviation == 0.0:
         found = _of_weights(columns, weight, features)
     else:
         scaled = deviation / float(np.median(sigma))
@@ -54,8 +53,8 @@ def _of_weights(columns: Columns, weight: Floats, features: Floats) -> Floats:
     return np.asarray(share + weight * np.einsum("ij,jk,ik->i", rows, inverse, rows, optimize=True))
 
 
-def _of_unknowns(columns: Columns, weight: Floats, features: Floats | None, deviation: float) -> Floats:
-    """With an unknown per option and per block, and the weights of features if deviations tie them."""
+def _of_unknowns(columns: Columns, weight: Floats, features: Floats, deviation: float) -> Floats:
+    """With an unknown per option and per block, and the weights of features, which deviations tie."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
     level = columns.minus < 0
@@ -71,8 +70,7 @@ def _of_unknowns(columns: Columns, weight: Floats, features: Floats | None, devi
     np.add.at(normal, (other, other), weight)
     np.add.at(normal, (plus, other), sign * weight)
     np.add.at(normal, (other, plus), sign * weight)
-    if features is not None:
-        normal = _tied(normal, features[options], deviation)
+    normal = _tied(normal, features[options], deviation)
     scale = 1.0 / np.sqrt(np.diag(normal))
     normal *= scale[:, None] * scale
     normal[np.diag_indices_from(normal)] += RIDGE

@@ -1,7 +1,7 @@
 """Offsets that nobody named: of instruments, persons, days, or of the order in which things were told.
 
-Measurements that share a label may share an offset. With offsets that have a flat prior, fitted as blocks, and
-then a normal prior of the size s that suits them best, the likelihood is that of offsets drawn at random:
+Measurements that share a label may share an offset. With offsets that have a flat prior, fitted as blocks,
+and then a normal prior of the size s that suits them best, the likelihood is that of offsets drawn at random:
 
     -2·log L(blocks) + k·(log s² + 1) + log f,      k the offsets that were determined besides.
 
@@ -20,7 +20,6 @@ from noisewise.core.support.words import counted, moment, number
 from noisewise.study.certificate.causes.cause import OFFSETS, ORDER, Cause
 from noisewise.study.certificate.causes.table import Rest, Table
 from noisewise.study.log.measurements import NO_BLOCK, Codes, Columns
-from noisewise.study.models.sums import block_places
 
 #: What measurements may have in common, as it is told, and how it is said.
 LABELS = {
@@ -39,6 +38,8 @@ LABELS = {
 FEW = 5
 #: Measurements in a run, and runs at most, as a part of the measurements.
 SHORTEST, MOST_RUNS = 3, 0.25
+#: Places where a run may begin.
+MOST_PLACES = 1500
 
 
 class Grouped(NamedTuple):
@@ -139,12 +140,11 @@ def _grouped(table: Table, codes: Codes) -> Grouped | None:
 
 def _spread(table: Table, rest: Rest, more: int) -> float:
     """The mean square of the offsets around those of the blocks there were before."""
-    level = table.columns.minus < 0
-    places = block_places(rest.columns, rest.sums.blocks)[level]
-    _, first, of_row = np.unique(places, return_index=True, return_inverse=True)
-    offset = rest.fit.offsets[places[first]]
-    before = table.columns.block[level][first] * (2 + int(rest.fit.group.max()))
-    before = np.unique(before + rest.fit.group[table.columns.plus[level][first]], return_inverse=True)[1]
+    level = np.flatnonzero(table.columns.minus < 0)
+    _, first, of_row = np.unique(rest.columns.block[level], return_index=True, return_inverse=True)
+    offset = rest.offsets[level][first]
+    before = table.columns.block[level][first] * (2 + int(rest.parts.max())) + rest.parts[level][first]
+    before = np.unique(before, return_inverse=True)[1]
     weight = np.bincount(of_row, weights=table.sigma[level] ** -2.0)
     mean = np.bincount(before, weights=weight * offset) / np.bincount(before, weights=weight)
     least = 0.01 * float(np.median(table.sigma)) ** 2
@@ -157,7 +157,7 @@ def offsets_in_order(table: Table) -> Cause | None:
     order = level[np.argsort(table.columns.number[level])]
     if order.size < 4 * FEW:
         return None
-    left, best = table.residuals[order], None
+    left, best = table.rest.residuals[order], None
     for _ in range(3):  # what an option is estimated at depends on the offsets, and these on that
         starts = _runs(left, table.sigma[order])
         if starts.size < 2 or starts.size > MOST_RUNS * order.size:
@@ -171,7 +171,8 @@ def offsets_in_order(table: Table) -> Cause | None:
         if best is not None and deviance >= best[0]:
             break
         best = deviance, grouped.rest, order[starts[1:]]
-        left = _without_offsets(table, grouped.rest)[order]
+        # What is left when options alone are taken off.
+        left = (grouped.rest.residuals + grouped.rest.offsets)[order]
     return None if best is None else _order_cause(table, *best)
 
 
@@ -192,39 +193,34 @@ def _order_cause(table: Table, deviance: float, rest: Rest, first: Codes) -> Cau
     return Cause(ORDER, said, deviance, rest.reduced, rest.freedom, table.chance(rest), remedy, rows)
 
 
-def _without_offsets(table: Table, rest: Rest) -> Floats:
-    """Residuals plus the offsets of runs: what is left when options alone are taken off, (N,)."""
-    level = table.columns.minus < 0
-    sign = table.analysis.specification.sign
-    offset = rest.fit.offsets[block_places(rest.columns, rest.sums.blocks)]
-    return np.asarray(table.residuals_of(rest) + np.where(level, sign * offset, 0.0))
-
-
 def _runs(values: Floats, sigma: Floats) -> Codes:
     """Where runs of one offset each begin, the first at 0: the division with the largest likelihood.
 
     A run of weight W with offset b costs its squares around b, ``log(W·s²) + 1`` for an offset of size s, and
     2·log N for where it begins.
     """
-    count = values.size
-    weight = (sigma / np.median(sigma)) ** -2.0
-    scaled = values / np.median(sigma)
-    total = np.concatenate([[0.0], np.cumsum(weight)])
-    first = np.concatenate([[0.0], np.cumsum(weight * scaled)])
+    # At most so many places where a run may begin: of very many measurements, only some.
+    step = math.ceil(values.size / MOST_PLACES)
+    places = np.arange(0, values.size, step)
+    unit = float(np.median(sigma))
+    weight, scaled = (sigma / unit) ** -2.0, values / unit
+    total = np.concatenate([[0.0], np.cumsum(np.add.reduceat(weight, places))])
+    first = np.concatenate([[0.0], np.cumsum(np.add.reduceat(weight * scaled, places))])
     # One wrong value must not set the size of all offsets.
     size = max(1.0, float(np.quantile(np.abs(scaled), 0.7)) ** 2)
-    each = 1.0 + math.log(size) + 2.0 * math.log(count)
+    each = 1.0 + math.log(size) + 2.0 * math.log(values.size)
+    count, shortest = places.size, SHORTEST if step == 1 else 1
     best = np.full(count + 1, np.inf)
     best[0] = -each
     came_from = np.zeros(count + 1, dtype=np.int64)
-    for end in range(SHORTEST, count + 1):
-        starts = np.arange(0, end - SHORTEST + 1)
-        inside = total[end] - total[starts]
-        cost = best[starts] - (first[end] - first[starts]) ** 2 / inside + np.log(inside) + each
+    for end in range(shortest, count + 1):
+        inside = total[end] - total[: end - shortest + 1]
+        sums = first[end] - first[: end - shortest + 1]
+        cost = best[: end - shortest + 1] - sums * sums / inside + np.log(inside)
         at = int(np.argmin(cost))
-        best[end], came_from[end] = cost[at], at
-    ends, end = [], count
+        best[end], came_from[end] = cost[at] + each, at
+    starts, end = [], count
     while end > 0:
         end = int(came_from[end])
-        ends.append(end)
-    return np.array(ends[::-1], dtype=np.int64)
+        starts.append(int(places[end]))
+    return np.array(starts[::-1], dtype=np.int64)

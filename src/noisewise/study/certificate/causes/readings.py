@@ -1,4 +1,4 @@
-"""Readings whose scatter differs within a pool: where it does, and what to do so that only equals are pooled."""
+"""Readings whose scatter differs within a pool: where, and what to do so that only equals are pooled."""
 
 import math
 

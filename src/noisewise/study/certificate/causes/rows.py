@@ -81,7 +81,7 @@ def _worst(table: Table, rest: Rest) -> Suspect | None:
     if rest.freedom <= 0:
         return None
     whole = rest is table.rest
-    residuals = table.residuals if whole else table.residuals_of(rest)
+    residuals = rest.residuals
     decided = table.leverages if whole else table.leverages_of(rest)
     squares = np.square(residuals / rest.sigma) / (1.0 - decided)
     at = int(np.argmax(squares))

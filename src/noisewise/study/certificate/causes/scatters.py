@@ -36,7 +36,7 @@ def unequal_bars(table: Table) -> list[Cause]:
     """The groups whose error bars are wrong by factors of their own."""
     if table.rest.freedom < FEW or not table.known.any():
         return []
-    squares = np.square(table.residuals / table.sigma)
+    squares = np.square(table.rest.residuals / table.sigma)
     free = 1.0 - table.leverages
     groupings = _groupings(table)
     found = []

@@ -1,4 +1,4 @@
-"""The measurements that a check judges, with what causes are compared by: residuals, leverages, likelihoods."""
+"""The measurements that a check judges, and what causes are compared by: residuals, likelihoods."""
 
 import functools
 from typing import Any, NamedTuple
@@ -7,13 +7,18 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
-from noisewise.study.certificate.causes.leverages import leverages
+from noisewise.study.certificate.causes.leverages import MOST, leverages
+from noisewise.study.certificate.causes.plain_network import PlainNetwork
 from noisewise.study.certificate.check import checkable, name_of, standard_residuals, tails
 from noisewise.study.inputs.error_bars import KNOWN
-from noisewise.study.log.measurements import KINDS, Columns
+from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.fit import Fit
-from noisewise.study.models.sums import Sums
+from noisewise.study.models.own_readings import is_linked
+from noisewise.study.models.sizes.variance_components import usual_errors
+from noisewise.study.models.sums import block_places
+
+#: Unknowns of a network from which on causes are compared in plain floats.
+LARGE = 150
 
 
 class Rest(NamedTuple):
@@ -21,10 +26,11 @@ class Rest(NamedTuple):
 
     columns: Columns
     sigma: Floats
-    sums: Sums
-    fit: Fit
     squares: float
     freedom: int
+    residuals: Floats  # (N,): value less fit
+    offsets: Floats  # (N,): of its block; 0 for differences
+    parts: Codes  # (N,): measurements with the same are connected
 
     @property
     def reduced(self) -> float:
@@ -58,11 +64,6 @@ class Table:
         return self.fitted(self.columns, self.sigma)
 
     @functools.cached_property
-    def residuals(self) -> Floats:
-        """How far each lies above the fit, in the unit and direction of the values, (N,)."""
-        return self.residuals_of(self.rest)
-
-    @functools.cached_property
     def leverages(self) -> Floats:
         """How much of its fitted value each decides, (N,)."""
         return self.leverages_of(self.rest)
@@ -74,27 +75,45 @@ class Table:
 
     def fitted(self, columns: Columns, sigma: Floats) -> Rest:
         """The model of the study, fitted to these."""
-        sums = self.analysis.pooled(columns, sigma)
-        fit = self.analysis.fit(sums)
-        return Rest(columns, sigma, sums, fit, fit.squares(sums), columns.value.size - fit.rank)
+        if self._is_large(columns):
+            plain = PlainNetwork(columns).solve(sigma)
+            freedom = columns.value.size - plain.rank
+            return Rest(columns, sigma, plain.squares, freedom, plain.residuals, plain.offsets, plain.parts)
+        analysis = self.analysis
+        sums = analysis.pooled(columns, sigma)
+        fit = analysis.fit(sums)
+        sign = analysis.specification.sign
+        residuals = sign * sigma * standard_residuals(analysis, columns, sigma, sums, fit)
+        offsets = sign * fit.offsets[block_places(columns, sums.blocks)]
+        return Rest(
+            columns, sigma, fit.squares(sums), columns.value.size - fit.rank, residuals,
+            np.where(columns.minus < 0, offsets, 0.0), fit.group[columns.plus],
+        )  # fmt: skip
+
+    def _is_large(self, columns: Columns) -> bool:
+        unknowns = self.analysis.n + np.unique(columns.block).size
+        return self.features is None and unknowns > LARGE and is_linked(columns)
 
     def with_errors(self, bare: Floats) -> Rest:
         """All of them with other error bars, to which the extra scatter is added as before."""
         return self.fitted(self.columns, np.hypot(bare, self.analysis.sizes.extra_scatter))
 
-    def residuals_of(self, rest: Rest) -> Floats:
-        """The same for part of them."""
-        standard = standard_residuals(self.analysis, rest.columns, rest.sigma, rest.sums, rest.fit)
-        return np.asarray(self.analysis.specification.sign * standard * rest.sigma)
-
     def leverages_of(self, rest: Rest) -> Floats:
         """The same for part of them."""
+        if self.features is None and is_linked(rest.columns):
+            found = PlainNetwork(rest.columns).solve(rest.sigma, with_leverages=True).leverages
+            return np.clip(found, 0.0, MOST)
         return leverages(rest.columns, rest.sigma, self.features, self.analysis.sizes.deviation)
 
-    def deviance_of(self, columns: Columns, bare: Floats) -> float:
-        """-2·log L of other measurements or error bars, the model as it is."""
+    def deviance_of(self, columns: Columns, bare: Floats, extra: float | None = None) -> float:
+        """-2·log L of other measurements, error bars or extra scatter, the model as it is."""
         sizes = self.analysis.sizes
-        return self.analysis.likelihood(columns, bare)(sizes.deviation, sizes.extra_scatter)
+        extra = sizes.extra_scatter if extra is None else extra
+        if self._is_large(columns):
+            sigma = np.hypot(usual_errors(columns, bare, self.analysis.n), extra)
+            plain = PlainNetwork(columns).solve(sigma)
+            return 2.0 * float(np.log(sigma).sum()) + plain.squares + plain.log_det
+        return self.analysis.likelihood(columns, bare)(sizes.deviation, extra)
 
     def chance(self, rest: Rest) -> float:
         """The probability of a chi-square at least as large, if all is right; 1 if nothing can be said."""
