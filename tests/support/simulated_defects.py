@@ -1,10 +1,12 @@
 """Tables with a known defect, in worlds of many kinds, and whether the first advice names it.
 
-A world has 4 to 60 options and 20 to 2000 measurements of independent options, of weighted sums of features,
-in blocks, or of differences; error bars are equal or spread over up to a decade. One thing is then done wrong.
+A world has 4 to 60 options and 20 to 2000 measurements: of independent options, of weighted sums of
+features, in blocks, or of differences. Error bars are equal or spread over up to a decade. Then one thing is
+done wrong.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,8 @@ import polars as pl
 import noisewise as nw
 from noisewise.core.model.dense import Floats
 
+#: The largest tables.
+MOST_ROWS = 2000
 WORLDS = ("independent", "linear", "blocks", "differences")
 DEFECTS = (
     "bad row", "per cent row", "variance as se", "sd as se", "understated", "missing block",
@@ -55,8 +59,10 @@ class Draft:
     ) -> None:
         self.rng, self.world = rng, world
         self.n = int(np.exp(rng.uniform(np.log(4), np.log(60.99))))
-        least, most = max(20.0, each * self.n), 2000.0
-        self.rows = int(np.exp(rng.uniform(np.log(least), np.log(most))))
+        most = MOST_ROWS
+        while self.n * each > most:
+            self.n //= 2
+        self.rows = int(np.exp(rng.uniform(np.log(max(20.0, each * self.n)), np.log(most))))
         self.k = rng.permutation(np.arange(self.rows) % self.n)
         spread = rng.uniform(3.0, 10.0)
         ends = sorted((np.log(low * np.sqrt(spread)), np.log(high / np.sqrt(spread))))
@@ -118,6 +124,17 @@ def simulate(defect: str, seed: int) -> Simulated:
     """A table with this defect, in a world drawn by the seed."""
     rng = np.random.default_rng([seed, DEFECTS.index(defect)])
     return _MAKE[defect](rng)
+
+
+@contextmanager
+def at_most(rows: int) -> Iterator[None]:
+    """Small tables for a while."""
+    global MOST_ROWS
+    before, MOST_ROWS = MOST_ROWS, rows
+    try:
+        yield
+    finally:
+        MOST_ROWS = before
 
 
 def _bad_row(rng: np.random.Generator) -> Simulated:

@@ -217,12 +217,13 @@ def _worst(
 
 
 def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
-    """A measurement as people know it: its number, its key, and what it measured."""
+    """A measurement as people know it: its number, its key or its row, and what it measured."""
     ids, minus, number = analysis.state.ids, columns.minus[at], int(columns.number[at])
     what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
     told = analysis.state.told
-    key = told[number - 1].get("key") if number <= len(told) else None
-    return f"m-{number}{f' (key {key})' if key else ''} of {what}"
+    body = told[number - 1] if number <= len(told) else {}
+    known = [f"{name} {body[name]}" for name in ("key", "row") if body.get(name)]
+    return f"m-{number}{f' ({known[0]})' if known else ''} of {what}"
 
 
 def _beyond_span(analysis: Analysis) -> str | None:

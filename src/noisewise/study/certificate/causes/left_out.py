@@ -13,6 +13,9 @@ from noisewise.study.log.measurements import NO_BLOCK, Codes
 ROWS, GROUPS = 3, 2
 #: They are suspicious if chance makes the worst of all as bad with less than this probability.
 SUSPICIOUS = 0.001
+#: What is left out is told if it takes away this part of the chi-square in excess; a block or an option if a
+#: single measurement takes away less than this part of what it does.
+PART, WHOLE = 0.2, 0.8
 
 
 def left_out_in_turn(table: Table) -> tuple[dict[str, Any], ...]:
@@ -36,8 +39,22 @@ def left_out_in_turn(table: Table) -> tuple[dict[str, Any], ...]:
             others = codes != group
             if names[group] != NO_BLOCK and others.any():
                 found.append({"what": what, "name": names[group], "key": None} | _fit(table, others))
-    better = [one for one in found if one["freedom"] > 0]
-    return tuple(sorted(better, key=lambda one: one["reduced_chi_square"]))
+    return tuple(sorted(_worth_saying(table, found), key=lambda one: one["reduced_chi_square"]))
+
+
+def _worth_saying(table: Table, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that matter; not what a wrong row makes of its neighbours, nor the group that it stands in."""
+    now = table.rest.reduced
+    gains = [now - one["reduced_chi_square"] if one["freedom"] > 0 else 0.0 for one in found]
+    least = PART * max(0.0, now - 1.0)
+    row = max(
+        (gain for gain, one in zip(gains, found, strict=True) if one["what"] == "measurement"), default=0.0
+    )
+    return [
+        one
+        for gain, one in zip(gains, found, strict=True)
+        if gain > least and (one["what"] == "measurement" or gain * WHOLE > row)
+    ]
 
 
 def _fit(table: Table, others: Any) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Grouped(NamedTuple):
 
 def labelled_offsets(table: Table) -> list[Cause]:
     """Offsets of everything that was told with the measurements, and is no block yet."""
-    candidates = {what: codes for what, codes in _labels(table).items() if _adds(table, codes)}
+    candidates = {what: codes for what, codes in labels_of(table).items() if _adds(table, codes)}
     found = []
     for what, codes in candidates.items():
         grouped = _grouped(table, codes)
@@ -68,7 +68,7 @@ def labelled_offsets(table: Table) -> list[Cause]:
     return found
 
 
-def _labels(table: Table) -> dict[str, Codes]:
+def labels_of(table: Table) -> dict[str, Codes]:
     """Codes of what measurements have in common, by name."""
     state, columns = table.analysis.state, table.columns
     told = [state.told[number - 1] for number in columns.number]

@@ -133,6 +133,7 @@ class Table:
         return {
             "measurement": f"m-{place}",
             "key": told.get("key"),
+            "row": told.get("row"),
             "option": ids[columns.plus[at]],
             "minus": ids[minus] if minus >= 0 else None,
             "block": told.get("block"),
