@@ -21,6 +21,8 @@ import numpy as np
 
 from noisewise.core.support.words import number
 from noisewise.study.certificate.causes.cause import (
+    OFFSETS,
+    ORDER,
     ROOTS,
     ROW,
     SCATTER,
@@ -120,7 +122,12 @@ def _log(reduced: float) -> float:
 
 
 def _merged(table: Table, causes: list[Cause]) -> list[Cause]:
-    """With equal error bars a factor and extra scatter are one cause: that which can be switched on."""
+    """Without those that say the same in other words.
+
+    A cause that includes a simpler one, as factors of their own include a common one, is told first or not at
+    all. With equal error bars a factor and extra scatter are one cause: that which can be switched on.
+    """
+    causes = [one for place, one in enumerate(causes) if place == 0 or not one.nested]
     kinds = [one.kind for one in causes]
     if not (SCATTER in kinds and UNDERSTATED in kinds and equal_bars(table)):
         return causes
@@ -142,7 +149,8 @@ def _in_words(table: Table, causes: list[Cause], misfit: bool) -> list[str]:
     if table.analysis.model.way_out:
         fixes.append(table.analysis.model.way_out)
     columns = table.columns
-    if not any(columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block)):
+    advised = any(one.kind in (ORDER, OFFSETS) for one in causes)
+    if not advised and not any(columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block)):
         fixes.append("give block= if days, plates or judges differ")
     fixes.append("use larger error bars")
     first = "Otherwise" if said else "Nothing that was tried explains it clearly. To fix it"

@@ -25,6 +25,7 @@ class Cause:
     remedy: dict[str, Any]  # the same for programs: void, amend, block, instrument or switch
     rows: tuple[dict[str, Any], ...] = ()  # measurements to look at, worst first
     switch: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch`
+    nested: bool = False  # whether it includes a simpler cause, so that it is told first or not at all
     unsure: str | None = None  # the words if another cause is nearly as likely; None: the same
 
     def as_dict(self) -> dict[str, Any]:

@@ -42,6 +42,7 @@ def unequal_readings(analysis: Analysis, columns: Columns, pool: int) -> Cause:
             f"{names[least] or 'no block'} by {number(spread[least])}. Give the readings of each {what} an "
             "instrument= of its own, so that only equals are pooled, or take logarithms of all values if "
             f"large ones scatter more.{_make_it_own(analysis) if what == 'option' else ''}"
+            f"{_too_few(columns, groups)}"
         )
         return Cause(UNLIKE, words, -math.inf, math.nan, 0, chance, {"instrument": what, "within": name})
     alone = np.where(members, columns.scatter / np.maximum(columns.readings - 1.0, 1.0), -np.inf)
@@ -60,6 +61,17 @@ def unequal_readings(analysis: Analysis, columns: Columns, pool: int) -> Cause:
     row = {"measurement": f"m-{number_of}", "key": analysis.state.told[number_of - 1].get("key")}
     remedy = {"look": [f"m-{number_of}"]}
     return Cause(UNLIKE, words, -math.inf, math.nan, 0, math.nan, remedy, (row,))
+
+
+def _too_few(columns: Columns, groups: dict[int, Mask]) -> str:
+    """What groups of their own would lack."""
+    least = min(float((columns.readings[group] - 1.0).sum()) for group in groups.values())
+    if least >= LEAST_FREEDOM:
+        return ""
+    return (
+        f" The scatter of an instrument needs {LEAST_FREEDOM} degrees of freedom, and one of them would have "
+        f"{least:.0f}: more readings would be needed."
+    )
 
 
 def _make_it_own(analysis: Analysis) -> str:

@@ -10,6 +10,7 @@ A slip is a prediction instead: ``y/c`` with the error bar of i, or with that di
 """
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from noisewise.study.log.measurements import Columns
 MOST_ROWS, MOST_PART = 8, 0.1
 #: One is suspected if chance makes the worst of all as bad with less than this probability.
 SUSPICIOUS = 0.01
+#: Degrees of freedom below which nothing is said about the others' error bars.
+FEW = 5
 #: Those this close in chi-square cannot be told apart.
 ALIKE = 1.0
 #: Factors by which a value in another unit is off, and what they look like; per cent is the usual slip, and
@@ -57,6 +60,7 @@ def wrong_rows(table: Table) -> Cause | None:
     rest, bare = table.rest, table.bare
     suspects: list[Suspect] = []
     best: tuple[float, int, Rest] | None = None
+    nested = False
     most = min(MOST_ROWS, max(1, int(MOST_PART * table.count)), rest.freedom)
     for _ in range(most):
         found = _worst(table, rest)
@@ -67,13 +71,26 @@ def wrong_rows(table: Table) -> Cause | None:
         columns, bare = rest.columns.select(others), bare[others]
         rest = table.fitted(columns, rest.sigma[others])
         deviance = table.deviance_of(columns, bare) + sum(one.deviance for one in suspects)
-        deviance += 2.0 * len(suspects) * math.log(table.count)
+        besides = _gain_by_factor(rest)
+        deviance += 2.0 * len(suspects) * math.log(table.count) - besides
         if best is None or deviance < best[0]:
-            best = deviance, len(suspects), rest
+            best, nested = (deviance, len(suspects), rest), besides > 0.0
     if best is None:
         return None
     deviance, count, rest = best
-    return _cause(table, suspects[:count], rest, deviance)
+    return replace(_cause(table, suspects[:count], rest, deviance), nested=nested)
+
+
+def _gain_by_factor(rest: Rest) -> float:
+    """What a common factor of the other error bars would gain: they may be wrong besides.
+
+    -2·log L is least at ``c² = Q/f`` and falls by ``Q - f - f·log(Q/f)``, less log f for the fitted number.
+    """
+    if rest.freedom < FEW or not 0.0 < rest.squares < math.inf:
+        return 0.0
+    freedom = float(rest.freedom)
+    gain = rest.squares - freedom - freedom * math.log(rest.squares / freedom) - math.log(freedom)
+    return max(0.0, gain)
 
 
 def _worst(table: Table, rest: Rest) -> Suspect | None:

@@ -106,7 +106,9 @@ def _cause(
         "amend": what,
         "se_times": {names[k]: float(factors[k]) for k in np.flatnonzero(freedom > 1e-6)},
     }
-    return Cause(UNEQUAL, words, deviance, rest.reduced, rest.freedom, table.chance(rest), remedy)
+    return Cause(
+        UNEQUAL, words, deviance, rest.reduced, rest.freedom, table.chance(rest), remedy, nested=True
+    )
 
 
 def _thing(what: str) -> str:
