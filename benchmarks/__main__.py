@@ -46,6 +46,7 @@ NAMES = (
     "evidence_events",
     "one_look",
     "items",
+    "advice",
 )
 
 

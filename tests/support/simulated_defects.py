@@ -196,11 +196,10 @@ def _missing_block(rng: np.random.Generator) -> Simulated:
     size = rng.uniform(2.0, 10.0)
     offsets = size * draft.centre * rng.choice([-1.0, 1.0], count) * rng.uniform(0.7, 1.3, count)
     offsets -= offsets.mean()
-    how = str(rng.choice(["order", "instrument", "by"]))
-    if how == "order" and draft.world != "blocks":
+    how = str(rng.choice(["order", "instrument", "by"], p=[0.5, 0.25, 0.25]))
+    if how == "order":
         day = np.sort(rng.integers(count, size=draft.rows))
     else:
-        how = "instrument" if how == "order" else how
         day = rng.integers(count, size=draft.rows)
         draft.columns[how] = [f"d{d}" for d in day]
     if np.ptp(offsets) < 2.0 * draft.centre:

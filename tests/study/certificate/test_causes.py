@@ -105,7 +105,8 @@ def test_two_defects_are_found_one_after_the_other():
     value[3] += 300.0 * draft.se[3]
     study = draft.told(value, draft.se / 3.0)
     first, *rest = follow_all(study)
-    assert first == ("row", "{'void': ['m-4']}")
+    assert first[0] in ("row", "unit")
+    assert "'m-4'" in first[1]
     assert {kind for kind, _ in rest} <= {"understated", "scatter"}
     assert len(rest) == 1
     assert study.check().ok

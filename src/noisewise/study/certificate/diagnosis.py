@@ -8,7 +8,8 @@ and the report ask. A cause is a hypothesis with a remedy. Its remedy is tried, 
 L the restricted likelihood: options' values (weights, offsets of blocks) are integrated out with a flat
 prior, the same for all causes. What a cause fits besides has a normal prior of the size that suits it best
 (`causes.rows`, `causes.offsets`) or costs log f for each number, f the degrees of freedom; what could be
-any one of k costs 2·log k. Two causes whose D differ by less than `TELLING` are both said.
+any one of k costs 2·log k; a remedy that leaves a misfit costs `TELLING`, about 20 to 1. Two causes whose D
+differ by less than that are both said.
 
 A cause is said if the measurements disagree with their error bars by more than chance (chi-square), and it
 explains them better than no cause; or, where chi-square sees nothing, if it does so by `LOUD`.
@@ -21,6 +22,7 @@ import numpy as np
 
 from noisewise.core.support.words import number
 from noisewise.study.certificate.causes.cause import (
+    DEVIATION,
     OFFSETS,
     ORDER,
     ROOTS,
@@ -60,19 +62,22 @@ def explain(analysis: Analysis, check: Check) -> Check:
     remedies: list[str] = []
     causes: list[Cause] = []
     left_out: tuple[dict[str, object], ...] = ()
-    if check.freedom > 0 and math.isfinite(check.reduced) and table.count:
+    pool = unequal_scatter(table.columns, UNEQUAL)
+    if pool is not None:  # then standard errors from that pool say little about single measurements
+        causes.append(unequal_readings(analysis, table.columns, pool))
+        remedies.append(causes[0].words)
+    judged = pool is None or bool(table.known.any())
+    if judged and check.freedom > 0 and math.isfinite(check.reduced) and table.count:
         misfit = check.p_value < SUSPICIOUS
         slack = tails(analysis, check.reduced, check.freedom)[1] < SUSPICIOUS
-        causes = _causes(table, misfit, slack)
-        said = _in_words(table, causes, misfit)
-        if misfit or any(one.kind in (ROW, UNIT) for one in causes):
+        found = _causes(table, misfit, slack)
+        said = _in_words(table, found, misfit)
+        causes += found
+        if misfit or any(one.kind in (ROW, UNIT) for one in found):
             remedies += said
             left_out = left_out_in_turn(table)
         else:
             notes = [*said, *notes]
-    if (pool := unequal_scatter(table.columns, UNEQUAL)) is not None:
-        causes.append(unequal_readings(analysis, table.columns, pool))
-        remedies.append(causes[-1].words)
     notes += about_own_readings(analysis)
     return replace(
         check,
@@ -98,9 +103,9 @@ def _causes(table: Table, misfit: bool, slack: bool) -> list[Cause]:
                 return [copied]
             found.append(common_factor(table))
     least = table.deviance - (0.0 if misfit else LOUD)
-    likely = [one for one in found if one is not None and one.deviance < least and _helps(table, one)]
-    likely.sort(key=lambda one: one.deviance)
-    likely = _merged(table, likely)
+    likely = [_judged(one) for one in found if one is not None and _helps(table, one)]
+    likely = [one for one in likely if one.deviance < least]
+    likely = _merged(table, sorted(_cautious(table, likely), key=lambda one: one.deviance))
     return [one for one in likely if one.deviance < likely[0].deviance + TELLING]
 
 
@@ -119,6 +124,28 @@ def _helps(table: Table, cause: Cause) -> bool:
 
 def _log(reduced: float) -> float:
     return math.log(max(reduced, 1e-300))
+
+
+def _judged(cause: Cause) -> Cause:
+    """A remedy after which the measurements still disagree has to be clearly better than others."""
+    left = cause.freedom > 0 and cause.chance < SUSPICIOUS
+    return replace(cause, deviance=cause.deviance + TELLING) if left else cause
+
+
+def _cautious(table: Table, causes: list[Cause]) -> list[Cause]:
+    """Without repeats error bars cannot be told from features: that options deviate is the cautious reading.
+
+    More measurements would average extra scatter out, and a deviation stays.
+    """
+    deviation = min((one.deviance for one in causes if one.kind == DEVIATION), default=math.nan)
+    if table.repeated or math.isnan(deviation):
+        return causes
+    return [
+        replace(one, deviance=max(one.deviance, deviation + 0.5 * TELLING))
+        if one.kind == UNDERSTATED
+        else one
+        for one in causes
+    ]
 
 
 def _merged(table: Table, causes: list[Cause]) -> list[Cause]:

@@ -24,8 +24,9 @@ from noisewise.study.log.measurements import Columns
 MOST_ROWS, MOST_PART = 8, 0.1
 #: One is suspected if chance makes the worst of all as bad with less than this probability.
 SUSPICIOUS = 0.01
-#: Degrees of freedom below which nothing is said about the others' error bars.
-FEW = 5
+#: Degrees of freedom below which nothing is said about the others' error bars; and the part of the excess
+#: that rows must explain before the others' error bars may be wrong besides.
+FEW, MOST_EXCESS = 5, 0.7
 #: Those this close in chi-square cannot be told apart.
 ALIKE = 1.0
 #: Factors by which a value in another unit is off, and what they look like; per cent is the usual slip, and
@@ -71,7 +72,7 @@ def wrong_rows(table: Table) -> Cause | None:
         columns, bare = rest.columns.select(others), bare[others]
         rest = table.fitted(columns, rest.sigma[others])
         deviance = table.deviance_of(columns, bare) + sum(one.deviance for one in suspects)
-        besides = _gain_by_factor(rest)
+        besides = _gain_by_factor(rest) if _explain_most(table.rest, rest) else 0.0
         deviance += 2.0 * len(suspects) * math.log(table.count) - besides
         if best is None or deviance < best[0]:
             best, nested = (deviance, len(suspects), rest), besides > 0.0
@@ -79,6 +80,11 @@ def wrong_rows(table: Table) -> Cause | None:
         return None
     deviance, count, rest = best
     return replace(_cause(table, suspects[:count], rest, deviance), nested=nested)
+
+
+def _explain_most(whole: Rest, rest: Rest) -> bool:
+    """Whether most of the chi-square in excess is gone with those that were left out."""
+    return whole.squares - rest.squares >= MOST_EXCESS * (whole.squares - whole.freedom)
 
 
 def _gain_by_factor(rest: Rest) -> float:

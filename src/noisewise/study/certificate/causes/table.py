@@ -73,6 +73,11 @@ class Table:
         """-2·log L of the error bars as they are, the options' values integrated out."""
         return self.deviance_of(self.columns, self.bare)
 
+    @functools.cached_property
+    def repeated(self) -> bool:
+        """Whether anything was measured repeatedly, which alone tells error bars from features."""
+        return self.features is None or self.analysis.likelihood(self.columns, self.bare).repeats > 0
+
     def fitted(self, columns: Columns, sigma: Floats) -> Rest:
         """The model of the study, fitted to these."""
         if self._is_large(columns):
