@@ -46,6 +46,8 @@ class Check:
     compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
     far_off: FarOff | None = None  # in the place of chi-square, where errors may have any tails
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
+    causes: tuple[Any, ...] = ()  # what is probably wrong, the likeliest first: `causes.cause.Cause`
+    left_out: tuple[dict[str, Any], ...] = ()  # what the fit would be without each suspicious row or block
 
     @property
     def ok(self) -> bool:
@@ -67,7 +69,7 @@ class Check:
                 f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
         lines += [f"PROBLEM: {problem}." for problem in self.problems]
-        lines += [*self.remedies, *self.notes]
+        lines += [*self.remedies, *_without_in_words(self.left_out), *self.notes]
         if self.worst:
             lines.append("Largest residuals, in standard errors:")
             lines += [f"  {row['what']} {row['name']}: {row['residual']:+.1f}" for row in self.worst]
@@ -77,6 +79,17 @@ class Check:
 
     def _repr_html_(self) -> str:
         return as_html("Check", str(self).splitlines(), good=self.ok)
+
+
+def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
+    """One sentence about everything that was left out in turn."""
+    if not left_out:
+        return []
+    said = []
+    for one in left_out:
+        name = one["name"] if one["what"] == "measurement" else f"{one['what']} {one['name']}"
+        said.append(f"{number(one['reduced_chi_square'])} without {name}")
+    return [f"Left out in turn, the reduced chi-square would be {', '.join(said)}."]
 
 
 def check_fit(analysis: Analysis) -> Check:
@@ -217,12 +230,13 @@ def _worst(
 
 
 def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
-    """A measurement as people know it: its number, its key, and what it measured."""
+    """A measurement as people know it: its number, its key or its row, and what it measured."""
     ids, minus, number = analysis.state.ids, columns.minus[at], int(columns.number[at])
     what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
     told = analysis.state.told
-    key = told[number - 1].get("key") if number <= len(told) else None
-    return f"m-{number}{f' (key {key})' if key else ''} of {what}"
+    body = told[number - 1] if number <= len(told) else {}
+    known = [f"{name} {body[name]}" for name in ("key", "row") if body.get(name)]
+    return f"m-{number}{f' ({known[0]})' if known else ''} of {what}"
 
 
 def _beyond_span(analysis: Analysis) -> str | None:
