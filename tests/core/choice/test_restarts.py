@@ -69,7 +69,7 @@ class History:
         return x.T @ x, x.T @ (self.reward[:count] / self.sigma[:count])
 
     def log_ratio(self, first, prior, mean, point):
-        """The logarithm of the likelihood of what came after ``first``, averaged over a prior, over that at θ.
+        """The logarithm of the likelihood after ``first``, averaged over a prior, over that at a point.
 
         By Bayes' rule it is the prior density there over the posterior one.
         """
@@ -235,12 +235,12 @@ def test_a_look_is_made_once_for_every_number_of_measurements():
     look(history.limits, history.model, history.restarts, 0)
     room = history.restarts.room
     assert room.told[0] == 60.0
-    room.count[0] = -1.0
+    room.n_found[0] = -1.0
     look(history.limits, history.model, history.restarts, 1)
-    assert room.count[0] == -1.0
+    assert room.n_found[0] == -1.0
     fold(history.model, 0, 0.0, 1.0)
     look(history.limits, history.model, history.restarts, 1)
-    assert room.count[0] > 1.0
+    assert room.n_found[0] > 1.0
 
 
 def test_the_mean_of_a_restarted_likelihood_ratio_is_one_at_the_truth():
