@@ -14,7 +14,7 @@ from noisewise.study.item_entries import ItemEntries
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
-    from noisewise.study.intake.columns.understanding import Reading, Understood
+    from noisewise.study.intake.columns.understanding import HowToRead, Understood
     from noisewise.study.intake.item_tables import TakenItems
 
 
@@ -30,7 +30,7 @@ class TableEntries(ItemEntries):
         amend: str | None = None,
         dry_run: bool = False,
         watch: Callable[[str, int, int], None] | None = None,
-        **reading: "Unpack[Reading]",
+        **reading: "Unpack[HowToRead]",
     ) -> "Taken | TakenItems":
         """Take a table of results (a file or a frame); if one row is bad, none is taken.
 

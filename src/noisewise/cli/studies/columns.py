@@ -70,14 +70,19 @@ def understand_table(
     decimal: str | None,
     allow_missing_se: bool,
     others: list[str] | None = None,
+    option: str | None = None,
 ) -> "Understood":
     """A table as the command line says how to read it; messages speak of its options."""
     from noisewise.study.inputs.dialects.wording import COMMAND
+    from noisewise.study.intake.columns.mapping import with_option
     from noisewise.study.intake.columns.understanding import understand
 
     source = read_source("table", table)
+    wanted = parse_map(map) if map else None
+    if option is not None:
+        wanted = with_option(source.frame.columns, wanted, option)
     return understand(
-        source, what="table", map=parse_map(map) if map else None, ignore=_columns(ignore, source),
+        source, what="table", map=wanted, ignore=_columns(ignore, source),
         decimal=decimal, allow_missing_se=allow_missing_se, words=COMMAND, others=others or (),
     )  # fmt: skip
 

@@ -12,7 +12,6 @@ from noisewise.cli.studies.columns import (
     Decimal,
     Ignore,
     Map,
-    parse_map,
     read_source,
     understand_table,
 )
@@ -129,9 +128,9 @@ def init(
     described = split_list(features)
     understood = None
     if results is not None:
-        chosen_map = map if id is None else _with_option(map, id)
+        about_options = [*described, *([cost] if cost else [])]
         understood = understand_table(
-            results, chosen_map, ignore, decimal, allow_missing_se, [*described, *([cost] if cost else [])]
+            results, map, ignore, decimal, allow_missing_se, about_options, None if options else id
         )
     elif map or ignore or dry_run or not options:
         raise ValueError("init needs options, or --from TABLE; --map, --ignore and --dry-run go with --from.")
@@ -199,11 +198,6 @@ def _only_table(option: str, path: Path) -> Any:
             f"{columns[0][:60]!r}. A list of names has id in its first line, and one name in each other."
         )
     return table
-
-
-def _with_option(map: list[str], id: str) -> list[str]:
-    """A map with the column of the options' names."""
-    return [*map, f"option={id}"] if map and "option" not in parse_map(map) else map
 
 
 def list_studies(store: Store, json: Json = False) -> None:
