@@ -160,7 +160,8 @@ def test_the_same_key_with_another_value_is_refused_with_both(store, monkeypatch
     )
     assert code == 2
     assert message == (
-        "Error: key 2026-11-03/B already told with 1.31; you sent 1.38. Use amend if this is a correction."
+        "Error: key 2026-11-03/B already told with 1.31; you sent 1.38. Use amend on m-1 if this is a "
+        "correction."
     )
 
 

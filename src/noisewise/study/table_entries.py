@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.garbage import without_collector
+from noisewise.study.intake.arms import refuse_other_arms
 from noisewise.study.intake.batch import Batch, Taken, check_batch, warn_of_equal
 from noisewise.study.intake.changes import require_reason
 from noisewise.study.intake.events import Happened
@@ -59,12 +60,18 @@ class TableEntries(ItemEntries):
             reading: ``map={"value": "HV", "se": "HV_se"}``, which column is what, where they are not called
                 so; ``ignore=["weather"]``, columns that are left out on purpose; ``decimal=","``, the
                 decimal sign, where the cells leave it open; ``allow_missing_se=True`` takes rows whose error
-                bar is blank as rows without one.
+                bar is blank as rows without one. ``layout="network"`` takes a table of studies with one row
+                for each difference (treatment 1, treatment 2, effect, error, study), ``layout="arms"`` one
+                with a row for each arm: studies of more than two arms then count exactly as they are, with
+                the errors that their differences share. With ``"network"``, ``cov=`` may give the covariance
+                of the rows; with ``"arms"``, ``counts="shares"`` keeps events out of n as shares instead of
+                making log odds of them.
         """
         from noisewise.study.intake.columns.understanding import understand
 
         seen = watch or (lambda doing, done, of: None)
-        repeat = repeat if isinstance(repeat, bool) else check_choice("repeat", repeat, ("others",))
+        if not isinstance(repeat, bool):
+            check_choice("repeat", repeat, ("others",))
         amend = None if amend is None else require_reason(amend, "amend")
         understood = understand(measurements, **reading)
         with understood.table.placed():
@@ -94,6 +101,8 @@ class TableEntries(ItemEntries):
 
         def read(news: list[Event]) -> Happened:
             nonlocal batch
+            if understood.layout is not None:
+                refuse_other_arms(self._state, understood.frame.to_dicts())
             # Parsed once; only what came in meanwhile can make another check necessary.
             if batch is None or not batch.untouched_by(news):
                 batch = check_batch(

@@ -231,3 +231,17 @@ def test_a_reason_is_needed_and_nothing_else_is_repeated(study):
         study.tell_many(table(ROWS), amend=" ")
     with pytest.raises(ValueError, match="`repeat` must be"):
         study.tell_many(table(ROWS), repeat="all")
+
+
+def test_a_table_that_comes_again_with_keys_is_not_counted_twice(study):
+    keyed = table(ROWS, key=[f"run-{k}" for k in range(5)])
+    with pytest.raises(
+        ValueError, match=r"row 1 \(key run-0\): m-1 was told as A = 1\.0 ± 0\.1, no key, and the"
+    ):
+        study.tell_many(keyed)
+    assert after(study, keyed, amend="keys added") == (0, 0, 5, 5)
+    assert after(study, keyed) == (0, 5, 0, 5)
+    again = nw.load_study(study._storage, study.name)
+    assert again._state.keys == {f"run-{k}": k + 1 for k in range(5)}
+    assert after(again, ROWS) == (0, 5, 0, 5)
+    assert after(again, table(ROWS, key=[f"other-{k}" for k in range(5)])) == (5, 0, 0, 10)

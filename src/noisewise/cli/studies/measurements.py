@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.studies.columns import TABLES, AllowMissing, Decimal, Ignore, Map, understand_table
+from noisewise.cli.studies.columns import (
+    TABLES,
+    AllowMissing,
+    Arms,
+    Counts,
+    Decimal,
+    Ignore,
+    Map,
+    Network,
+    Studies,
+    understand_table,
+)
 from noisewise.cli.studies.error_bars import read_error_bar, with_error_bar
 from noisewise.cli.studies.items import Batch, sheet_of_items
 from noisewise.cli.studies.session import (
@@ -203,6 +214,9 @@ def import_(
     ignore: Ignore = [],  # noqa: B006
     decimal: Decimal = None,
     allow_missing_se: AllowMissing = False,
+    network: Network = False,
+    arms: Arms = False,
+    counts: Counts = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show how the table is understood; tell nothing.")
     ] = False,
@@ -224,7 +238,8 @@ def import_(
     """Tell the study a table of results: all rows, or none if one is bad; told again, each counts once."""
     from noisewise.study.intake.batch import KnownRowsWarning
 
-    understood = understand_table(table, map, ignore, decimal, allow_missing_se)
+    studies = Studies(network, arms, counts)
+    understood = understand_table(table, map, ignore, decimal, allow_missing_se, studies=studies)
     opened = open_study(store, study, write=not dry_run)
     with import_progress() as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore", KnownRowsWarning)  # said below, by number of rows
@@ -240,7 +255,7 @@ def import_(
     if dry_run:
         words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
     else:
-        words = [*([understood.sentence] if understood.guesses else []), *_import_in_words(content)]
+        words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
     report("import", opened, json, content, words)
 
 

@@ -9,10 +9,14 @@ import typer
 from noisewise.cli.studies.columns import (
     TABLES,
     AllowMissing,
+    Arms,
+    Counts,
     Decimal,
     Ignore,
     Map,
-    read_source,
+    Network,
+    Studies,
+    read_options,
     understand_table,
 )
 from noisewise.cli.studies.items import Pool, read_pool
@@ -69,6 +73,9 @@ Scatter = Annotated[
         "default: what fits the first measurement."
     ),
 ]
+Noise = Annotated[
+    str, typer.Option(help="normal, or heavy: errors may have any tails; error bars are standard errors.")
+]
 Cost = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
 ]
@@ -83,6 +90,12 @@ Exported = Annotated[
 ]
 
 
+#: What init cannot do without.
+NEEDS_OPTIONS = (
+    "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with --from."
+)
+
+
 def init(
     store: Store,
     options: FirstOptions = [],  # noqa: B006 - typer reads it; it is never changed
@@ -91,6 +104,9 @@ def init(
     ignore: Ignore = [],  # noqa: B006
     decimal: Decimal = None,
     allow_missing_se: AllowMissing = False,
+    network: Network = False,
+    arms: Arms = False,
+    counts: Counts = None,
     dry_run: DryRun = False,
     id: IdColumn = None,
     features: Annotated[
@@ -112,7 +128,9 @@ def init(
     looks: Looks = "any time",
     bounds: Bounds = None,
     scatter: Scatter = None,
+    noise: Noise = "normal",
     items: Pool = None,
+    unit: Annotated[str | None, typer.Option(help="The unit of the values, such as ms or %.")] = None,
     policy: Policy = None,
     noise_floor: NoiseFloor = None,
     lease: Lease = None,
@@ -122,18 +140,17 @@ def init(
 ) -> None:
     """Begin a study: which of these options is the best?"""
     import noisewise as nw
-    from noisewise.core.support.words import counted
-    from noisewise.study.stores.secrets import without_secrets
 
     described = split_list(features)
     understood = None
     if results is not None:
-        about_options = [*described, *([cost] if cost else [])]
+        about = [*described, *([cost] if cost else [])]
         understood = understand_table(
-            results, map, ignore, decimal, allow_missing_se, about_options, None if options else id
-        )
-    elif map or ignore or dry_run or not options:
-        raise ValueError("init needs options, or --from TABLE; --map, --ignore and --dry-run go with --from.")
+            results, map, ignore, decimal, allow_missing_se, about, None if options else id,
+            Studies(network, arms, counts),
+        )  # fmt: skip
+    elif map or ignore or dry_run or network or arms or not options:
+        raise ValueError(NEEDS_OPTIONS)
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
         study = nw.create_study(
@@ -142,62 +159,35 @@ def init(
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
-            scatter=scatter, items=read_pool(items),
+            scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
-    notes = study.notes
-    how_many = counted(len(study.options), "option")
-    spending = f", a budget of {counted(budget, 'measurement')}" if budget is not None else ""
-    once = ", looked at once" if looks == "once" else ""
-    told = f", {counted(study.n_measurements, 'measurement')}" if understood is not None else ""
-    place = "(a dry run: nothing was made)" if dry_run else f"in {without_secrets(store)}"
-    made = f"Study {study.name!r} {place}: {how_many}{told}, {model} model{spending}{once}."
-    content = {"options": len(study.options), "model": model, "notes": notes}
-    if understood is None:
-        words = [made, *notes]
-    else:
-        guessed = [understood.sentence] if understood.guesses else []
-        words = [*(understood.describe() if dry_run else guessed), made, *notes]
+    content = {"options": len(study.options), "model": model, "notes": study.notes, "policy": study.policy}
+    content |= {"budget": budget, "looks": looks}
+    if understood is not None:
         content |= {"told": study.n_measurements, "dry_run": dry_run, "understood": understood.to_plain()}
-    report("init", study, json, content | {"policy": study.policy, "budget": budget, "looks": looks}, words)
+    report("init", study, json, content, _made_in_words(study, store, content, understood, dry_run))
 
 
-def read_options(options: list[str]) -> Any:
-    """A table, or names."""
-    from noisewise.study.inputs.tables import ENDINGS, FOREIGN, split_sheet
+def _made_in_words(
+    study: Any, store: str, content: dict[str, Any], understood: Any, dry_run: bool
+) -> list[str]:
+    from noisewise.core.support.words import counted
+    from noisewise.study.stores.secrets import without_secrets
 
-    if options == ["-"]:
-        return read_source("options", "-")
-    path = split_sheet(options[0])[0]
-    if len(options) == 1 and (path.suffix.lower() in ENDINGS or path.is_file()):
-        return _only_table(options[0], path)
-    for option in options:
-        if option.lower().endswith((*ENDINGS, *FOREIGN)):
-            raise ValueError(
-                f"OPTIONS must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
-                "like a file. Save it as CSV in UTF-8."
-            )
-    return options
-
-
-def _only_table(option: str, path: Path) -> Any:
-    """A file that must be a table; a text of one column is one only if it says what the column is."""
-    from noisewise.study.inputs.dialects.headers import key_of
-
-    if not path.is_file():
-        raise ValueError(
-            f"{option!r} looks like a file, and there is none; names of options have no such endings."
-        )
-    table = read_source("options", option)
-    columns = table.frame.columns
-    says_so = path.suffix.lower() in (".csv", ".tsv", ".parquet", ".arrow", ".feather")
-    named = key_of(columns[0]) in ("id", "option", "options", "name", "names")
-    if len(columns) == 1 and not (says_so or named):
-        raise ValueError(
-            f"OPTIONS must be names or a table; {option!r} is a text without columns: its first line is "
-            f"{columns[0][:60]!r}. A list of names has id in its first line, and one name in each other."
-        )
-    return table
+    budget = content["budget"]
+    parts = [
+        counted(content["options"], "option"),
+        *([counted(content["told"], "measurement")] if understood is not None else []),
+        f"{content['model']} model",
+        *([f"a budget of {counted(budget, 'measurement')}"] if budget is not None else []),
+        *(["looked at once"] if content["looks"] == "once" else []),
+    ]
+    place = "(a dry run: nothing was made)" if dry_run else f"in {without_secrets(store)}"
+    made = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
+    if understood is None:
+        return made
+    return [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *made]
 
 
 def list_studies(store: Store, json: Json = False) -> None:

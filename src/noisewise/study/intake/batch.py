@@ -25,6 +25,7 @@ from noisewise.study.intake.entry import (
 from noisewise.study.intake.known_rows import Repeat, find_known
 from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks
+from noisewise.study.intake.suited import refuse_unsuited_rows
 from noisewise.study.intake.told_before import Before, difference, find_before, still_void
 from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
@@ -152,6 +153,8 @@ def check_batch(
     take_blocks(state, parsed, told, list(jobs))
     told = _without_known(state, parsed, told, match)
     told = _without_equal(state, parsed, told, repeat)
+    told = _with_keys_given(state, parsed, told, repeat)
+    refuse_unsuited_rows(state, parsed, told)
     if told.changes and amend is None:
         raise ValueError(changes_in_words(state, sorted(told.changes)))
     if repeat is not True:
@@ -264,6 +267,31 @@ def _without_equal(state: State, parsed: Parsed, told: RowFates, repeat: Repeat)
         equal={loose[at]: number for at, number in found.known.items()},
         missing=found.missing,
         elsewhere=frozenset(loose[at] for at in found.elsewhere),
+    )
+
+
+def _with_keys_given(state: State, parsed: Parsed, told: RowFates, repeat: Repeat) -> RowFates:
+    """The same, where a table that was told without keys comes again with keys: they are corrections."""
+    keys = parsed.column("key")
+    keyed = [] if keys is None or repeat else [place for place in told.fresh if keys[place] is not None]
+    if not keyed or not len(state.told):
+        return told
+    bodies = {place: _body(parsed, told, place) for place in keyed}
+    found = find_known(
+        state,
+        parsed.values(keyed),
+        [parsed.rows[place] + 1 for place in keyed],
+        lambda at: {name: part for name, part in bodies[keyed[at]].items() if name != "key"},
+        others=False,
+    )
+    for at in found.elsewhere:
+        note = f"equals m-{found.known[at]}, which was told before without a key."
+        told.notes.setdefault(keyed[at], []).append(note)
+    sure = {keyed[at]: number for at, number in found.known.items() if at not in found.elsewhere}
+    same = {place: number for place, number in sure.items() if "key" not in state.told[number - 1]}
+    return told._replace(
+        fresh=[place for place in told.fresh if place not in same],
+        changes=[*told.changes, *(Change(parsed.rows[p] + 1, n, bodies[p]) for p, n in same.items())],
     )
 
 

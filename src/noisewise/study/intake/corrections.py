@@ -10,7 +10,7 @@ from noisewise.study.log.state import State
 #: Rows that one message shows at most.
 NAMED = 5
 #: What a correction keeps if the row does not say it.
-KEPT = ("by", "note", "at", "cost")
+KEPT = ("by", "note", "at", "cost", "row")
 #: What a value and its error bar say already.
 _MEASURED = ("option", "minus", "value", "sigma", "readings", "scatter", "values")
 
@@ -40,6 +40,7 @@ def _in_words(state: State, change: Change) -> str:
     told, body = state.told[change.number - 1], change.body
     name = f"key {body['key']}" if "key" in body else body.get("job")
     parts = [part for part in all_differing(told, body) if part not in _MEASURED]
+    parts += ["key"] if told.get("key") != body.get("key") else []
     old, new = _content(told, parts), _content(body, parts)
     where = f"row {change.row}{'' if name is None else f' ({name})'}"
     return f"{where}: m-{change.number} was told as {old}, and the row says {new}"

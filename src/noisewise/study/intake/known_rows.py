@@ -23,6 +23,8 @@ from noisewise.study.log.state import State
 SEVERAL = 3
 #: Whether rows without keys that equal known ones were measured again: no, all, or those of other tables.
 Repeat = bool | Literal["others"]
+#: All that a content says but lists, which cannot be compared by a hash.
+_SIGNED = tuple(part for part in (*CONTENT, *SAID_AGAIN) if part != "values")
 Signature = tuple[Any, ...]
 Body = Callable[[int], dict[str, Any]]
 
@@ -82,7 +84,8 @@ def find_known(state: State, values: Floats, rows: Sequence[int], body: Body, ot
         Counter(table_of.tolist()),
         defaultdict(list),
     )
-    told_values = {value for number in candidates for value in _values_of(state, number)}
+    told_values = {state.told[number - 1].get("value") for number in candidates}
+    told_values.update(v for number in state.superseded for v in _values_of(state, number))
     shared = [place for place, value in enumerate(values.tolist()) if value in told_values]
     table = {place: Row(place, rows[place], body(place)) for place in shared}
     matches = _match(state, candidates, table, earlier)
@@ -125,18 +128,19 @@ def _versions(state: State, number: int) -> list[dict[str, Any]]:
 
 def signature(content: dict[str, Any]) -> Signature:
     """All that a measurement says of itself; who told it, and notes, are no part of it."""
-    parts = [content.get(part, usual) for part, usual in CONTENT.items()]
-    parts += [content.get(part) for part in SAID_AGAIN]
-    return tuple(tuple(part) if isinstance(part, list) else part for part in parts)
+    # An event says nothing of what is as usual (one reading, no scatter): no defaults are needed.
+    parts = tuple(map(content.get, _SIGNED))
+    return parts if "values" not in content else (*parts, *content["values"])
 
 
 def _signatures(state: State, number: int) -> set[Signature]:
     """As a measurement was told, as it was corrected, and without the block that its suggestion gave it."""
-    found = set()
-    for version in _versions(state, number):
-        found.add(signature(version))
-        if "block" in version and took_its_block(state, version):
-            found.add(signature(version | {"block": None}))
+    told = state.told[number - 1]
+    found = {signature(told)}
+    if number in state.superseded:
+        found.update(map(signature, state.superseded[number]))
+    if "block" in told and "job" in told and took_its_block(state, told):
+        found.add(signature(told | {"block": None}))
     return found
 
 
@@ -194,7 +198,7 @@ def _with_changes(
     dense = len(places) >= SEVERAL and 2 * len(places) >= places[-1] - places[0] + 1
     if not (places and (2 * len(places) >= len(rows) or dense)):
         return none
-    known, changed = dict(equal), {}
+    known, changed = dict(equal), dict[int, int]()
     for place, number in kin.items():
         if earlier.table[number] in versions:
             same = differing(state.told[number - 1], body(place)) is None
@@ -251,8 +255,8 @@ def _replaced(state: State, new: list[Row], gone: list[int], earlier: _Earlier) 
             mine = waiting.get(now(row))
             if row.place in found or not mine:
                 continue
-            told = (number for number in mine if strict or _could_be(state.told[number - 1], row.body))
-            if (number := next(told, None)) is not None:
+            fits = (number for number in mine if strict or _could_be(content(number), row.body))
+            if number := next(fits, 0):
                 found[row.place] = number
                 mine.remove(number)
                 del left[number]

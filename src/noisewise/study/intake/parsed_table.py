@@ -97,22 +97,19 @@ class Parsed:
     def content(self, place: int, begun: dict[str, Any] | None = None) -> dict[str, Any]:
         """What a row says by itself, behind what an event begins with."""
         content = {} if begun is None else begun
+        row, columns = self.rows[place], self.sheet.columns
         if self._bodies is not None:
-            return content | self._bodies[place] | self._mark(place)
-        row, columns = self.rows[place], self.sheet.columns
-        sigma = float(self._sigma[place])
-        content["value"], content["kind"] = float(self._value[place]), KNOWN
-        content["sigma"] = content["shown"] = sigma
-        for name in _TEXTS:
-            if name in columns and columns[name][row] is not None:
-                content[name] = columns[name][row]
-        return content | self._mark(place)
-
-    def _mark(self, place: int) -> dict[str, int]:
-        """The row in the table, where neither a key nor a suggestion names it: see `known_rows`."""
-        row, columns = self.rows[place], self.sheet.columns
-        named = any(name in columns and columns[name][row] is not None for name in ("key", "job"))
-        return {} if named else {"row": row + 1}
+            content |= self._bodies[place]
+        else:
+            sigma = float(self._sigma[place])
+            content["value"], content["kind"] = float(self._value[place]), KNOWN
+            content["sigma"] = content["shown"] = sigma
+            for name in _TEXTS:
+                if name in columns and columns[name][row] is not None:
+                    content[name] = columns[name][row]
+        if "key" not in content and ("job" not in columns or columns["job"][row] is None):
+            content["row"] = row + 1  # what names it instead: see `known_rows`
+        return content
 
     def values(self, places: list[int]) -> Floats:
         """The values of some rows."""

@@ -44,6 +44,7 @@ ROLES = (
     Role("se_up", NUMBER, "the error upwards", error=True, scale=True),
     Role("se_down", NUMBER, "the error downwards", error=True, scale=True),
     Role("block", NAME, "the day, plate or judge", ("day", "batch", "plate", "session", "judge", "rater")),
+    Role("arm", NAME, "whether it is an arm of the study that its block names"),
     Role("instrument", NAME, "the instrument", ("device", "machine")),
     Role("key", NAME, "a name of the measurement", ("uid", "uuid")),
     Role("by", NAME, "who measured", ("operator", "person")),

@@ -62,6 +62,8 @@ def read_sheet(source: Any) -> Sheet:
 def _read(column: pl.Series) -> Sequence[Any]:
     name = column.name
     kind = ROLE[name].kind
+    if name == "arm":
+        return [_is_arm(cell, row) for row, cell in enumerate(column.to_list(), start=1)]
     if kind == NAME:
         texts = as_texts("measurements", column).to_list()
         check_texts(name, texts, most=NOTE_LENGTH if name == "note" else NAME_LENGTH)
@@ -90,6 +92,14 @@ def _readings(cell: Any, row: int) -> Any:
     if not isinstance(cell, str):
         return cell
     return [read_number("values", part, f"row {row}: ") for part in cell.split(";")]
+
+
+def _is_arm(cell: Any, row: int) -> bool | None:
+    """Whether a row is an arm of the study that its block names."""
+    known = {"true": True, "yes": True, "1": True, "false": None, "no": None, "0": None}
+    if cell is None or str(cell).casefold() in known:
+        return None if cell is None else known[str(cell).casefold()]
+    raise ValueError(f"row {row}: `arm` must be true or false; got {str(cell)!r}.")
 
 
 def _without_error(table: pl.DataFrame) -> set[int]:

@@ -31,6 +31,10 @@ class Wording(NamedTuple):
         """That rows may lack their error bars."""
         return "--allow-missing-se" if self.command else "allow_missing_se=True"
 
+    def layout(self, name: str) -> str:
+        """That a table is one of studies: their arms, or differences between them."""
+        return f"--{name}" if self.command else f"layout={name!r}"
+
     @property
     def called_map(self) -> str:
         """The argument that says which column is what."""

@@ -10,6 +10,7 @@ from noisewise.core.support.checks import nearest
 from noisewise.study.inputs.dialects.decimals import looks_numeric
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
+from noisewise.study.inputs.networks.layouts import looks_like_studies
 from noisewise.study.intake.columns.error_columns import find_error_columns
 from noisewise.study.intake.roles import (
     COLUMNS,
@@ -134,6 +135,12 @@ def _by_name(what: str, frame: pl.DataFrame, columns: list[str], words: Wording)
 def _refuse_unknown(
     what: str, frame: pl.DataFrame, column: str, known: Mapping[str, str], words: Wording
 ) -> None:
+    if (layout := looks_like_studies(frame.columns)) is not None:
+        rows = "a row for each difference" if layout == "network" else "arms"
+        raise ValueError(
+            f"`{what}` has a column {column!r} that means nothing here, and looks like a table of studies "
+            f"with {rows}: say so, {words.layout(layout)}."
+        )
     number = next((name for name in frame.columns if _is_number(name)), None)
     if number is not None and not known:
         raise ValueError(

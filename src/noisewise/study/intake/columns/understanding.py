@@ -35,6 +35,9 @@ class HowToRead(TypedDict, total=False):
     ignore: Sequence[str]
     decimal: str | None
     allow_missing_se: bool
+    layout: str | None
+    counts: str | None
+    cov: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +53,14 @@ class Understood:
     allow_missing_se: bool
     words: Wording
     decimal: str | None = None  # the decimal sign, as it was said or settled
+    layout: str | None = None  # of a table of studies
+    remarks: tuple[str, ...] = ()  # what was done with its rows, in sentences
 
     @property
     def sentence(self) -> str:
         """What was guessed, in one line; empty for a plain table."""
-        return f"Read with {'; '.join(self.guesses)}." if self.guesses else ""
+        guessed = [f"Read with {'; '.join(self.guesses)}."] if self.guesses else []
+        return " ".join([*guessed, *self.remarks])
 
     def describe(self, rows: int = SHOWN) -> list[str]:
         """What a person should know before it is told, in lines."""
@@ -64,6 +70,7 @@ class Understood:
         for role, source in self.sources.items():
             unit = f", in {self.units[role]}" if role in self.units else ""
             lines.append(f"  {role} ({ROLE[role].meaning}): {source!r}{unit}")
+        lines += self.remarks
         if self.unused:
             lines.append(f"Not used: {', '.join(map(repr, self.unused))}.")
         lines.append("The first rows as they are understood:" if self.frame.height else "There are no rows.")
@@ -81,7 +88,7 @@ class Understood:
         """For programs."""
         return {
             "columns": dict(self.sources), "units": dict(self.units), "unused_columns": list(self.unused),
-            "guesses": list(self.guesses), "rows": self.frame.height,
+            "guesses": list(self.guesses), "remarks": list(self.remarks), "rows": self.frame.height,
             "first_rows": [
                 {name: _plain(cell) for name, cell in row.items() if cell is not None}
                 for row in self.frame.head(SHOWN).iter_rows(named=True)
@@ -102,6 +109,9 @@ def understand(
     allow_missing_se: bool = False,
     words: Wording = PYTHON,
     others: Sequence[str] = (),
+    layout: str | None = None,
+    counts: str | None = None,
+    cov: Any = None,
 ) -> Understood:
     """Read a table of measurements and settle which column is what.
 
@@ -114,6 +124,10 @@ def understand(
         allow_missing_se: Rows without an error bar are taken as such.
         words: How messages call what a person can say.
         others: Columns that somebody else reads: options' features and costs.
+        layout: ``"network"``: rows are differences between two options in a study; ``"arms"``: rows are arms
+            of studies. See `noisewise.study.intake.columns.networks`.
+        counts: What events out of n become, in a table of arms.
+        cov: The covariance of the rows' errors, in a table of differences.
     """
     if isinstance(source, Understood):
         return source
@@ -122,6 +136,11 @@ def understand(
     if isinstance(ignore, str):
         ignore = [ignore]
     table = read_whole(what, source)
+    if layout is not None or counts is not None or cov is not None:
+        from noisewise.study.intake.columns.networks import SaidOfStudies, understand_network
+
+        said = SaidOfStudies(dict(map or {}), [*ignore, *others], decimal, counts, cov)
+        return understand_network(table, layout, said, words)
     others = [column for name in others for column in columns_called(table.frame.columns, name)]
     with table.placed():
         mapped = map_columns(what, table.frame, map, [*ignore, *others], words)
