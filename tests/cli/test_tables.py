@@ -215,7 +215,7 @@ def test_options_tables_have_dialects_too(tmp_path):
 
 def test_init_without_options_or_table_says_what_it_needs(refused, tmp_path):
     assert "init needs options, or --from TABLE" in refused("init", tmp_path / "n.db", "--eps", 1)
-    assert "--map, --ignore and --dry-run go with --from" in refused(
+    assert "--arms and --dry-run go with --from" in refused(
         "init", tmp_path / "n.db", "A", "B", "--map", "value=x", "--eps", 1
     )
 

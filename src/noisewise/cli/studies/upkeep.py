@@ -42,6 +42,12 @@ Results = Annotated[
         help="Results to begin with: options, their features and the measurements come from this table.",
     ),
 ]
+Features = Annotated[
+    list[str],
+    typer.Option(
+        "--features", "-f", metavar="COLUMNS", help="Columns for a linear model, with commas between them."
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only show how the table of --from is understood; make nothing.")
 ]
@@ -109,12 +115,7 @@ def init(
     counts: Counts = None,
     dry_run: DryRun = False,
     id: IdColumn = None,
-    features: Annotated[
-        list[str],
-        typer.Option(
-            "--features", "-f", metavar="COLUMNS", help="Numeric columns for a linear model, with commas."
-        ),
-    ] = [],  # noqa: B006 - typer reads it; it is never changed
+    features: Features = [],  # noqa: B006
     cost: Cost = None,
     model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
@@ -142,15 +143,13 @@ def init(
     import noisewise as nw
 
     described = split_list(features)
-    understood = None
-    if results is not None:
-        about = [*described, *([cost] if cost else [])]
-        understood = understand_table(
-            results, map, ignore, decimal, allow_missing_se, about, None if options else id,
-            Studies(network, arms, counts),
-        )  # fmt: skip
-    elif map or ignore or dry_run or network or arms or not options:
+    if results is None and (map or ignore or dry_run or network or arms or not options):
         raise ValueError(NEEDS_OPTIONS)
+    about = [*described, *([cost] if cost else [])]
+    understood = None if results is None else understand_table(
+        results, map, ignore, decimal, allow_missing_se, about, None if options else id,
+        Studies(network, arms, counts),
+    )  # fmt: skip
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
         study = nw.create_study(
@@ -162,19 +161,19 @@ def init(
             scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
-    content = {"options": len(study.options), "model": model, "notes": study.notes, "policy": study.policy}
-    content |= {"budget": budget, "looks": looks}
-    if understood is not None:
-        content |= {"told": study.n_measurements, "dry_run": dry_run, "understood": understood.to_plain()}
-    report("init", study, json, content, _made_in_words(study, store, content, understood, dry_run))
+    asked = {"model": model, "budget": budget, "looks": looks}
+    _report_made(study, store, json, asked, understood, dry_run)
 
 
-def _made_in_words(
-    study: Any, store: str, content: dict[str, Any], understood: Any, dry_run: bool
-) -> list[str]:
+def _report_made(
+    study: Any, store: str, json: bool, asked: dict[str, Any], understood: Any, dry_run: bool
+) -> None:
     from noisewise.core.support.words import counted
     from noisewise.study.stores.secrets import without_secrets
 
+    content = {"options": len(study.options), "notes": study.notes, "policy": study.policy, **asked}
+    if understood is not None:
+        content |= {"told": study.n_measurements, "dry_run": dry_run, "understood": understood.to_plain()}
     budget = content["budget"]
     parts = [
         counted(content["options"], "option"),
@@ -184,10 +183,10 @@ def _made_in_words(
         *(["looked at once"] if content["looks"] == "once" else []),
     ]
     place = "(a dry run: nothing was made)" if dry_run else f"in {without_secrets(store)}"
-    made = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
-    if understood is None:
-        return made
-    return [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *made]
+    words = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
+    if understood is not None:
+        words = [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *words]
+    report("init", study, json, content, words)
 
 
 def list_studies(store: Store, json: Json = False) -> None:
