@@ -124,7 +124,8 @@ def create_study(
             "1" to "n". All options are told them in one random order, `ask` says which come next, and the
             certificate is about the mean over all of them. Items may be told without such a list: then
             they have no end, and must come in random order.
-        unit: Of your values, such as "ms" or "%", for sentences, tables and charts.
+        unit: Of your values, such as "ms" or "%", for sentences, tables and charts; default: as the header
+            of `results` says.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -154,6 +155,8 @@ def create_study(
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])
     catalogue, understood = _tables(model, options, results, id, features, cost, reading)
+    if understood is not None and unit is None:
+        question["unit"] = understood.units.get("value")
     specification = Specification(
         name=check_text("name", check_name(name)),
         catalogue=catalogue,

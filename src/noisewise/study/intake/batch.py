@@ -94,9 +94,8 @@ class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
 class Taken(MadeOnDemand[Measurement]):
     """The measurements that a table brought, each made when looked at, and what became of the others."""
 
-    understood: Any = None  # how the table was read: `Understood`
-
     def __init__(self, batch: Batch) -> None:
+        self.understood: Any = None  # how the table was read: `Understood`
         self._batch = batch
         self.known, self.voided = batch.told.known, batch.told.voided
         rows = batch.parsed.rows
