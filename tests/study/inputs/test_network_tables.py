@@ -339,3 +339,14 @@ def test_a_study_is_made_from_a_network_with_the_options_of_both_sides():
     study = nw.create_study(results=table(*ONE, ("two", "C", "P", 1.0, 0.5)), layout="network", eps=0.1)
     assert set(study.options) == {"P", "A", "B", "C"}
     assert study.n_measurements == 4
+
+
+def test_rows_of_one_block_that_share_an_option_are_named_when_they_are_told():
+    rows = {
+        "plus": ["A", "B", "A"], "minus": ["P", "P", "P"], "value": [1.0, 2.0, 1.1], "se": [0.1, 0.1, 0.1],
+        "block": ["7", "7", "8"],
+    }  # fmt: skip
+    study = begun()
+    (said,) = study.tell_many(rows).understood.remarks
+    assert said.startswith("In block 7, rows 1, 2 share P and count as independent")
+    assert begun().tell_many({**rows, "block": ["7", "8", "9"]}).understood.remarks == ()
