@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
+from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_noise
 from noisewise.study.inputs.networks.study_arms import Contrast, Rounding, arms_of
 
 COLUMNS = ("studlab", "treat1", "treat2", "TE", "seTE")
@@ -350,3 +351,29 @@ def test_rows_of_one_block_that_share_an_option_are_named_when_they_are_told():
     (said,) = study.tell_many(rows).understood.remarks
     assert said.startswith("In block 7, rows 1, 2 share P and count as independent")
     assert begun().tell_many({**rows, "block": ["7", "8", "9"]}).understood.remarks == ()
+
+
+@pytest.mark.parametrize("layout", ["network", "arms"])
+def test_a_network_goes_on_with_differences_outside_of_its_studies(layout):
+    arms = {
+        "study": ["x", "x", "x", "y", "y"],
+        "treatment": ["P", "A", "B", "P", "A"],
+        "mean": [1, 2, 3, 7, 8],
+    }
+    rows = {"arms": {**arms, "se": [0.3] * 5}, "network": table(*ONE)}[layout]
+    study = nw.create_study(results=rows, layout=layout, eps=0.1)
+    (job,) = study.ask(dry_run=True)
+    assert (job.minus is None, job.block) == (False, None)
+    if layout == "arms":
+        analysis = study._now()
+        assert expected_noise(analysis, None, DIFFERENCE) == pytest.approx(np.full(analysis.n, 0.3 * 2**0.5))
+        assert expected_noise(analysis, None, OPTION) == pytest.approx(np.full(analysis.n, 0.3))
+
+
+def test_an_interval_that_is_asymmetric_is_said():
+    rows = table(("s", "A", "P", 1.0, 0.5)) | {"lower": [0.0], "upper": [3.0]}
+    del rows["seTE"]
+    assert (
+        "row 1 (s: A - P): asymmetric interval"
+        in begun().tell_many(rows, layout="network").understood.sentence
+    )

@@ -248,6 +248,7 @@ def _tell_log_odds(
             value = math.log((events + added) / (others + added))
             se = math.sqrt(1.0 / (events + added) + 1.0 / (others + added))
             made.add_arm(arm.row, study, arm.option, value=value, se=se)
+    notes.append("Their errors come from the same counts: usual, and rough where events are few.")
     if mended:
         notes.append(
             f"An arm without events, or with nothing else: ½ added to all cells of {_named(mended)}."
