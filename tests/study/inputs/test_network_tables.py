@@ -9,6 +9,7 @@ import pytest
 import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_noise
 from noisewise.study.inputs.networks.study_arms import Contrast, Rounding, arms_of
+from noisewise.study.log.flaws import flawed
 
 COLUMNS = ("studlab", "treat1", "treat2", "TE", "seTE")
 ONE = ("one", "A", "P", 1.0, 0.5), ("one", "B", "P", 1.5, 0.6), ("one", "B", "A", 0.5, 0.5)
@@ -351,6 +352,20 @@ def test_rows_of_one_block_that_share_an_option_are_named_when_they_are_told():
     (said,) = study.tell_many(rows).understood.remarks
     assert said.startswith("In block 7, rows 1, 2 share P and count as independent")
     assert begun().tell_many({**rows, "block": ["7", "8", "9"]}).understood.remarks == ()
+    said_of = {"plus": "treat1", "minus": "treat2", "value": "TE", "se": "seTE"}
+    (said,) = begun().tell_many(table(*ONE), map=said_of).understood.remarks
+    assert said.startswith("In study one, rows 1, 3 share A and count as independent")
+
+
+@pytest.mark.parametrize(
+    "change", [{"arm": "yes"}, {"arm": True, "block": None}, {"arm": True, "minus": "B"}]
+)
+def test_an_edited_log_cannot_make_an_arm_of_anything(change):
+    study = begun()
+    body = {"option": "A", "value": 1.0, "kind": "known", "sigma": 0.1, "block": "s", "arm": True}
+    assert not flawed(study._state, [body])
+    edited = {name: part for name, part in (body | change).items() if part is not None}
+    assert "an arm belongs to the study that its block names" in flawed(study._state, [edited])[0]
 
 
 @pytest.mark.parametrize("layout", ["network", "arms"])

@@ -126,8 +126,8 @@ def _variances(
         raise ValueError(_without_shared_variance(study, names, rows, words))
     _check_variances(study, names, rows, found, float(squares.max()), words)
     off = equations @ found - right
-    # An se that was rounded by half a unit is off by se times a unit in its square.
-    allowed = squares.max() * 2.0 * DISAGREEMENT + len(rows) * rounding.se * math.sqrt(squares.max())
+    # An se that was rounded by half a unit is off by se times a unit in its square; two such make a residual.
+    allowed = 2.0 * (DISAGREEMENT * squares.max() + rounding.se * math.sqrt(squares.max()))
     if np.abs(off).max() > allowed:
         raise ValueError(_disagreeing_errors(study, rows, equations, right, covariance is not None))
     return np.asarray(found)
@@ -142,8 +142,8 @@ def _values(
     means = np.linalg.lstsq(design * mesh[:, None], value * mesh, rcond=None)[0]
     off = design @ means - value
     worst = int(np.abs(off).argmax())
-    # Every row that is rounded may be off by half a unit.
-    allowed = DISAGREEMENT * min(row.se for row in rows) + 0.5 * len(rows) * rounding.value
+    # Three rows that are rounded by half a unit each close a triangle up to 1.5 units.
+    allowed = DISAGREEMENT * min(row.se for row in rows) + 1.5 * rounding.value
     if abs(off[worst]) > allowed + 1e-9 * float(np.abs(value).max()):
         raise ValueError(_disagreeing_values(study, rows, design, value, worst))
     return np.asarray(means - float(weight @ means) / float(weight.sum()))

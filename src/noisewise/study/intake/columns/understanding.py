@@ -156,7 +156,7 @@ def understand(
     guesses += [f"{role} in {unit}" for role, unit in units.items() if role == "value"]
     return Understood(
         table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words, numbers.decimal,
-        remarks=about_shared_rows(frame, words),
+        remarks=about_shared_rows(frame, table.frame, unused, words),
     )  # fmt: skip
 
 
