@@ -54,7 +54,7 @@ def test_a_dry_run_shows_what_rows_become_and_tells_nothing(store):
     [
         ((GLUCOSE,), "looks like a table of studies with a row for each difference: say so, --network"),
         ((SMOKING,), "looks like a table of studies with arms: say so, --arms"),
-        ((GLUCOSE, "--arms"), "a table of differences is read with --network"),
+        ((GLUCOSE, "--arms"), "A table of differences is read with --network"),
         ((SMOKING, "--network"), "A table of arms is read with --arms"),
         ((GLUCOSE, "--network", "--arms"), "not for both"),
         ((GLUCOSE, "--network", "--counts", "shares"), "`counts` with --arms"),

@@ -258,9 +258,16 @@ def test_in_a_wide_table_every_row_is_a_study():
     }  # fmt: skip
     long = {**ARMS, "y": [1.0, 2.0, 5.0, 6.5, 7.0], "se": [0.5, 0.6, 0.6, 0.3, 0.4]}
     assert differences(told(wide, "arms")) == differences(told(long, "arms"))
+    unnamed = {name: cells for name, cells in wide.items() if name != "author"}
+    assert differences(told(unnamed, "arms")) == differences(told(long, "arms"))
+    assert told(unnamed, "arms").frame("measurements")["block"].unique(maintain_order=True).to_list() == [
+        "row 1",
+        "row 2",
+    ]
+    assert differences(told({**wide, "se": [9, 9], "n": [1, 1]}, "arms")) == differences(told(long, "arms"))
     with pytest.raises(ValueError, match=r"study 'x' stands in rows 1, 2, and each row must be a study"):
         told({**wide, "author": ["x", "x"]}, "arms")
-    with pytest.raises(ValueError, match=r"stands once for all arms of a row: .* layout='network'"):
+    with pytest.raises(ValueError, match=r"A table of differences is read with layout='network'"):
         told(table(*ONE), "arms")
 
 
