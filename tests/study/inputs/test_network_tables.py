@@ -399,3 +399,17 @@ def test_an_interval_that_is_asymmetric_is_said():
         "row 1 (s: A - P): asymmetric interval"
         in begun().tell_many(rows, layout="network").understood.sentence
     )
+
+
+def test_rows_that_are_nearly_those_of_arms_are_taken_with_a_word():
+    arms = {"P": 0.1, "A": 0.2, "B": 0.3, "C": 0.4}
+    rows = [
+        ("s", one, other, 0.0, math.sqrt((arms[one] + arms[other]) * (1.05 if other == "A" else 1.0)))
+        for one, other in itertools.combinations(arms, 2)
+    ]
+    said = begun().tell_many(table(*rows), layout="network").understood.sentence
+    assert "se² of its rows 1, 2, 3, 4, 5 and 6 are sums of the variances of two arms up to" in said
+    rows = [("s", "A", "P", 1.0, 0.5123), ("s", "B", "P", 1.5, 0.6), ("s", "B", "A", 0.5471, 0.5)]
+    said = begun().tell_many(table(*rows), layout="network").understood.sentence
+    assert "add up only to within" in said
+    assert "of a standard error; they are averaged" in said

@@ -105,7 +105,9 @@ def read_differences(
             within = [row.row - 1 for row in group]
             known = _known(name, group, [shared[at] for at in within])
             together = None if covariance is None else covariance[np.ix_(within, within)]
-            made.add_arms(block, arms_of(name, group, known, together, rounding, words), group)
+            found_arms = arms_of(name, group, known, together, rounding, words)
+            made.add_arms(block, found_arms.arms, group)
+            said += found_arms.notes
             several += 1
     notes = [_understood(found, covariance is not None), _counted(len(by_study), several)]
     if empty:
@@ -118,8 +120,10 @@ def read_differences(
 
 
 def _counted(studies: int, several: int) -> str:
-    some = f"{several} of them with more than two arms, told as arms" if several else "all of two arms"
-    return f"{studies} {'study' if studies == 1 else 'studies'}, {some}."
+    if studies == several == 1:
+        return "1 study with more than two arms, told as arms."
+    some = f"{several} of them with more than two arms, told as arms" if several else "of two arms"
+    return f"{studies} {'study' if studies == 1 else 'studies'}{',' if several else ''} {some}."
 
 
 def _pairs(table: pl.DataFrame, found: Mapping[str, str]) -> list[tuple[str, str] | None]:
