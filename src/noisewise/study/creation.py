@@ -26,6 +26,7 @@ from noisewise.study.log.specification import (
     BLIND,
     BUDGET_POLICY,
     DEFAULT_POLICY,
+    NORMAL,
     ONCE,
     Specification,
     check_question,
@@ -61,7 +62,9 @@ def create_study(
     looks: str = ANY_TIME,
     bounds: tuple[float, float] | None = None,
     scatter: str | None = None,
+    noise: str = NORMAL,
     items: Iterable[Any] | int | None = None,
+    unit: str | None = None,
     policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | None = None,
@@ -112,10 +115,15 @@ def create_study(
             their own (independent options, without blocks and differences). ``"pooled"``: readings of all
             options, or of one instrument, scatter alike. Default: ``"own"`` if the first measurement is of
             readings that name neither instrument nor block.
+        noise: Of measurements with error bars. ``"normal"``: tails no heavier than normal ones.
+            ``"heavy"``: any tails, as long as error bars are true standard errors; then a measurement that
+            is far off moves neither estimates nor bounds much (independent options, without blocks and
+            differences).
         items: The questions, inputs or seeds that every option is measured on: a list of names, or n for
             "1" to "n". All options are told them in one random order, `ask` says which come next, and the
             certificate is about the mean over all of them. Items may be told without such a list: then
             they have no end, and must come in random order.
+        unit: Of your values, such as "ms" or "%", for sentences, tables and charts.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -144,7 +152,7 @@ def create_study(
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
-        budget=budget, looks=looks, bounds=bounds, scatter=scatter, items=items,
+        budget=budget, looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=items, unit=unit,
     )  # fmt: skip
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])

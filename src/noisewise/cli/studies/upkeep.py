@@ -74,6 +74,9 @@ Scatter = Annotated[
         "default: what fits the first measurement."
     ),
 ]
+Noise = Annotated[
+    str, typer.Option(help="normal, or heavy: errors may have any tails; error bars are standard errors.")
+]
 Cost = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
 ]
@@ -120,7 +123,9 @@ def init(
     looks: Looks = "any time",
     bounds: Bounds = None,
     scatter: Scatter = None,
+    noise: Noise = "normal",
     items: Pool = None,
+    unit: Annotated[str | None, typer.Option(help="The unit of the values, such as ms or %.")] = None,
     policy: Policy = None,
     noise_floor: NoiseFloor = None,
     lease: Lease = None,
@@ -154,7 +159,7 @@ def init(
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
-            scatter=scatter, items=read_pool(items),
+            scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes

@@ -31,8 +31,9 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
     """Assumptions that come with the kinds of error bars told."""
     present, said = _kinds(analysis), []
     if KNOWN in present:
+        tails = "whatever the tails" if analysis.any_tails else "with errors no heavier than normal"
         said += [
-            "error bars given as se, var or ci are true standard errors, with errors no heavier than normal",
+            f"error bars given as se, var or ci are true standard errors, {tails}",
             "these error bars do not depend on the realised noise (were not computed from the same readings)",
         ]
         if analysis.own_scatter:
@@ -139,6 +140,8 @@ def about_shared_arms(analysis: Analysis, check: Check) -> list[str]:
 
 def about_fit(analysis: Analysis, check: Check) -> list[str]:
     """Whether any of it was checked."""
+    if check.far_off is not None:
+        return [f"it was checked that error bars are no smaller than errors: {check.far_off}"]
     if check.freedom > 0:
         freedom = counted(check.freedom, "degree of freedom")
         return [f"the fit was checked: reduced chi-square {number(check.reduced)} on {freedom}"]

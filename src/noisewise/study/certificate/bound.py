@@ -59,6 +59,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         radius=analysis.model.radius_once if analysis.once else analysis.model.radius,
         looks=state.looks,
         evidence=analysis.evidence,
+        unit=specification.unit,
         **claim._asdict(),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
+from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
@@ -43,7 +44,10 @@ class Check:
     remedies: tuple[str, ...] = ()  # what to do about the problems, the likeliest first
     advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
     compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
+    far_off: FarOff | None = None  # in the place of chi-square, where errors may have any tails
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
+    causes: tuple[Any, ...] = ()  # what is probably wrong, the likeliest first: `causes.cause.Cause`
+    left_out: tuple[dict[str, Any], ...] = ()  # what the fit would be without each suspicious row or block
 
     @property
     def ok(self) -> bool:
@@ -54,6 +58,8 @@ class Check:
         if self.freedom == 0 and self.compared:
             options = counted(self.compared, "option")
             lines = [f"Repeated measurements of {options} were compared with the scatter of their readings."]
+        elif self.far_off is not None:
+            lines = [f"{self.far_off}."]
         elif self.freedom == 0:
             lines = ["The fit cannot be checked yet: no measurement was repeated."]
         else:
@@ -63,7 +69,7 @@ class Check:
                 f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
         lines += [f"PROBLEM: {problem}." for problem in self.problems]
-        lines += [*self.remedies, *self.notes]
+        lines += [*self.remedies, *_without_in_words(self.left_out), *self.notes]
         if self.worst:
             lines.append("Largest residuals, in standard errors:")
             lines += [f"  {row['what']} {row['name']}: {row['residual']:+.1f}" for row in self.worst]
@@ -75,29 +81,45 @@ class Check:
         return as_html("Check", str(self).splitlines(), good=self.ok)
 
 
+def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
+    """One sentence about everything that was left out in turn."""
+    if not left_out:
+        return []
+    said = []
+    for one in left_out:
+        name = one["name"] if one["what"] == "measurement" else f"{one['what']} {one['name']}"
+        said.append(f"{number(one['reduced_chi_square'])} without {name}")
+    return [f"Left out in turn, the reduced chi-square would be {', '.join(said)}."]
+
+
 def check_fit(analysis: Analysis) -> Check:
     """Whether anything speaks against the certificate; what to do about it says `diagnosis.py`."""
     columns, sigma = checkable(analysis)
     same = columns is analysis.columns and sigma is analysis.sigmas.estimated
     sums = analysis.sums if same else analysis.pooled(columns, sigma)
     fit = analysis.estimates if same else analysis.fit(sums)
+    if analysis.any_tails:
+        sums, fit = analysis.sums, analysis.estimates
     freedom = columns.value.size - fit.rank
     problems = [*analysis.sigmas.waiting]
     reduced = p_value = math.nan
     expected = (math.nan, math.nan)
     worst: tuple[dict[str, Any], ...] = ()
+    off: FarOff | None = None
     if freedom > 0:
         reduced = fit.squares(sums) / freedom
         p_value, _, expected = tails(analysis, reduced, freedom)
-        worst = _worst(
-            analysis, columns, standard_residuals(analysis, columns, sigma, sums, fit), sums.blocks
-        )
+        residuals = standard_residuals(analysis, columns, sigma, sums, fit)
+        worst = _worst(analysis, columns, residuals, sums.blocks)
+        if analysis.any_tails:
+            off = far_off(columns.plus, residuals)
+            p_value = off.chance
         if math.isnan(reduced):
             problems.append(
                 "the fit cannot be computed: some values or error bars are too large or too small"
             )
         elif p_value < SUSPICIOUS:
-            problems.append(_misfit(analysis, reduced, worst))
+            problems.append(_misfit(analysis, reduced, worst) if off is None else f"{off}")
     if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
         problems.append(
             f"the scatter within {columns.pools[pool]} differs from one measurement to the next by more than "
@@ -110,7 +132,9 @@ def check_fit(analysis: Analysis) -> Check:
     compared, disagreement = _own_agreement(analysis)
     problems += disagreement
     notes = (*_sizes_in_words(analysis), *_shared_in_words(analysis))
-    return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared)
+    return Check(
+        reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared, far_off=off
+    )
 
 
 def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
@@ -196,7 +220,7 @@ def _worst(
         count = np.bincount(codes, minlength=len(names))
         together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
-        known = what == "option" and analysis.standing_out is not None  # see `_standing_rows`
+        known = what == "option" and (analysis.standing_out is not None or analysis.any_tails)
         if abs(together[at]) > 3.0 and names[at] and not known:
             rows.append({"what": what, "name": names[at], "residual": together[at]})
     sign = analysis.specification.sign
@@ -206,12 +230,13 @@ def _worst(
 
 
 def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
-    """A measurement as people know it: its number, its key, and what it measured."""
+    """A measurement as people know it: its number, its key or its row, and what it measured."""
     ids, minus, number = analysis.state.ids, columns.minus[at], int(columns.number[at])
     what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
     told = analysis.state.told
-    key = told[number - 1].get("key") if number <= len(told) else None
-    return f"m-{number}{f' (key {key})' if key else ''} of {what}"
+    body = told[number - 1] if number <= len(told) else {}
+    known = [f"{name} {body[name]}" for name in ("key", "row") if body.get(name)]
+    return f"m-{number}{f' ({known[0]})' if known else ''} of {what}"
 
 
 def _beyond_span(analysis: Analysis) -> str | None:

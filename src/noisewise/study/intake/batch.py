@@ -25,6 +25,7 @@ from noisewise.study.intake.entry import (
 from noisewise.study.intake.known_rows import Repeat, find_known
 from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks
+from noisewise.study.intake.suited import refuse_unsuited_rows
 from noisewise.study.intake.told_before import Before, difference, find_before, still_void
 from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
@@ -153,6 +154,7 @@ def check_batch(
     told = _without_known(state, parsed, told, match)
     told = _without_equal(state, parsed, told, repeat)
     told = _with_keys_given(state, parsed, told, repeat)
+    refuse_unsuited_rows(state, parsed, told)
     if told.changes and amend is None:
         raise ValueError(changes_in_words(state, sorted(told.changes)))
     if repeat is not True:

@@ -10,6 +10,7 @@ from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_tol
 from noisewise.study.intake.item_entry import amended_items
 from noisewise.study.log.looks import switched_looks
 from noisewise.study.log.model_choice import facts_of, named_models, switched
+from noisewise.study.log.specification import HEAVY, check_tails
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
 
@@ -126,6 +127,8 @@ def switched_model(
     chosen = state.model
     if not looked or any(given is not None for given in (model, span, deviation, extra_scatter)):
         chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
+    if state.specification.noise == HEAVY:
+        check_tails(chosen, None)
     if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:
         raise ValueError(
             f"`model` must be {named_models(lambda facts: not facts.limits_pairs)} for {len(state.pairs)} "

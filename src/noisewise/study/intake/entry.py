@@ -13,10 +13,11 @@ from typing import Any, TypedDict
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
-from noisewise.study.inputs.error_bars import NONE, Bounds, read_measured
+from noisewise.study.inputs.error_bars import Bounds, read_measured
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked
 from noisewise.study.intake.arms import check_arm
 from noisewise.study.intake.item_entry import items_content
+from noisewise.study.intake.suited import refuse_unsuited
 from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import OPEN, Job, State
 
@@ -124,16 +125,7 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
             given | ({} if minus is None else {"minus": minus}), noise_floor=question.noise_floor,
             where=named, lease=lease, bounds=question.bounds,
         )  # fmt: skip
-        if job is not None and job.items and content["kind"] == NONE:
-            raise ValueError(
-                f"{named}{job.id} asks for {len(job.items)} items: tell items={{{job.items[0]!r}: ...}} (or "
-                "a table with a column item); a number without error bar says nothing about them."
-            )
-        if question.items is not None and content["kind"] == NONE:
-            raise ValueError(
-                f"{named}this study measures options on its items: tell items={{...}} (or a table with a "
-                "column item); a number without error bar says nothing about them. Others need se=."
-            )
+        refuse_unsuited(state, content, minus, job, named)
     if minus is not None:
         check_pair(state, option, minus, named)
     if job is not None and "block" not in content and (block := block_asked(state, job, named)) is not None:
