@@ -10,6 +10,8 @@ import noisewise
 from noisewise.cli.demo import demo
 from noisewise.cli.studies import judgement, measurements, outlook, safekeeping, upkeep
 from noisewise.cli.studies.model import switch
+from noisewise.cli.terminal.flags import in_its_words
+from noisewise.cli.terminal.threads import lightly
 from noisewise.cli.worlds.arena import arena
 from noisewise.cli.worlds.design import design
 from noisewise.cli.worlds.paper import paper
@@ -57,9 +59,14 @@ NAMES: dict[Callable[..., None], str] = {measurements.import_: "import", upkeep.
 #: These take values, which may be negative: what looks like an option but is none is an argument.
 TAKE_NUMBERS = (measurements.tell, measurements.amend)
 
+#: These are for large problems, and take all processors from the beginning.
+HEAVY = (simulate, arena, design, paper, policies, demo)
+
 for command in COMMANDS:
     settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}
-    app.command(NAMES.get(command), context_settings=settings)(command)
+    called = NAMES.get(command, command.__name__)
+    speaking = in_its_words(command, called)
+    app.command(called, context_settings=settings)(speaking if command in HEAVY else lightly(speaking))
 
 
 def main() -> None:
