@@ -36,6 +36,7 @@ class ItemEntries(Journal):
         table: "pl.DataFrame",
         match: bool,
         amend: str | None,
+        dry_run: bool,
         watch: Callable[[str, int, int], None],
     ) -> "TakenItems":
         from noisewise.study.intake.item_tables import TakenItems, happened_of, read_item_table, tell_items
@@ -47,4 +48,8 @@ class ItemEntries(Journal):
             taken = tell_items(self._state, parsed, now=self._clock(), match=match, amend=amend, watch=watch)
             return happened_of(taken)
 
+        if dry_run:
+            self._catch_up()
+            read([])
+            return taken
         return self._record(read, ("tell_items", table, match, amend), lambda: taken)

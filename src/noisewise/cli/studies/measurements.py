@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.studies.columns import apply_map, parse_map, without_words
+from noisewise.cli.studies.columns import (
+    TABLES,
+    AllowMissing,
+    Arms,
+    Counts,
+    Decimal,
+    Ignore,
+    Map,
+    Network,
+    Studies,
+    understand_table,
+)
 from noisewise.cli.studies.error_bars import read_error_bar, with_error_bar
 from noisewise.cli.studies.items import Batch, sheet_of_items
 from noisewise.cli.studies.session import (
@@ -24,7 +35,7 @@ from noisewise.cli.studies.session import (
     report,
 )
 from noisewise.cli.terminal.output import import_progress
-from noisewise.cli.terminal.tables import read_stdin, write_csv
+from noisewise.cli.terminal.tables import write_csv
 
 By = Annotated[str | None, typer.Option(help="The name of the person or process that measures.")]
 Ignored = Annotated[int, typer.Argument(help="The number of the ignored event; see status.")]
@@ -198,15 +209,17 @@ def release(
 
 def import_(
     store: Store,
-    table: Annotated[str, typer.Argument(help="csv, tsv, parquet or arrow; - for CSV on standard input.")],
-    map: Annotated[
-        list[str],
-        typer.Option(
-            "--map",
-            metavar="NAME=COLUMN,...",
-            help='Which column is what: "value=HV,se=HV_se,key={plate}:{well}".',
-        ),
-    ] = [],  # noqa: B006 - typer reads it; it is never changed
+    table: Annotated[str, typer.Argument(help=TABLES + ".")],
+    map: Map = [],  # noqa: B006 - typer reads it; it is never changed
+    ignore: Ignore = [],  # noqa: B006
+    decimal: Decimal = None,
+    allow_missing_se: AllowMissing = False,
+    network: Network = False,
+    arms: Arms = False,
+    counts: Counts = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show how the table is understood; tell nothing.")
+    ] = False,
     again: Annotated[
         bool,
         typer.Option(
@@ -223,17 +236,20 @@ def import_(
     json: Json = False,
 ) -> None:
     """Tell the study a table of results: all rows, or none if one is bad; told again, each counts once."""
-    from noisewise.study.inputs.tables import read_table
     from noisewise.study.intake.batch import KnownRowsWarning
 
-    frame = read_stdin("table") if table == "-" else read_table("table", Path(table))
-    frame, unused = apply_map(frame, parse_map(map)) if map else (frame, [])
-    frame = without_words(frame)
-    opened = open_study(store, study, write=True)
+    studies = Studies(network, arms, counts)
+    understood = understand_table(table, map, ignore, decimal, allow_missing_se, studies=studies)
+    opened = open_study(store, study, write=not dry_run)
     with import_progress() as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore", KnownRowsWarning)  # said below, by number of rows
         taken = opened.tell_many(
-            frame, match=True, repeat="others" if again else False, amend=amend, watch=watch
+            understood,
+            match=True,
+            repeat="others" if again else False,
+            amend=amend,
+            dry_run=dry_run,
+            watch=watch,
         )
     notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
     content = {
@@ -247,10 +263,16 @@ def import_(
         "empty": taken.empty,
         "unasked": taken.unasked,
         "pending": len(opened.pending),
-        "unused_columns": unused,
+        "unused_columns": understood.unused,
+        "dry_run": dry_run,
+        "understood": understood.to_plain(),
         "notes": [*taken.voided, *notes],
     }
-    report("import", opened, json, content, _import_in_words(content))
+    if dry_run:
+        words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
+    else:
+        words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
+    report("import", opened, json, content, words)
 
 
 def _import_in_words(content: dict[str, Any]) -> list[str]:

@@ -35,8 +35,11 @@ PHRASES = (
     (r"ci=\(lo, hi\)", "--ci LO,HI"),
     (r"tell\(\)", "tell"),
 )
-#: Commands whose rows come from a table: there, an argument is a column.
-OF_TABLES = ("import",)
+#: Arguments that sentences name, and that are options of some command.
+ARGUMENTS = (
+    "block", "instrument", "se", "var", "sd", "n", "ci", "values", "by", "note", "key", "scatter", "model",
+    "deviation", "extra_scatter", "span", "noise_floor", "looks", "noise",
+)  # fmt: skip
 
 
 def in_its_words(command: Command, name: str, columns: tuple[str, ...] = ()) -> Command:
@@ -89,6 +92,20 @@ def translate(message: str, words: Mapping[str, str]) -> str:
     known = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
     message = re.sub(rf"`({known})`", lambda found: words[found[1]], message)
     # A value goes with it: model="linear", or a bare name= before a space or a full stop.
-    quoted = rf'(?<![\w`"\'-])({known})=("[^"]*"|\'[^\']*\')'
-    message = re.sub(quoted, lambda found: f"{words[found[1]]} {found[2]}", message)
-    return re.sub(rf"(?<![\w`\"'{{-])({known})=(?=[\s,.;:)]|$)", lambda found: words[found[1]], message)
+    quoted = rf"(?<![\w`\"'.-])({known})=([\"'])([^\"']*)\2"
+    message = re.sub(quoted, lambda found: f"{words[found[1]]} {_shell(found[3])}", message)
+    return re.sub(rf"(?<![\w`\"'{{.-])({known})=(?=[\s,.;:)]|$)", lambda found: words[found[1]], message)
+
+
+def _shell(text: str) -> str:
+    return f'"{text}"' if " " in text or text == "reason" else text
+
+
+def in_flags(said: str) -> str:
+    """What a study says, in the words of Python, with arguments of any command as options."""
+    return translate(said, {name: f"--{name.replace('_', '-')}" for name in ARGUMENTS})
+
+
+def causes_in_flags(causes: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Causes of a misfit as JSON values, their words in those of the command line."""
+    return [cause.as_dict() | {"words": in_flags(cause.words)} for cause in causes]

@@ -6,7 +6,7 @@ faster, only the check against the state is made again.
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.core.support.words import counted
@@ -25,10 +25,14 @@ from noisewise.study.intake.entry import (
 from noisewise.study.intake.known_rows import Repeat, find_known
 from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks
+from noisewise.study.intake.suited import refuse_unsuited_rows
 from noisewise.study.intake.told_before import Before, difference, find_before, still_void
 from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import Event, to_json
+
+if TYPE_CHECKING:
+    from noisewise.study.intake.columns.understanding import Understood
 
 
 class KnownRowsWarning(UserWarning):
@@ -93,6 +97,9 @@ class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
 class Taken(MadeOnDemand[Measurement]):
     """The measurements that a table brought, each made when looked at, and what became of the others."""
 
+    #: How the table was read.
+    understood: "Understood | None" = None
+
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
         self.known, self.voided = batch.told.known, batch.told.voided
@@ -147,6 +154,7 @@ def check_batch(
     told = _without_known(state, parsed, told, match)
     told = _without_equal(state, parsed, told, repeat)
     told = _with_keys_given(state, parsed, told, repeat)
+    refuse_unsuited_rows(state, parsed, told)
     if told.changes and amend is None:
         raise ValueError(changes_in_words(state, sorted(told.changes)))
     if repeat is not True:

@@ -4,7 +4,6 @@ What a measurement says by itself (`parse_told`) does not depend on the study an
 about, and whether it was told before, is checked against the newest state (`read_told`, `told_before`).
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,10 +11,12 @@ from typing import Any, TypedDict
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
-from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
-from noisewise.study.inputs.error_bars import NONE, Bounds, read_measured
+from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable, without_zeros
+from noisewise.study.inputs.error_bars import Bounds, read_measured
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked
+from noisewise.study.intake.arms import check_arm
 from noisewise.study.intake.item_entry import items_content
+from noisewise.study.intake.suited import refuse_unsuited
 from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import OPEN, Job, State
 
@@ -43,6 +44,7 @@ class Told(TypedDict, total=False):
     trials: int | None
     items: Mapping[str, float] | None
     block: str | None
+    arm: bool | None
     instrument: str | None
     key: str | None
     by: str | None
@@ -122,16 +124,7 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
             given | ({} if minus is None else {"minus": minus}), noise_floor=question.noise_floor,
             where=named, lease=lease, bounds=question.bounds,
         )  # fmt: skip
-        if job is not None and job.items and content["kind"] == NONE:
-            raise ValueError(
-                f"{named}{job.id} asks for {len(job.items)} items: tell items={{{job.items[0]!r}: ...}} (or "
-                "a table with a column item); a number without error bar says nothing about them."
-            )
-        if question.items is not None and content["kind"] == NONE:
-            raise ValueError(
-                f"{named}this study measures options on its items: tell items={{...}} (or a table with a "
-                "column item); a number without error bar says nothing about them. Others need se=."
-            )
+        refuse_unsuited(state, content, minus, job, named)
     if minus is not None:
         check_pair(state, option, minus, named)
     if job is not None and "block" not in content and (block := block_asked(state, job, named)) is not None:
@@ -173,6 +166,8 @@ def _about(given: dict[str, Any], where: str) -> dict[str, Any]:
         if given.get(name) is not None:
             most = NOTE_LENGTH if name == "note" else NAME_LENGTH
             content[name] = check_text(name, given[name], most=most, where=where)
+    if given.get("arm"):
+        content["arm"] = check_arm(given, content, where)
     for name, accepted in (("at", TIME), ("cost", COST)):
         if given.get(name) is not None:
             try:
@@ -214,15 +209,11 @@ def find_option(state: State, option: Any, where: str = "") -> str:
     if name.strip() in state.index:
         return name.strip()
     # A-7 means A-007 before it means A-97.
-    same = [known for known in state.ids if _without_zeros(known) == _without_zeros(name)]
+    same = [known for known in state.ids if without_zeros(known) == without_zeros(name)]
     close = [*same, *(known for known in get_close_matches(name, state.ids, n=2) if known not in same)][:2]
     hint = f" Nearest: {', '.join(map(printable, close))}." if close else ""
     name = printable(name if len(name) <= 60 else f"{name[:60]}…")
     raise KeyError(f"{where}{name!r} is not in the catalogue ({len(state.ids)} options).{hint}")
-
-
-def _without_zeros(name: str) -> str:
-    return re.sub(r"(?<!\d)0+(?=\d)", "", name.casefold())
 
 
 def find_measurement(state: State, measurement: Any) -> int:

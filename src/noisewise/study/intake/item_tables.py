@@ -1,7 +1,7 @@
 """Tables of items: one row for an option and an item, told together, option by option in their order."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,9 @@ from noisewise.study.intake.parsed_table import Watch
 from noisewise.study.log.item_order import told_in, why_not_next
 from noisewise.study.log.items import ROUNDING, Answers, ToldItems
 from noisewise.study.log.state import State
+
+if TYPE_CHECKING:
+    from noisewise.study.intake.columns.understanding import Understood
 
 #: Columns of a table of items.
 COLUMNS = ("option", "item", "value", "job", "by")
@@ -63,6 +66,9 @@ class ItemChange(NamedTuple):
 
 class TakenItems(MadeOnDemand[Measurement]):
     """The measurements that a table of items brought, and what became of its rows."""
+
+    #: How the table was read.
+    understood: "Understood | None" = None
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []

@@ -9,7 +9,7 @@ from noisewise.study.log.state import State
 #: What makes two tellings of one key the same, with what an event need not say.
 CONTENT = {
     "option": None, "minus": None, "value": None, "kind": None, "sigma": None, "readings": 1, "scatter": 0.0,
-    "block": None, "instrument": None, "values": None, "places": None, "items": None,
+    "block": None, "instrument": None, "values": None, "places": None, "items": None, "arm": False,
 }  # fmt: skip
 #: What makes them different only if it is said again. Who told it, and notes, do not.
 SAID_AGAIN = ("at", "cost")

@@ -42,6 +42,7 @@ class Columns(NamedTuple):
     moment: Codes | None = None  # the same for all that were told together; None where that is unknown
     fits: tuple[Any, ...] = ()  # of earlier moments, where those of the first moment stand for more than one
     singles: dict[int, Floats] = {}  # noqa: RUF012 - never changed; the readings behind a value, by number
+    arm: NDArray[np.bool_] | None = None  # whether it is an arm of the study that its block names
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
@@ -50,12 +51,23 @@ class Columns(NamedTuple):
             **{n: part[mask] if isinstance(part, np.ndarray) else part for n, part in parts.items()}
         )
 
+    @property
+    def extra_share(self) -> Floats:
+        """The part of the variance of extra scatter that each measurement has, (N,).
+
+        Arms of one study have half each: extra scatter is what the *difference* of two arms lacks, as it is
+        of a difference that was told as such, and two arms' halves make it up.
+        """
+        return np.ones(self.value.size) if self.arm is None else np.where(self.arm, 0.5, 1.0)
+
 
 class Measurements:
     """All measurements of a study; the number of one is its place, from 1."""
 
     def __init__(self) -> None:
-        codes = {"plus": "i", "minus": "i", "block": "i", "kind": "b", "readings": "q", "pool": "i"}
+        codes = {
+            "plus": "i", "minus": "i", "block": "i", "kind": "b", "readings": "q", "pool": "i", "arm": "b",
+        }  # fmt: skip
         self._whole = {name: array(code) for name, code in codes.items()}
         self._real = {name: array("d") for name in ("value", "sigma", "scatter")}
         self._live = array("b")
@@ -142,6 +154,7 @@ class Measurements:
                 pools=list(self.pools),
                 moment=np.array(self._moment, dtype=np.int64)[live],
                 singles=self._singles,
+                arm=whole["arm"].astype(bool) if whole["arm"].any() else None,
             )
         return self._columns
 
@@ -173,6 +186,7 @@ class Measurements:
             "kind": [_CODE_OF_KIND[body["kind"]] for body in bodies],
             "readings": [body.get("readings", 1) for body in bodies],
             "pool": [pools[pool] for pool in shared],
+            "arm": [1 if "arm" in body else 0 for body in bodies],
             "value": [body["value"] for body in bodies],
             "sigma": [body.get("sigma", np.nan) for body in bodies],
             "scatter": [body.get("scatter", 0.0) for body in bodies],

@@ -80,6 +80,9 @@ class State:
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
+        self.centres: Any = (
+            None  # of options whose errors have any tails, see `option_evidence.robust_centres`
+        )
         self.restarts: Any = None  # fits of earlier moments, see `noisewise.study.models.features.restarts`
 
     def apply(self, event: Event) -> None:
