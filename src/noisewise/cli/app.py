@@ -9,6 +9,7 @@ import typer
 import noisewise
 from noisewise.cli.demo import demo
 from noisewise.cli.studies import judgement, measurements, outlook, safekeeping, upkeep
+from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
 from noisewise.cli.terminal.flags import in_its_words
 from noisewise.cli.terminal.threads import lightly
@@ -50,12 +51,12 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(judgement.status, judgement.best, judgement.certify, judgement.check),
     *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
     *(measurements.void, measurements.amend, measurements.mend, measurements.fail, measurements.release),
-    *(upkeep.exclude, upkeep.include, upkeep.add, upkeep.list_studies, upkeep.rename),
+    *(upkeep.exclude, upkeep.include, upkeep.add, list_studies, upkeep.rename),
     *(upkeep.export, upkeep.rebuild),
     *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
     *(simulate, arena, policies, design, paper),
 )
-NAMES: dict[Callable[..., None], str] = {measurements.import_: "import", upkeep.list_studies: "list"}
+NAMES: dict[Callable[..., None], str] = {measurements.import_: "import", list_studies: "list"}
 #: These take values, which may be negative: what looks like an option but is none is an argument.
 TAKE_NUMBERS = (measurements.tell, measurements.amend)
 

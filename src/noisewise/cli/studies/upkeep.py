@@ -1,4 +1,4 @@
-"""Studies and their options: ``init list add exclude include rename export rebuild``."""
+"""Studies and their options: ``init add exclude include rename export rebuild``."""
 
 import sys
 from pathlib import Path
@@ -220,18 +220,6 @@ def _only_table(option: str, path: Path) -> Any:
 def _with_option(map: list[str], id: str) -> list[str]:
     """A map with the column of the options' names."""
     return [*map, f"option={id}"] if map and "option" not in parse_map(map) else map
-
-
-def list_studies(store: Store, json: Json = False) -> None:
-    """List the studies of a store."""
-    import noisewise as nw
-
-    with told_warnings():
-        names = nw.open_store(store, read_only=True).names()
-    if json:
-        print_json("list", {"studies": names})
-        return
-    say(names or ["There are no studies yet."])
 
 
 def add(
