@@ -28,6 +28,7 @@ NAMES = (
     "heavy_tails",
     "vage",
     "precision_tracking",
+    "restarts",
     "study",
     "planning",
     "certificates",

@@ -51,6 +51,7 @@ def intervals_per_option(
     of_differences: bool = False,
     missing: int = 0,
     title: str | None = None,
+    x_title: str | None = None,
 ) -> alt.LayerChart:
     """A horizontal interval per option, the best mean on top.
 
@@ -66,6 +67,7 @@ def intervals_per_option(
             has none itself.
         missing: Options that have no row because nothing compares them with the recommended one yet.
         title: Default: the recommendation, and the bound if there is one.
+        x_title: What the numbers are; default: means or estimates.
 
     Example:
         >>> chart = intervals_per_option(
@@ -105,7 +107,7 @@ def intervals_per_option(
     if len(shown) < len(table):
         said.append(_left_out(table, shown))
     drawing = Drawing()
-    _draw(drawing, shown, (edge, edge_in_words), bars[1])
+    _draw(drawing, shown, (edge, edge_in_words), x_title or bars[1])
     verdict = "Estimates: nothing is certified" if best is None else _verdict(best, bound, up)
     return drawing.finish(title=title or verdict, subtitle=said, height=STEP * len(shown))
 

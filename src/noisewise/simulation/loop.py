@@ -14,7 +14,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.policies.shell.recommendation import BEST, Advice, recommended
 from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.record import Record, keep, next_due, write_down
-from noisewise.simulation.stopping import GAP, NEVER, Stop, has_won
+from noisewise.simulation.stopping import GAP, GLR, NEVER, Stop, has_won
 
 
 class Truth(NamedTuple):
@@ -67,6 +67,7 @@ def make_rounds(rule: Any) -> Rounds:
     # Plain functions in a closure: Numba's disk cache knows them by name.
     choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
     radius_now, candidates_now, bound_now = rule.radius, rule.candidates, rule.bound
+    certain_now = rule.certain
     plans, wants_plan = rule.wants_plan is not None, rule.wants_plan or never
 
     def rounds(
@@ -103,7 +104,10 @@ def make_rounds(rule: Any) -> Rounds:
             candidates = candidates_now(params, state)
             if advice.kind != BEST:
                 advised = recommended(advice, pulled[: t + 1], advised, state.model, candidates, radius)
-            stopped = has_won(stop, state.model, advised, radius, precision)
+            if stop.kind == GLR:
+                stopped = certain_now(params, state, advised, stop.eps, radius)
+            else:
+                stopped = has_won(stop, state.model, advised, precision)
             if t + 1 != due and not stopped and stop.kind != GAP:
                 continue
             bound = bound_now(params, state, candidates, advised, radius)

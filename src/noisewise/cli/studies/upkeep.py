@@ -6,16 +6,45 @@ from typing import Annotated, Any
 
 import typer
 
+from noisewise.cli.studies.columns import (
+    TABLES,
+    AllowMissing,
+    Arms,
+    Counts,
+    Decimal,
+    Ignore,
+    Map,
+    Network,
+    Studies,
+    parse_map,
+    read_source,
+    understand_table,
+)
 from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
 from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
 from noisewise.cli.terminal.options import parse_named, split_list
 from noisewise.cli.terminal.output import print_json
-from noisewise.cli.terminal.tables import read_stdin, write_table
+from noisewise.cli.terminal.tables import write_table
 
 Options = Annotated[
     list[str],
-    typer.Argument(help="A table (csv, tsv, parquet, arrow; - for CSV on standard input), or names."),
+    typer.Argument(metavar="OPTIONS...", help=f"A table ({TABLES}), or names."),
+]
+FirstOptions = Annotated[
+    list[str],
+    typer.Argument(metavar="[OPTIONS]...", help=f"A table ({TABLES}), or names; not needed with --from."),
+]
+Results = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="TABLE",
+        help="Results to begin with: options, their features and the measurements come from this table.",
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show how the table of --from is understood; make nothing.")
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the names.")]
 AddedIdColumn = Annotated[
@@ -45,6 +74,9 @@ Scatter = Annotated[
         "default: what fits the first measurement."
     ),
 ]
+Noise = Annotated[
+    str, typer.Option(help="normal, or heavy: errors may have any tails; error bars are standard errors.")
+]
 Cost = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
 ]
@@ -57,12 +89,20 @@ Exported = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The file: .jsonl for the log; .csv, .parquet or .jsonl for a table."),
 ]
-TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
 def init(
     store: Store,
-    options: Options,
+    options: FirstOptions = [],  # noqa: B006 - typer reads it; it is never changed
+    results: Results = None,
+    map: Map = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006
+    decimal: Decimal = None,
+    allow_missing_se: AllowMissing = False,
+    network: Network = False,
+    arms: Arms = False,
+    counts: Counts = None,
+    dry_run: DryRun = False,
     id: IdColumn = None,
     features: Annotated[
         list[str],
@@ -83,7 +123,9 @@ def init(
     looks: Looks = "any time",
     bounds: Bounds = None,
     scatter: Scatter = None,
+    noise: Noise = "normal",
     items: Pool = None,
+    unit: Annotated[str | None, typer.Option(help="The unit of the values, such as ms or %.")] = None,
     policy: Policy = None,
     noise_floor: NoiseFloor = None,
     lease: Lease = None,
@@ -96,43 +138,88 @@ def init(
     from noisewise.core.support.words import counted
     from noisewise.study.stores.secrets import without_secrets
 
+    described = split_list(features)
+    understood = None
+    if results is not None:
+        chosen_map = map if id is None else _with_option(map, id)
+        understood = understand_table(
+            results, chosen_map, ignore, decimal, allow_missing_se, [*described, *([cost] if cost else [])],
+            Studies(network, arms, counts),
+        )  # fmt: skip
+    elif map or ignore or dry_run or network or arms or not options:
+        raise ValueError(
+            "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with "
+            "--from."
+        )
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
         study = nw.create_study(
-            store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
+            ":memory:" if dry_run else store, name=name, options=read_options(options) if options else None,
+            results=understood, decimal=decimal, id=id if options else None, features=described or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
-            scatter=scatter, items=read_pool(items),
+            scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
     notes = study.notes
     how_many = counted(len(study.options), "option")
     spending = f", a budget of {counted(budget, 'measurement')}" if budget is not None else ""
     once = ", looked at once" if looks == "once" else ""
-    words = [
-        f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model{spending}{once}.",
-        *notes,
-    ]
+    told = f", {counted(study.n_measurements, 'measurement')}" if understood is not None else ""
+    place = "(a dry run: nothing was made)" if dry_run else f"in {without_secrets(store)}"
+    made = f"Study {study.name!r} {place}: {how_many}{told}, {model} model{spending}{once}."
     content = {"options": len(study.options), "model": model, "notes": notes}
+    if understood is None:
+        words = [made, *notes]
+    else:
+        guessed = [understood.sentence] if understood.sentence else []
+        words = [*(understood.describe() if dry_run else guessed), made, *notes]
+        content |= {"told": study.n_measurements, "dry_run": dry_run, "understood": understood.to_plain()}
     report("init", study, json, content | {"policy": study.policy, "budget": budget, "looks": looks}, words)
 
 
 def read_options(options: list[str]) -> Any:
     """A table, or names."""
-    if options == ["-"]:
-        return read_stdin("options")
-    if len(options) == 1 and options[0].lower().endswith(TABLE_ENDINGS):
-        return Path(options[0])
-    from noisewise.study.inputs.tables import ENDINGS, FOREIGN
+    from noisewise.study.inputs.tables import ENDINGS, FOREIGN, split_sheet
 
+    if options == ["-"]:
+        return read_source("options", "-")
+    path = split_sheet(options[0])[0]
+    if len(options) == 1 and (path.suffix.lower() in ENDINGS or path.is_file()):
+        return _only_table(options[0], path)
     for option in options:
         if option.lower().endswith((*ENDINGS, *FOREIGN)):
             raise ValueError(
-                f"`options` must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
+                f"OPTIONS must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
                 "like a file. Save it as CSV in UTF-8."
             )
     return options
+
+
+def _only_table(option: str, path: Path) -> Any:
+    """A file that must be a table; a text of one column is one only if it says what the column is."""
+    from noisewise.study.inputs.dialects.headers import key_of
+
+    if not path.is_file():
+        raise ValueError(
+            f"{option!r} looks like a file, and there is none; names of options have no such endings."
+        )
+    table = read_source("options", option)
+    columns = table.frame.columns
+    says_so = path.suffix.lower() in (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+    named = key_of(columns[0]) in ("id", "option", "options", "name", "names")
+    if len(columns) == 1 and not (says_so or named):
+        raise ValueError(
+            f"OPTIONS must be names or a table; {option!r} is a text without columns: its first line is "
+            f"{columns[0][:60]!r}. A list of names has id in its first line, and one name in each other."
+        )
+    return table
+
+
+def _with_option(map: list[str], id: str) -> list[str]:
+    """A map with the column of the options' names."""
+    return [*map, f"option={id}"] if map and "option" not in parse_map(map) else map
 
 
 def list_studies(store: Store, json: Json = False) -> None:
