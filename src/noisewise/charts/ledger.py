@@ -44,8 +44,8 @@ def worth_per_measurement(frame: Any, *, most: int = 25, title: str | None = Non
     names = shown["measurement"].to_list()
     present = [one for one in (_QUIET, _USUAL) if one in shown["kind"]]
     colours = {_QUIET: ACCENT, _USUAL: BLUE}
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", offset=8)
-    legend = legend if len(present) > 1 else None
+    several = alt.Legend(title=None, orient="top", direction="horizontal", offset=8)
+    legend = several if len(present) > 1 else None
     drawing = Drawing()
     data = drawing.table("measurements", to_rows(shown))
     x = make_span([0.0, *shown["share"]], log=False, pixels=WIDTH)
