@@ -65,6 +65,29 @@ class Entries(TableEntries):
             items: How many items each suggestion is for, where options are measured item by item: which
                 these are is `Job.items`. Default there: 50, or what is left of the pool.
         """
+        return self._ask(
+            n, sigma, block=block, probe=probe, dry_run=dry_run, lease=lease, by=by, items=items
+        )  # fmt: skip
+
+    def _ask_for_several(self, each: int, *, by: str) -> list[Job]:
+        """One decision for several workers at a time; where options share items, a decision for each."""
+        if self._state.begins_with_items:
+            return self._ask(each, by=by)
+        return self._ask(1, by=by, each=each)
+
+    def _ask(
+        self,
+        n: int,
+        sigma: float | None = None,
+        *,
+        block: str | None = None,
+        probe: Literal["option", "difference"] | None = None,
+        dry_run: bool = False,
+        lease: float | None = None,
+        by: str | None = None,
+        items: int | None = None,
+        each: int = 1,
+    ) -> list[Job]:
         from noisewise.study.asking.suggestion import Asking
 
         check_count_within("n", n, ASKED)
@@ -89,7 +112,7 @@ class Entries(TableEntries):
             if not (bodies and all(event.kind == "tell" for event in news)):
                 bodies[:] = ready(news).suggest(
                     n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by,
-                    items=items,
+                    items=items, each=each,
                 )  # fmt: skip
                 warn_of_budget(self._state, bodies, self._clock())
                 asking = None
@@ -99,7 +122,7 @@ class Entries(TableEntries):
             self._catch_up()
             suggested([])
             return [job_of(body) for body in bodies]
-        call = ("ask", n, sigma, block, probe, lease, by, items)
+        call = ("ask", n, sigma, block, probe, lease, by, items, each)
         return self._record(
             suggested,
             call,

@@ -54,8 +54,21 @@ class Asking:
         lease: float,
         by: str | None,
         items: int | None = None,
+        each: int = 1,
     ) -> list[dict[str, Any]]:
-        """The bodies of n events "ask", each reckoning with what is under way. It serves once."""
+        """The bodies of events "ask", each reckoning with what is under way. It serves once.
+
+        Args:
+            n: How many decisions.
+            sigma: The error bar that was announced.
+            block: The block that was said.
+            probe: What was said.
+            now: The time.
+            lease: Seconds.
+            by: For whom.
+            items: How many items each is for.
+            each: How often each decision is asked for.
+        """
         state, decider = self._state, self._decider
         batch = batch_of(state, items)
         if batch is not None:
@@ -73,14 +86,15 @@ class Asking:
         said = None if where.startswith(UNNAMED) else where
         reasons = Reasons(self._analysis, sigma, said, state.policy.name)
         suggested: list[dict[str, Any]] = []
-        for asked in range(first, first + n):
+        for asked in range(first, first + n * each, each):
             chosen = decider.decide(coming, sigma, asked)
             pair = {} if chosen.minus == NOBODY else {"minus": state.ids[chosen.minus]}
             found, under_way = decider.prepare()[1], list(decider.under_way)
-            decider.expect(chosen, coming, sigma)
+            for _ in range(each):
+                decider.expect(chosen, coming, sigma)
             why = reasons.why(self._foreseen(chosen), found, under_way)
-            body = {"id": f"ask-{asked}", "option": state.ids[chosen.option], "why": why}
-            suggested.append(body | {"expires": now + lease} | pair | given)
+            body = {"option": state.ids[chosen.option], "why": why, "expires": now + lease} | pair | given
+            suggested += [{"id": f"ask-{id}"} | body for id in range(asked, asked + each)]
         return suggested
 
     def _with_items(

@@ -1,0 +1,148 @@
+"""When a run ends: what it is to reach, and what it may spend."""
+
+import math
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from noisewise.core.support.checks import nearest
+from noisewise.core.support.ranges import AMOUNT, COUNT, check_amount, check_count_within, check_within
+from noisewise.core.support.words import counted, number
+from noisewise.study.certificate.certificate import Certificate
+
+if TYPE_CHECKING:
+    from noisewise.study.study import Study
+
+CERTIFIED, SPENT = "certified", "spent"
+Until = str | float | Callable[[Certificate], bool]
+#: What a budget may limit.
+KINDS = ("measurements", "cost", "seconds")
+_SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Limits:
+    """What ends a run.
+
+    Args:
+        study: The study.
+        until: ``"certified"``, ``"spent"``, a bound, or a function of the certificate.
+        budget: See `read_budget`.
+    """
+
+    def __init__(self, study: "Study", until: Until, budget: Any) -> None:
+        self._until, self._began = _check_until(study, until), time.monotonic()
+        self._budget = read_budget(budget)
+        self.told, self.cost = 0, 0.0
+        left = study.budget_left
+        if left is not None and "measurements" not in self._budget:
+            self._budget["measurements"] = max(0, left)
+        if until == SPENT and not self._budget:
+            raise ValueError('until="spent" needs a budget: of measurements, cost or seconds.')
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.monotonic() - self._began
+
+    def reached(self, certificate: Certificate) -> bool:
+        """Whether the study is where it was to come."""
+        if self._until == SPENT:
+            return False
+        if self._until == CERTIFIED:
+            return certificate.reached
+        if callable(self._until):
+            return bool(self._until(certificate))
+        return not certificate.withheld and certificate.bound <= float(self._until)
+
+    def left(self, under_way: int) -> float:
+        """How many more measurements may be begun, if all that are under way succeed."""
+        if self.seconds >= self._budget.get("seconds", math.inf):
+            return 0.0
+        if self.cost >= self._budget.get("cost", math.inf):
+            return 0.0
+        return max(0.0, self._budget.get("measurements", math.inf) - self.told - under_way)
+
+    def spent(self) -> str | None:
+        """Which part of the budget is spent, in words; None if nothing is."""
+        spent = {"measurements": self.told, "cost": self.cost, "seconds": self.seconds}
+        words = {
+            "measurements": lambda most: counted(round(most), "measurement"),
+            "cost": lambda most: f"a cost of {number(most)}",
+            "seconds": lambda most: counted(round(most), "second"),
+        }
+        for kind, most in self._budget.items():
+            if spent[kind] >= most:
+                return f"the budget of {words[kind](most)} is spent"
+        return None
+
+
+def _check_until(study: "Study", until: Any) -> Until:
+    if until == CERTIFIED:
+        if study.specification.eps is None:
+            raise ValueError(
+                '`until` must be a bound, "spent" with a budget, or a function: this study has no `eps` that '
+                '"certified" could mean.'
+            )
+        return CERTIFIED
+    if until == SPENT or callable(until):
+        return SPENT if until == SPENT else until
+    if isinstance(until, str) or isinstance(until, bool):
+        raise ValueError(f'`until` must be "certified", "spent", a bound, or a function; got {until!r}.')
+    return check_amount("until", until)
+
+
+def read_budget(budget: Any) -> dict[str, float]:
+    """What may be spent, by kind.
+
+    Args:
+        budget: A number of measurements, ``{"measurements": 200, "cost": 5.0, "seconds": 3600}``, or the same
+            as text: ``"200"``, ``"2h"``, ``"cost=5"``, with commas between several. None: no limit.
+    """
+    if budget is None:
+        return {}
+    if isinstance(budget, str):
+        return _read_text(budget)
+    if isinstance(budget, Mapping):
+        for kind in budget:
+            if kind not in KINDS:
+                hint = nearest(str(kind), list(KINDS))
+                raise ValueError(f"`budget` may limit {', '.join(KINDS)}; got {kind!r}.{hint}")
+        found = {
+            kind: float(check_count_within("budget", most, COUNT))
+            if kind == "measurements"
+            else check_within(f"budget {kind}", most, AMOUNT)
+            for kind, most in budget.items()
+        }
+        if not found:
+            raise ValueError(f"`budget` must limit something: {', '.join(KINDS)}; got {{}}.")
+        return found
+    return {"measurements": float(check_count_within("budget", budget, COUNT))}
+
+
+def _read_text(text: str) -> dict[str, float]:
+    found: dict[str, Any] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        kind, equals, rest = part.partition("=")
+        amount = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-z]*)", (rest if equals else part).strip())
+        if amount is None or (equals and kind.strip() not in KINDS) or (equals and amount[2]):
+            raise _no_budget(text)
+        size, unit = float(amount[1]), amount[2]
+        if equals and kind.strip() != "measurements":
+            found[kind.strip()] = size
+        elif unit in _SECONDS and not equals:
+            found["seconds"] = size * _SECONDS[unit]
+        elif not unit and size.is_integer():
+            found["measurements"] = int(size)
+        else:
+            raise _no_budget(text)
+    if not found:
+        raise _no_budget(text)
+    return read_budget(found)
+
+
+def _no_budget(text: str) -> ValueError:
+    return ValueError(
+        "`budget` must be a number of measurements (200), a time (90s, 30min, 2h), cost=5, or several of them with "
+        f"commas; got {text!r}."
+    )

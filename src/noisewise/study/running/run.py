@@ -1,0 +1,339 @@
+"""The loop of a run: ask, let measure, tell, until it may stop.
+
+**Order.** Results are told in the order in which they were asked for, group by group, and every group that is told is
+followed by one decision. So what a run does depends on what was measured and not on who was faster: a run that was
+killed and begun again ends where an undisturbed one would have. A result that has waited for the others
+longer than `PATIENCE` is told all the same: nothing that was measured is kept in memory for long.
+
+**Groups.** With very many workers one decision serves several of them (`group_size`): deciding for each would take
+longer than measuring.
+
+**After a kill.** Suggestions are marked with the process that they are for. Those of a process that is no more are
+measured again, under the same names, before anything else is asked for.
+"""
+
+import queue
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from noisewise.core.support.checks import check_choice
+from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
+from noisewise.core.support.words import counted
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.log.jobs import OPEN, Job
+from noisewise.study.running.crews import Crew, Finished
+from noisewise.study.running.limits import Limits
+from noisewise.study.running.outcomes import fields_of
+from noisewise.study.running.owners import is_left_behind, mark
+from noisewise.study.running.progress import Progress
+
+if TYPE_CHECKING:
+    from noisewise.study.study import Study
+
+FAIL, RAISE, EXCLUDE = REACTIONS = ("fail", "raise", "exclude")
+#: Seconds that a result waits for those that were asked for before it.
+PATIENCE = 5.0
+#: Workers that one decision serves: one in so many of all.
+SHARED = 8
+#: Failures of one option in a row after which a run ends, rather than asking for it for ever.
+IN_A_ROW = 3
+#: Seconds between looks at the clock while nothing happens.
+TICK = 0.2
+#: Fields that rows of a table can have together.
+PLAIN = frozenset(
+    ("value", "se", "var", "sd", "n", "successes", "trials", "instrument", "by", "cost", "note")
+)
+
+
+class MeasuringError(RuntimeError):
+    """A measurement failed, and the run was to end then, or could not go on."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run did."""
+
+    certificate: Certificate
+    measured: int  # results that were told
+    failed: int  # attempts that gave none
+    seconds: float
+    ended: str  # why
+
+    @property
+    def reached(self) -> bool:
+        """Whether measuring may stop."""
+        return self.certificate.reached
+
+    def __str__(self) -> str:
+        failures = f", {counted(self.failed, 'failure')}" if self.failed else ""
+        did = f"{counted(self.measured, 'measurement')} in {self.seconds:.3g} s{failures}: {self.ended}."
+        return f"{did}\n{self.certificate}"
+
+    __repr__ = __str__
+
+
+def group_size(workers: int) -> int:
+    """How many workers one decision serves."""
+    return max(1, workers // SHARED)
+
+
+class Attempt:
+    """A suggestion that is being measured."""
+
+    def __init__(self, job: Job, group: int) -> None:
+        self.job, self.group, self.tries = job, group, 0
+        self.done: Finished | None = None
+        self.since = 0.0  # when it was done
+
+
+class Runner:
+    """One run.
+
+    Args:
+        study: The study.
+        crew: Who measures.
+        limits: When it ends.
+        workers: How many measure at a time.
+        timeout: Seconds that a measurement may take.
+        retries: How often one that failed is tried again before it counts as failed.
+        on_error: What a failure does.
+        progress: What is told while it runs.
+    """
+
+    def __init__(
+        self,
+        study: "Study",
+        crew: Crew,
+        limits: Limits,
+        *,
+        workers: int,
+        timeout: float | None,
+        retries: int,
+        on_error: str,
+        progress: Progress,
+    ) -> None:
+        self._study, self._crew, self._limits, self._progress = study, crew, limits, progress
+        self._workers, self._each = workers, group_size(workers)
+        self._window = workers + (self._each if self._each > 1 else 0)
+        self._timeout, self._retries, self._on_error = timeout, retries, on_error
+        self._mark, self._attempts, self._groups = mark(), 0, 0
+        self._open: dict[str, Attempt] = {}  # by suggestion, in the order of asking
+        self._by_attempt: dict[int, str] = {}
+        self._in_a_row: Counter[str] = Counter()
+        self.measured = self.failed = 0
+
+    def run(self) -> str:
+        """Go on until it may stop; returns why it did."""
+        try:
+            self._take_over()
+            ended = self._ended()
+            while ended is None:
+                self._fill()
+                if not self._open:
+                    return self._limits.spent() or "nothing is left to measure"
+                self._hear()
+                ended = self._tell_in_order()
+            while self._open:  # what was begun is told as well
+                self._hear()
+                self._tell_in_order(asking=False)
+            return ended
+        except BaseException:
+            self._leave()
+            raise
+        finally:
+            self._crew.close()
+
+    def _take_over(self) -> None:
+        """Measure what a run that was killed left behind."""
+        left = [job for job in self._study.pending if is_left_behind(job.by)]
+        for job in left[: round(min(len(left), self._limits.left(0)))]:
+            self._launch(job)
+
+    def _fill(self) -> None:
+        """Ask until everybody has something to do."""
+        while True:
+            free = min(self._window - len(self._open), self._limits.left(len(self._open)))
+            if free < 1:
+                return
+            each = int(min(self._each, free))
+            jobs = self._study._ask_for_several(each, by=self._mark)
+            if not jobs:
+                return
+            for job in jobs:
+                self._launch(job)
+
+    def _launch(self, job: Job) -> None:
+        if not self._open or len(self._group(self._groups)) >= self._each:
+            self._groups += 1
+        self._open[job.id] = Attempt(job, self._groups)
+        self._begin(self._open[job.id])
+
+    def _begin(self, attempt: Attempt) -> None:
+        self._attempts += 1
+        attempt.tries += 1
+        self._by_attempt[self._attempts] = attempt.job.id
+        self._crew.start(self._attempts, attempt.job)
+
+    def _group(self, number: int) -> list[Attempt]:
+        return [attempt for attempt in self._open.values() if attempt.group == number]
+
+    def _hear(self) -> None:
+        """Wait until something is done, or the clock has to be looked at."""
+        self._progress.show(self._limits, len(self._open))
+        try:
+            self._take(self._crew.finished.get(timeout=TICK))
+            while True:
+                self._take(self._crew.finished.get_nowait())
+        except queue.Empty:
+            pass
+        self._look_at_the_clock()
+
+    def _take(self, done: Finished) -> None:
+        id = self._by_attempt.pop(done.attempt, None)
+        if id is None or id not in self._open:
+            return
+        attempt = self._open[id]
+        if done.problem is None:
+            try:
+                fields_of(attempt.job, done.returned)
+            except (ValueError, TypeError) as nonsense:
+                done = done._replace(problem=str(nonsense))
+        if done.problem is not None and attempt.tries <= self._retries:
+            self.failed += 1
+            self._begin(attempt)
+            return
+        attempt.done, attempt.since = done, time.monotonic()
+
+    def _look_at_the_clock(self) -> None:
+        if self._timeout is None:
+            return
+        now = time.monotonic()
+        for number in list(self._by_attempt):
+            began = self._crew.began(number)
+            if began is not None and now - began > self._timeout:
+                self._crew.give_up(number)
+                said = f"it took longer than the time-out of {self._timeout:g} s"
+                self._take(Finished(number, problem=said))
+
+    def _tell_in_order(self, *, asking: bool = True) -> str | None:
+        """Tell the groups that are done, each followed by a decision; returns why the run ends."""
+        for group in self._ready():
+            self._tell([attempt for attempt in group if attempt.done is not None])
+            if not asking:
+                continue
+            if (ended := self._ended()) is not None:
+                return ended
+            self._fill()
+        return None
+
+    def _ready(self) -> Iterator[list[Attempt]]:
+        """Groups that are done in the order of asking; whatever waited too long before them."""
+        while self._open:
+            group = self._group(next(iter(self._open.values())).group)
+            if all(attempt.done is not None for attempt in group):
+                yield group
+                continue
+            now = time.monotonic()
+            late = [one for one in self._open.values() if one.done is not None and now - one.since > PATIENCE]
+            if not late:
+                return
+            yield late
+
+    def _tell(self, attempts: list[Attempt]) -> None:
+        """Tell what came out, and what failed."""
+        good = [attempt for attempt in attempts if attempt.done is not None and attempt.done.problem is None]
+        rows = [fields_of(one.job, one.done.returned) for one in good if one.done is not None]
+        if len(good) > 1 and all(row.keys() == rows[0].keys() <= PLAIN for row in rows):
+            self._tell_table(good, rows)
+        else:
+            for one, row in zip(good, rows, strict=True):
+                self._tell_one(one, row)
+        for attempt in attempts:
+            if attempt.job.id in self._open and attempt.done is not None and attempt.done.problem is not None:
+                self._fail(attempt, attempt.done)
+
+    def _tell_table(self, attempts: Sequence[Attempt], rows: list[dict[str, Any]]) -> None:
+        table: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
+        table |= {"job": [one.job.id for one in attempts], "key": [f"run {one.job.id}" for one in attempts]}
+        try:
+            self._study.tell_many(table)
+        except (ValueError, TypeError, KeyError):
+            for one, row in zip(attempts, rows, strict=True):  # one of them is bad
+                self._tell_one(one, row)
+            return
+        for one in attempts:
+            self._told(one)
+
+    def _tell_one(self, attempt: Attempt, row: dict[str, Any]) -> None:
+        try:
+            self._study.tell(attempt.job, **({"key": f"run {attempt.job.id}"} | row))
+        except (ValueError, TypeError, KeyError) as nonsense:
+            attempt.done = Finished(0, problem=str(nonsense.args[0] if nonsense.args else nonsense))
+            return
+        self._told(attempt)
+
+    def _told(self, attempt: Attempt) -> None:
+        del self._open[attempt.job.id]
+        self._in_a_row.pop(attempt.job.option, None)
+        self.measured += 1
+        self._limits.told += 1
+        self._limits.cost += self._study.cost_of(attempt.job.option)
+
+    def _fail(self, attempt: Attempt, done: Finished) -> None:
+        """A measurement that gave nothing."""
+        job, why = attempt.job, done.problem or ""
+        del self._open[job.id]
+        self.failed += 1
+        self._in_a_row[job.option] += 1
+        self._study.fail(job, why[:500])
+        if self._on_error == RAISE:
+            raise MeasuringError(f"{job.id} ({job.what}) failed: {why}") from done.error
+        if self._on_error == EXCLUDE:
+            self._study.exclude(job.option, f"could not be measured: {why}"[:500])
+        elif self._in_a_row[job.option] >= IN_A_ROW:
+            raise MeasuringError(
+                f"{job.what} failed {IN_A_ROW} times in a row, the last time with: {why}. Mend it, or exclude it "
+                f'(on_error="{EXCLUDE}" does so by itself).'
+            ) from done.error
+
+    def _ended(self) -> str | None:
+        certificate = self._study.certificate()
+        self._progress.certificate = certificate
+        if self._limits.reached(certificate):
+            return "what was to be reached is reached"
+        return self._limits.spent() if not self._limits.left(0) else None
+
+    def _leave(self) -> None:
+        """Tell what is done, and give the rest back."""
+        for attempt in list(self._open.values()):
+            if attempt.done is not None and attempt.done.problem is None:
+                self._tell_one(attempt, fields_of(attempt.job, attempt.done.returned))
+        rest = [id for id, one in self._open.items() if one.job.status == OPEN]
+        if rest:
+            self._study.release(rest, "the run ended")
+
+
+def run(
+    study: "Study", measure: Any, *, workers: Any, until: Any, budget: Any, timeout: Any, retries: Any,
+    on_error: Any, on: Any, progress: Any,
+) -> Run:  # fmt: skip
+    """See `Study.run`."""
+    from noisewise.study.running.crews import crew_of
+
+    workers = check_count_within("workers", workers, COUNT)
+    retries = 0 if retries == 0 else check_count_within("retries", retries, COUNT)
+    timeout = None if timeout is None else check_within("timeout", timeout, AMOUNT)
+    check_choice("on_error", on_error, REACTIONS)
+    limits = Limits(study, until, budget)
+    runner = Runner(
+        study, crew_of(measure, workers, on), limits, workers=workers, timeout=timeout, retries=retries,
+        on_error=on_error, progress=Progress(study, bool(progress)),
+    )  # fmt: skip
+    try:
+        ended = runner.run()
+    finally:
+        runner._progress.close()
+    return Run(study.certificate(), runner.measured, runner.failed, limits.seconds, ended)
