@@ -178,6 +178,10 @@ def pool_order(pool: int) -> list[str]:
     return list(study.next_items("o0", pool))
 
 
+class ExhaustedError(Exception):
+    """There is nothing left to measure."""
+
+
 def items(rng: Rng, *, pool: int | None = None) -> Game:
     """Answers to the same questions in one order: of a population without end, or of a finite pool."""
     eps, number = 0.1, pool or 10_000
@@ -196,6 +200,8 @@ def items(rng: Rng, *, pool: int | None = None) -> Game:
         left = number - done[option]
         if not left:
             option, left = int(np.argmin(done)), number - int(done.min())
+        if not left:
+            raise ExhaustedError
         first, more = int(done[option]), int(min(np.ceil(5.0 * weight), max(1, left // 2)))
         done[option] += more
         got = {order[k]: int(answers[option, k]) for k in range(first, first + more)}

@@ -160,22 +160,29 @@ def play(line: Line, confidence: float, seed: int, closely: bool = False) -> Out
     rng, inspection = np.random.default_rng(salt), np.random.default_rng([*salt, 1])
     watched = Watched(line.make(rng), confidence)
     moves = PLAYERS[line.player](watched.game, rng, watched.errors)
-    stopped = missed = ever = False
+    stopped = missed = ever = last = False
     for step in range(1, STEPS + 1):
-        watched.tell(*next(moves))
+        try:
+            watched.tell(*next(moves))
+        except games.ExhaustedError:
+            last = True
         if not line.at_stopping and not ever:
             least = watched.game.safe
             safe = least is not None and watched.game.misleading() < least[confidence]
             ever = not (safe and inspection.random() > INSPECTED) and watched.is_beyond()
             if ever and safe:
                 raise AssertionError(f"{line.name}, seed {seed}: a miss where estimates hardly mislead.")
-        if not (closely or line.at_stopping or step == STEPS) or stopped:
+        if not (closely or line.at_stopping or step == STEPS or last) or stopped:
+            if last:
+                break
             continue
         found = recommend(watched.analysis)
         wrong = is_wrong(found, watched.game.values)
         ever = ever or wrong
         if found is not None and found.bound <= watched.state.specification.resolution:
             stopped, missed = True, wrong
+        if last:
+            break
     if ever and not (closely or line.at_stopping):
         return play(line, confidence, seed, closely=True)
     return Outcome(stopped, missed, ever)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import written_whole
 from noisewise.core.support.text import printable
-from noisewise.core.support.words import as_html, counted, number
+from noisewise.core.support.words import as_html, counted, estimated, in_unit
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
@@ -224,14 +224,14 @@ class Study(Entries):
         self,
         path: str | PathLike[str],
         *,
-        plan: "Plan | None" = None,
+        plan: "Plan | bool | None" = None,
         most: int = 40,
     ) -> Path:
-        """Write everything as one HTML page that needs no network.
+        """Write everything as one HTML page that needs neither a network nor scripts.
 
         Args:
             path: Where to.
-            plan: What `plan` returned; default: with the noise so far.
+            plan: What `plan` returned, or True for a plan with the noise so far, which takes a while.
             most: Options in the chart of intervals.
         """
         from noisewise.study.showing.report import make_page
@@ -247,26 +247,49 @@ class Study(Entries):
         """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""
         write_log(self._storage, self.name, path)
 
-    def _findings(self, plan: "Plan | None") -> Any:
-        from noisewise.study.showing.report import Findings
+    def _findings(self, plan: "Plan | bool | None") -> Any:
+        from noisewise.study.planning.worth import find_worth
+        from noisewise.study.showing.frames import make_frame
+        from noisewise.study.showing.page.elements import ROWS
+        from noisewise.study.showing.report import LOOKS, Findings
 
-        planned: Plan | str
-        try:
-            planned = self.plan() if plan is None else plan
-        except ValueError as reason:
-            planned = f"There is no plan: {reason}"
+        certificate, state, now = self.certificate(), self._state, self._now()
+        planned: Plan | str | None = None if isinstance(plan, bool) else plan
+        if plan is True:
+            try:
+                planned = self.plan()
+            except ValueError as reason:
+                planned = f"There is no plan: {reason}"
         return Findings(
-            analysis=self._now(),
-            certificate=self.certificate(),
+            analysis=now,
+            certificate=certificate,
             check=self.check(),
-            worth=self.worth(),
+            # At one look there is one bound.
+            worth=find_worth(now, 0 if certificate.once else LOOKS, certificate.withheld),
             plan=planned,
+            suggested=self._suggested(),
             options=self.frame("options"),
             measurements=self.frame("measurements"),
-            events=self.frame("events"),
+            events=make_frame(
+                "events",
+                state,
+                now,
+                certificate,
+                self._storage.read(self.name, max(0, state.n_events - ROWS)),
+            ),
             under_way=len(self.pending),
             at=self._clock(),
         )
+
+    def _suggested(self) -> list[Job]:
+        """What to measure next, where that is a question: neither if it is decided nor if it is withheld."""
+        certificate = self.certificate()
+        if certificate.withheld or certificate.reached or certificate.n_options < 2:
+            return []
+        try:
+            return self.ask(dry_run=True)
+        except ValueError:  # nothing left to measure, such as items
+            return []
 
     def _judge(self) -> tuple[Check, Certificate]:
         if self._judged is None:
@@ -296,8 +319,8 @@ class Study(Entries):
             f"{len(self.pending)} under way, {policy_in_words(self._state)}.",
         ]
         if certificate.estimate is not None:
-            estimate = f"Estimate for {certificate.option}: {number(certificate.estimate, 4)}"
-            lines.append(f"{estimate}{_level_in_words(self._now().sums)}.")
+            value = in_unit(estimated(certificate.estimate), certificate.unit)
+            lines.append(f"Estimate for {certificate.option}: {value}{_level_in_words(self._now().sums)}.")
         if certificate.beside:
             lines.append(certificate.beside)
         return lines
@@ -309,4 +332,4 @@ def _level_in_words(sums: Sums) -> str:
     if not level.any():
         return ", around 0, because only differences were measured"
     several = len(set(sums.block[level].tolist())) > 1
-    return ", on the level of the average measurement (blocks have levels of their own)" if several else ""
+    return ", on the level of the average block (blocks have levels of their own)" if several else ""

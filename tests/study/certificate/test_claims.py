@@ -14,6 +14,7 @@ from noisewise.core.support.words import percent
 from noisewise.study.certificate import claims
 from noisewise.study.certificate.bound import recommend, smallest_bound
 from noisewise.study.evidence.half_widths import HalfWidths
+from noisewise.study.models.levels import HARDLY_KNOWN
 
 #: Words that no output may have while nothing is certified.
 CLAIMING = re.compile(
@@ -331,20 +332,40 @@ def test_when_something_is_told_is_an_assumption():
     assert any("no good run comes in sooner" in said for said in study.certificate().assumptions)
 
 
-def test_a_control_is_shown_near_what_was_read_whichever_day_the_fit_takes_for_zero():
+def test_a_control_is_shown_at_the_average_of_its_days_whichever_day_the_fit_takes_for_zero():
     rng = np.random.default_rng(0)
     study = nw.create_study(options=["control", "B"], eps=0.01)
-    read = []
+    days = []
     for day, level in enumerate((0.07, 0.11, 0.15, 0.11)):
-        for _ in range(5 if day else 15):  # the first day has the most precision
-            value = level + 0.01 * rng.standard_normal()
+        read = level + 0.01 * rng.standard_normal(5 if day else 15)  # the first day has the most precision
+        for value in read:
             study.tell(option="control", value=value, se=0.01, block=f"day {day}")
             study.tell(option="B", value=value + 0.02, se=0.01, block=f"day {day}")
-            read.append(value)
+        days.append(np.mean(read))
     shown = study.frame("options")["estimate"]
-    assert shown[0] == pytest.approx(np.mean(read), abs=1e-9)
+    assert shown[0] == pytest.approx(np.mean(days), abs=1e-9)
     assert shown[1] - shown[0] == pytest.approx(0.02)
     assert study.certificate().estimate == shown[1]
+
+
+def test_small_shares_are_precise_and_do_not_pull_the_level_down():
+    study = nw.create_study(options=["control", "B"], eps=0.01)
+    shares = (0.03, 0.05, 0.2, 0.16)
+    for day, share in enumerate(shares):
+        for option, more in (("control", 0), ("B", 20)):
+            successes = round(1000 * share) + more
+            study.tell(option=option, successes=successes, trials=1000, block=f"day {day}")
+    # Precision would weigh the smallest share five times as much as the largest, and show 0.07.
+    assert study.frame("options")["estimate"][0] == pytest.approx(np.mean(shares), abs=2e-3)
+
+
+def test_a_block_that_is_hardly_known_does_not_carry_the_level_away():
+    study = nw.create_study(options=["control", "B"], eps=0.01)
+    for day in range(4):
+        for option in ("control", "B"):
+            study.tell(option=option, value=0.1, se=0.01, block=f"day {day}")
+    study.tell(option="control", value=900.0, se=300.0, block="a wild day")
+    assert study.frame("options")["estimate"][0] == pytest.approx(0.1, abs=0.01)
 
 
 def test_unlinked_options_are_not_shown_as_if_they_could_be_compared():
@@ -385,7 +406,8 @@ def test_standard_errors_are_those_of_the_values_shown_whichever_node_is_zero():
                 study.tell(option=names[one], value=float(rng.normal()), se=se, block=f"b{other}")
             else:
                 study.tell(plus=names[one], minus=names[other], value=float(rng.normal()), se=se)
-        level = np.r_[np.zeros(4), weights / weights.sum()] if blocks else np.full(4, 0.25)
+        level = np.r_[np.zeros(4), np.full(3, 1 / 3)] if blocks else np.full(4, 0.25)
+        assert not blocks or weights.min() > HARDLY_KNOWN * np.median(weights)
         contrasts = np.eye(nodes)[:4] - level
         expected = np.sqrt(np.diagonal(contrasts @ np.linalg.pinv(laplacian) @ contrasts.T))
         assert study.frame("options")["se"].to_numpy() == pytest.approx(expected, rel=1e-9)

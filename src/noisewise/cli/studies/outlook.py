@@ -112,15 +112,18 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write (.html).")] = Path(
         "report.html"
     ),
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Also say what it would take; that takes a while.")
+    ] = False,
     noise: Noise = NOTHING,
     menu: Menu = NOTHING,
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Write everything about a study as one HTML page that needs no network."""
+    """Write everything about a study as one HTML page that needs neither a network nor scripts."""
     opened = open_study(store, study)
     asked = noise or menu
-    made = opened.plan(read_noise(noise), menu=read_menu(menu)) if asked else None
+    made = opened.plan(read_noise(noise), menu=read_menu(menu)) if asked else plan
     written = opened.report(out, plan=made)
     content = {"sentence": opened.certificate().sentence, "written": [str(written)]}
     say_report("report", opened, json, content, f"Wrote {written}.")

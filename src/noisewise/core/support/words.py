@@ -13,6 +13,41 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
 
 
+def estimated(value: float) -> str:
+    """An estimate, with the digits that all sentences, tables and charts give it."""
+    return number(value, 4)
+
+
+def aligned(values: Sequence[float | None], errors: Sequence[float | None]) -> list[tuple[str, str] | None]:
+    """Estimates of a column and their standard errors, with the same number of decimals.
+
+    Of the usual standard error two digits are to be seen; without any, the largest value has the digits of
+    `estimated`. None where there is no value; an error that is none, or 0, is empty.
+    """
+    known = [abs(value) for value in values if value]
+    spread = sorted(error for error in errors if error)
+    places = 3 - math.floor(math.log10(max(known))) if known else 0
+    if spread:
+        places = min(places + 4, 1 - math.floor(math.log10(spread[len(spread) // 2])))
+    plain = -3 <= places <= 9
+
+    def written(value: float) -> str:
+        if not plain:
+            return estimated(value)
+        rounded = f"{value:,.{max(0, places)}f}"
+        return rounded.removeprefix("-") if float(rounded.replace(",", "")) == 0.0 else rounded
+
+    return [
+        None if value is None else (written(value), written(error) if error else "")
+        for value, error in zip(values, errors, strict=True)
+    ]
+
+
+def in_unit(text: str, unit: str | None) -> str:
+    """A number in words with its unit, if it has one: 0.3 ms."""
+    return text if unit is None else f"{text} {unit}"
+
+
 def about(value: float, digits: int = 3) -> str:
     """A forecast, which has no more digits than that however large it is: 35,200."""
     return number(float(f"{value:.{digits}g}"), digits) if math.isfinite(value) else number(value)

@@ -59,6 +59,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         radius=analysis.model.radius_once if analysis.once else analysis.model.radius,
         looks=state.looks,
         evidence=analysis.evidence,
+        unit=specification.unit,
         **claim._asdict(),
     )
 
@@ -198,7 +199,7 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
     level = columns.minus < 0
     # In another block another value is nothing special: its offset may be all there is to it.
     one_block = np.unique(columns.block[level]).size == 1
-    if one_block and math.isfinite(claim.bound):
+    if one_block and columns.arm is None and math.isfinite(claim.bound):
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
         top = int(np.argmax(signed))
         if state.ids[columns.plus[top]] not in (claim.option, claim.largest_estimate):

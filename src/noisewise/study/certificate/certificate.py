@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from noisewise.core.support.strict_json import strict_json
-from noisewise.core.support.words import as_html, number, ordinal, percent, rounded_up
+from noisewise.core.support.words import as_html, estimated, in_unit, number, ordinal, percent, rounded_up
 from noisewise.study.certificate.claims import NOTHING, REACHED, UNDECIDED
 from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.log.specification import ANY_TIME, ONCE
@@ -54,6 +54,7 @@ class Certificate:
     looks: str = ANY_TIME  # or ONCE: then it holds for one look only
     rule: int = RULE  # the version of the rule that the bound was computed by
     evidence: tuple[str, ...] = ()  # the kinds that the bound was computed from; none if it was not
+    unit: str | None = None  # of the values
 
     @property
     def reached(self) -> bool:
@@ -89,9 +90,9 @@ class Certificate:
         else:
             text = f"{self.option}: {self._far}, {self.sure}."
         if self.eps is not None and self.once:
-            text += f" That is {'' if self.reached else 'not '}close enough (eps {self.eps:g})."
+            text += f" That is {'' if self.reached else 'not '}close enough ({self._eps})."
         elif self.eps is not None:
-            text += f" Stopping is {'' if self.reached else 'not yet '}allowed (eps {self.eps:g})."
+            text += f" Stopping is {'' if self.reached else 'not yet '}allowed ({self._eps})."
         return text
 
     @property
@@ -100,7 +101,7 @@ class Certificate:
         if self.largest_estimate in (None, self.option) or self.largest_estimate_value is None:
             return None
         word = "largest" if self.goal == "max" else "smallest"
-        value = number(self.largest_estimate_value, 4)
+        value = in_unit(estimated(self.largest_estimate_value), self.unit)
         said = f"The {word} estimate is that of {self.largest_estimate}, {value}"
         place = ordinal(self.rank or 1)
         if self.withheld:
@@ -117,14 +118,19 @@ class Certificate:
     @property
     def _far(self) -> str:
         side = "below" if self.goal == "max" else "above"
-        return f"at most {rounded_up(self.bound)} {side} the best of {self.n_options}"
+        far = in_unit(rounded_up(self.bound), self.unit)
+        return f"at most {far} {side} the best of {self.n_options}"
+
+    @property
+    def _eps(self) -> str:
+        return in_unit(f"eps {self.eps:g}", self.unit)
 
     @property
     def _apart(self) -> str:
         """Why a bound decides nothing."""
         if self.n_compared < 2:
             return "and no other option can be compared with it yet"
-        return f"which is more than any two estimates differ ({number(self.spread)})"
+        return f"which is more than any two estimates differ ({in_unit(number(self.spread), self.unit)})"
 
     def _why_nobody(self) -> str:
         if not self.n_measurements:
@@ -162,6 +168,8 @@ class Certificate:
         Strict: a bound that does not exist is null.
         """
         plain = asdict(self)
+        if self.unit is None:  # left out where there is none, as in earlier certificates
+            del plain["unit"]
         return strict_json(
             {"schema": SCHEMA, **plain, "reached": self.reached, "sentence": self.sentence}, indent=2
         )

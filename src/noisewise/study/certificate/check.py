@@ -9,11 +9,13 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
+from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
+from noisewise.study.models.networks.shared_arms import shared_arms, shared_in_words
 from noisewise.study.models.own_readings import own_rows
 from noisewise.study.models.scatter import unequal_scatter
 from noisewise.study.models.sizes.variance_components import usual_errors
@@ -42,7 +44,10 @@ class Check:
     remedies: tuple[str, ...] = ()  # what to do about the problems, the likeliest first
     advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
     compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
+    far_off: FarOff | None = None  # in the place of chi-square, where errors may have any tails
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
+    causes: tuple[Any, ...] = ()  # what is probably wrong, the likeliest first: `causes.cause.Cause`
+    left_out: tuple[dict[str, Any], ...] = ()  # what the fit would be without each suspicious row or block
 
     @property
     def ok(self) -> bool:
@@ -53,6 +58,8 @@ class Check:
         if self.freedom == 0 and self.compared:
             options = counted(self.compared, "option")
             lines = [f"Repeated measurements of {options} were compared with the scatter of their readings."]
+        elif self.far_off is not None:
+            lines = [f"{self.far_off}."]
         elif self.freedom == 0:
             lines = ["The fit cannot be checked yet: no measurement was repeated."]
         else:
@@ -62,7 +69,7 @@ class Check:
                 f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
         lines += [f"PROBLEM: {problem}." for problem in self.problems]
-        lines += [*self.remedies, *self.notes]
+        lines += [*self.remedies, *_without_in_words(self.left_out), *self.notes]
         if self.worst:
             lines.append("Largest residuals, in standard errors:")
             lines += [f"  {row['what']} {row['name']}: {row['residual']:+.1f}" for row in self.worst]
@@ -74,29 +81,45 @@ class Check:
         return as_html("Check", str(self).splitlines(), good=self.ok)
 
 
+def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
+    """One sentence about everything that was left out in turn."""
+    if not left_out:
+        return []
+    said = []
+    for one in left_out:
+        name = one["name"] if one["what"] == "measurement" else f"{one['what']} {one['name']}"
+        said.append(f"{number(one['reduced_chi_square'])} without {name}")
+    return [f"Left out in turn, the reduced chi-square would be {', '.join(said)}."]
+
+
 def check_fit(analysis: Analysis) -> Check:
     """Whether anything speaks against the certificate; what to do about it says `diagnosis.py`."""
     columns, sigma = checkable(analysis)
     same = columns is analysis.columns and sigma is analysis.sigmas.estimated
     sums = analysis.sums if same else analysis.pooled(columns, sigma)
     fit = analysis.estimates if same else analysis.fit(sums)
+    if analysis.any_tails:
+        sums, fit = analysis.sums, analysis.estimates
     freedom = columns.value.size - fit.rank
     problems = [*analysis.sigmas.waiting]
     reduced = p_value = math.nan
     expected = (math.nan, math.nan)
     worst: tuple[dict[str, Any], ...] = ()
+    off: FarOff | None = None
     if freedom > 0:
         reduced = fit.squares(sums) / freedom
         p_value, _, expected = tails(analysis, reduced, freedom)
-        worst = _worst(
-            analysis, columns, standard_residuals(analysis, columns, sigma, sums, fit), sums.blocks
-        )
+        residuals = standard_residuals(analysis, columns, sigma, sums, fit)
+        worst = _worst(analysis, columns, residuals, sums.blocks)
+        if analysis.any_tails:
+            off = far_off(columns.plus, residuals)
+            p_value = off.chance
         if math.isnan(reduced):
             problems.append(
                 "the fit cannot be computed: some values or error bars are too large or too small"
             )
         elif p_value < SUSPICIOUS:
-            problems.append(_misfit(analysis, reduced, worst))
+            problems.append(_misfit(analysis, reduced, worst) if off is None else f"{off}")
     if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
         problems.append(
             f"the scatter within {columns.pools[pool]} differs from one measurement to the next by more than "
@@ -108,8 +131,10 @@ def check_fit(analysis: Analysis) -> Check:
         problems.append(outlier)
     compared, disagreement = _own_agreement(analysis)
     problems += disagreement
-    notes = tuple(_sizes_in_words(analysis))
-    return Check(reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared)
+    notes = (*_sizes_in_words(analysis), *_shared_in_words(analysis))
+    return Check(
+        reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared, far_off=off
+    )
 
 
 def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
@@ -136,7 +161,8 @@ def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
         without |= own_rows(columns)  # whose own scatter is all that is known of them
     if np.isin(columns.kind, (KINDS.index(COUNTS), KINDS.index(BOUNDED))).any():
         usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
-        sigma = np.where(without, sigma, np.hypot(usual, analysis.sizes.extra_scatter))
+        extra = analysis.sizes.extra_scatter * np.sqrt(columns.extra_share)
+        sigma = np.where(without, sigma, np.hypot(usual, extra))
     if without.any():
         # Their common sigma was estimated from this very fit.
         columns, sigma = columns.select(~without), sigma[~without]
@@ -194,7 +220,7 @@ def _worst(
         count = np.bincount(codes, minlength=len(names))
         together = totals(codes, residual[level], len(names)) / np.sqrt(np.maximum(count, 1))
         at = int(np.argmax(np.abs(together)))
-        known = what == "option" and analysis.standing_out is not None  # see `_standing_rows`
+        known = what == "option" and (analysis.standing_out is not None or analysis.any_tails)
         if abs(together[at]) > 3.0 and names[at] and not known:
             rows.append({"what": what, "name": names[at], "residual": together[at]})
     sign = analysis.specification.sign
@@ -204,12 +230,13 @@ def _worst(
 
 
 def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
-    """A measurement as people know it: its number, its key, and what it measured."""
+    """A measurement as people know it: its number, its key or its row, and what it measured."""
     ids, minus, number = analysis.state.ids, columns.minus[at], int(columns.number[at])
     what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
     told = analysis.state.told
-    key = told[number - 1].get("key") if number <= len(told) else None
-    return f"m-{number}{f' (key {key})' if key else ''} of {what}"
+    body = told[number - 1] if number <= len(told) else {}
+    known = [f"{name} {body[name]}" for name in ("key", "row") if body.get(name)]
+    return f"m-{number}{f' ({known[0]})' if known else ''} of {what}"
 
 
 def _beyond_span(analysis: Analysis) -> str | None:
@@ -253,6 +280,18 @@ def _unlike_the_others(analysis: Analysis, suspicious: float) -> str | None:
         return None
     name, size = analysis.state.ids[at], analysis.sizes.deviation
     return analysis.model.unlike_the_others(name, float(apart[at]), size)
+
+
+def _shared_in_words(analysis: Analysis) -> list[str]:
+    """Differences of one block that may have errors in common: the first, and how many there are."""
+    shared = shared_arms(analysis.columns)
+    if not shared:
+        return []
+    words = shared_in_words(shared[0], analysis.state.ids[shared[0].option])
+    more = (
+        f" So do those of {counted(len(shared) - 1, 'other pair')} of block and option." if shared[1:] else ""
+    )
+    return [f"{words[0].upper()}{words[1:]}.{more}"]
 
 
 def _sizes_in_words(analysis: Analysis) -> list[str]:

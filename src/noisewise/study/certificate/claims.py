@@ -23,6 +23,15 @@ UNBOUNDED = "unbounded"  # an option leads, but some options cannot be compared 
 UNDECIDED = "undecided"  # there is a bound, and it exceeds every estimated difference
 BOUNDED = "bounded"
 REACHED = "reached"  # the bound is at most eps
+#: The same for people, in two or three words.
+IN_WORDS = {
+    NOTHING: "Nothing to say yet",
+    WITHHELD: "Something does not fit",
+    UNBOUNDED: "No bound yet",
+    UNDECIDED: "Nothing is decided yet",
+    BOUNDED: "Not close enough yet",
+    REACHED: "Close enough",
+}
 
 #: What may be said about one option.
 MAY_BE_BEST, RULED_OUT, NOT_KNOWN, EXCLUDED = "may be the best", "ruled out", "not known", "excluded"

@@ -6,8 +6,8 @@ exceeds x with probability 1/x at most. Those of several kinds multiply, so thei
 
 Means are written as distances: ``m = estimate + side·z``. With side ``UP`` the mean is suspected to lie above
 what was measured (this is asked of rivals), with ``DOWN`` below it (of the recommended option); a large z
-lies far out on the suspected side. As a function of z the logarithm is convex and never falls, so that what a
-level leaves possible ends at one point, its reach (`reach.py`).
+lies far out on the suspected side. As a function of z the logarithm never falls, so that what a level leaves
+possible ends at one point, its reach (`reach.py`); of most kinds it is convex, too.
 """
 
 from abc import ABC, abstractmethod
@@ -36,6 +36,8 @@ class Kind(ABC):
     name: ClassVar[str]
     #: Whether standard errors are upper limits: then levels below 0 are not used (see `levels.py`).
     limited: bool = False
+    #: Whether the logarithm is convex in the distance.
+    convex: ClassVar[bool] = True
     #: Whether it is an e-process in the order of each option's own measurements only, and not in the order
     #: of all: then suprema are compared, and the level is higher (see `levels.py`). It need not be convex,
     #: finds its reaches itself, and is not multiplied with other kinds.

@@ -74,9 +74,17 @@ class Stacks(NamedTuple):
 
     def others_level(self, levels: Floats) -> Floats:
         """The same for the rest of the evidence, of which a part is idle: -inf where that suffices."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            level = levels - math.log(self.others) + np.log1p(-IDLE * self.others * np.exp(-levels))
-        return np.where(np.isnan(level), -np.inf, level) - math.log1p(-IDLE)
+        return above_idle(levels - math.log(self.others))
+
+
+def above_idle(levels: Floats) -> Floats:
+    """What evidence must reach where together with a part that is idle it must reach a level.
+
+    ``(1 - IDLE)·E + IDLE`` is an e-process as well, and never below IDLE: -inf where that suffices.
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        level = levels + np.log1p(-IDLE * np.exp(-levels))
+    return np.where(np.isnan(level), -np.inf, level) - math.log1p(-IDLE)
 
 
 class Levels(NamedTuple):
@@ -93,7 +101,9 @@ class Levels(NamedTuple):
     stacks: Stacks | None = None  # where some evidence holds in the order of own measurements only
 
 
-def levels_for(n: int, alpha: float, cap: float, stacks: Stacks | None = None) -> Levels:
+def levels_for(
+    n: int, alpha: float, cap: float, stacks: Stacks | None = None, *, finer: bool = False
+) -> Levels:
     """The levels of a study whose options are those of its beginning.
 
     Args:
@@ -101,13 +111,15 @@ def levels_for(n: int, alpha: float, cap: float, stacks: Stacks | None = None) -
         alpha: The error probability.
         cap: What no option's evidence exceeds.
         stacks: If some evidence holds in the order of each option's own measurements only: its weight.
+        finer: Whether more levels are looked at, because reaches are not concave.
     """
     rivals = max(1, n - 1)
     whole, chosen, between = math.log(1.0 / alpha), CHOSEN, BETWEEN
     if stacks is not None:
         chosen = chosen_of_suprema(n)
         whole = float(of_suprema(np.array(whole), chosen))
-        between = FINER if n <= MOST_FINER else BETWEEN
+    if (finer or stacks is not None) and n <= MOST_FINER:
+        between = FINER
     last = whole + math.log(rivals / chosen)
     axis = np.append(np.linspace(LEAST, last + MORE, between), last + np.array(BEYOND))
     spent = np.append(-np.inf, axis)

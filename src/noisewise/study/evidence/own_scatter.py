@@ -66,6 +66,7 @@ class OwnScatter(Kind):
 
     name = "own scatter"
     own_stack = True
+    convex = False
     told = (READINGS, NONE)
     by_readings = True
 

@@ -14,8 +14,13 @@ OUTWARDS, STEPS = 200, 80
 FARTHEST = 1e3
 #: Steps outwards after which they are doubled.
 PATIENT = 6
-#: A step below this part of the distance is the last.
-CLOSE = 1e-12
+#: A step below this part of the distance is the last; where evidence is not convex, below this one.
+CLOSE, NEAR = 1e-12, 1e-8
+#: Where evidence is not convex: places that are looked at first, and the part of the usual reach within which
+#: they stand evenly.
+NODES, UNIT = 33, 0.2
+#: How often the first of them may be moved outwards, or inwards, each time twice as far.
+DOUBLINGS = 14
 
 
 def reaches(kinds: Sequence[Kind], options: Codes, levels: Floats, side: float) -> Floats:
@@ -33,6 +38,8 @@ def reaches(kinds: Sequence[Kind], options: Codes, levels: Floats, side: float) 
     """
     levels = np.broadcast_to(levels, (options.size, levels.shape[-1]))
     total = _Total(kinds, options, side)
+    if not all(kind.convex for kind in kinds):
+        return _between_ends(total, levels)
     nearest, farthest = total.ends()
     z = np.minimum(total.guess(levels), farthest)
     begun = z
@@ -67,6 +74,62 @@ def reaches(kinds: Sequence[Kind], options: Codes, levels: Floats, side: float) 
     if nowhere is not None:
         z = np.where(nowhere, -np.inf, z)
     return z
+
+
+def _between_ends(total: "_Total", levels: Floats) -> Floats:
+    """The same for evidence that is not convex: Newton's steps, each kept between two ends.
+
+    What is returned is the outer end: the evidence there was computed, and is at least the level. A level
+    that the evidence still exceeds far inwards is given the place that was looked at; where it does not come
+    up to a level far outwards, nothing is excluded.
+    """
+    nearest, farthest = total.ends()
+    usual = np.abs(total.guess(levels)).max(axis=1, keepdims=True) + np.finfo(float).tiny
+    high, low = np.minimum(usual, farthest), np.maximum(-usual, nearest)
+    for count in range(DOUBLINGS):
+        short = (total(high).value < levels.max(axis=1, keepdims=True)) & (high < farthest)
+        if not short.any():
+            break
+        high = np.where(short, np.minimum(high + usual * 2.0**count, farthest), high)
+    for count in range(DOUBLINGS):
+        above = (total(low).value >= levels.min(axis=1, keepdims=True)) & (low > nearest)
+        if not above.any():
+            break
+        low = np.where(above, np.maximum(low - usual * 2.0**count, nearest), low)
+    # Dense around 0, wide far out.
+    inner, outer = np.arcsinh(low / (UNIT * usual)), np.arcsinh(high / (UNIT * usual))
+    nodes = UNIT * usual * np.sinh(inner + (outer - inner) * np.linspace(0.0, 1.0, NODES))
+    nodes[:, [0]], nodes[:, [-1]] = low, high
+    at_nodes = np.maximum.accumulate(total(nodes).value, axis=1)
+    after = (at_nodes[:, :, None] < levels[:, None, :]).sum(axis=1)
+    # Beyond: where no mean can lie, or more than the evidence ever says.
+    nowhere, beyond = after == 0, after == NODES
+    after = np.clip(after, 1, NODES - 1)
+    low, high = np.take_along_axis(nodes, after - 1, axis=1), np.take_along_axis(nodes, after, axis=1)
+    one, two = (np.take_along_axis(at_nodes, at, axis=1) for at in (after - 1, after))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = low + (high - low) * np.clip(np.nan_to_num((levels - one) / (two - one), nan=0.5), 0.0, 1.0)
+    z = np.where(nowhere | beyond, high, z)
+    found = _closer(total, np.where(nowhere | beyond, -np.inf, levels), low, high, z)
+    return np.where(nowhere, nodes[:, :1], np.where(beyond, farthest, found))
+
+
+def _closer(total: "_Total", levels: Floats, low: Floats, high: Floats, z: Floats) -> Floats:
+    """The outer end, after Newton's steps that begin in z and are kept between both ends."""
+    done = np.zeros(levels.shape, dtype=bool)
+    for _ in range(STEPS):
+        found = total(z)
+        over = found.value >= levels
+        high, low = np.where(over & ~done, z, high), np.where(over | done, low, z)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = (found.value - levels) / found.slope
+        done |= (over & (back <= 4.0 * NEAR * np.abs(z))) | (high - low <= NEAR * np.abs(high))
+        if done.all():
+            break
+        step = z - back + NEAR * np.abs(z)  # a little beyond the end
+        inside = np.isfinite(step) & (step > low) & (step < high)
+        z = np.where(done, high, np.where(inside, step, 0.5 * (low + high)))
+    return high
 
 
 class _Total:

@@ -5,7 +5,7 @@ option's own measurements alone, so a measurement changes two rows: one on eithe
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import DOWN, UP, Kind
 from noisewise.study.evidence.known import KnownErrorBars
-from noisewise.study.evidence.levels import Levels, all_levels
+from noisewise.study.evidence.levels import Levels, above_idle, all_levels
 from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.precision_cells import interpolated
 from noisewise.study.evidence.reach import reaches
@@ -78,7 +78,10 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
     fresh = np.flatnonzero(measured)
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
     rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
-    concave = ~(limited & several)
+    convex = all(kind.convex for kind in kinds)
+    concave = ~(limited & several) & convex
+    if not convex:
+        rows = functools.partial(_idling, kinds, levels=levels, limited=limited)
     if levels.stacks is not None:
         rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
         concave = np.zeros(n, dtype=bool)
@@ -155,13 +158,31 @@ def _weighed(
     rest = [kind for kind in kinds if not kind.own_stack]
     rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]
     if rows.size:
-        left, spent, cap = map(levels.stacks.others_level, (levels.left, levels.spent, np.array(levels.cap)))
-        no_less = Levels(np.maximum(spent, FLOOR), np.maximum(left, FLOOR), levels.axis, float(cap))
-        others = _rows(rest, options[rows], levels=no_less, limited=limited)
-        for whole, found, level in ((up, others[0], left), (down, others[1], spent)):
-            found[:, level == -np.inf] = -np.inf
-            whole[rows] = np.minimum(whole[rows], found)
+        others = _idling(
+            rest, options[rows], levels=levels, limited=limited, above=levels.stacks.others_level
+        )
+        up[rows], down[rows] = np.minimum(up[rows], others[0]), np.minimum(down[rows], others[1])
         ends[rows] = np.minimum(ends[rows], others[2])
+    return up, down, ends
+
+
+def _idling(
+    kinds: Sequence[Kind],
+    options: Codes,
+    *,
+    levels: Levels,
+    limited: Mask,
+    above: Callable[[Floats], Floats] = above_idle,
+) -> tuple[Floats, Floats, Floats]:
+    """The rows of some options whose evidence is idle in part, so that low levels leave nothing possible.
+
+    Where reaches are not concave, nothing else says what comes after the last level.
+    """
+    left, spent, cap = map(above, (levels.left, levels.spent, np.array(levels.cap)))
+    no_less = Levels(np.maximum(spent, FLOOR), np.maximum(left, FLOOR), levels.axis, float(cap))
+    up, down, ends = _rows(kinds, options, levels=no_less, limited=limited)
+    up[:, left == -np.inf] = -np.inf
+    down[:, spent == -np.inf] = -np.inf
     return up, down, ends
 
 

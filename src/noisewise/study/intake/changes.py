@@ -10,15 +10,16 @@ from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_tol
 from noisewise.study.intake.item_entry import amended_items
 from noisewise.study.log.looks import switched_looks
 from noisewise.study.log.model_choice import facts_of, named_models, switched
+from noisewise.study.log.specification import HEAVY, check_tails
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
 
 
-def require_reason(reason: Any) -> str:
+def require_reason(reason: Any, name: str = "reason") -> str:
     """A reason in words: readers of the log will want to know it later."""
     if reason is None or not str(reason).strip():
-        raise ValueError("`reason` must say why, in a few words; got nothing.")
-    return check_text("reason", reason, most=NOTE_LENGTH)
+        raise ValueError(f"`{name}` must say why, in a few words; got nothing.")
+    return check_text(name, reason, most=NOTE_LENGTH)
 
 
 def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         merged["values"] = old["values"]
     if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
         merged["value"] = old.get("value")
-    merged = {name: old[name] for name in (*ABOUT, "at", "cost") if name in old} | merged
+    merged = {name: old[name] for name in (*ABOUT, "arm", "at", "cost") if name in old} | merged
     content = read_told(state, merged, now=now)
     broken = any(one.number == number for one in state.ignored.values())
     if not says_error and content["kind"] == "none" and not broken:
@@ -126,6 +127,8 @@ def switched_model(
     chosen = state.model
     if not looked or any(given is not None for given in (model, span, deviation, extra_scatter)):
         chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
+    if state.specification.noise == HEAVY:
+        check_tails(chosen, None)
     if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:
         raise ValueError(
             f"`model` must be {named_models(lambda facts: not facts.limits_pairs)} for {len(state.pairs)} "

@@ -16,9 +16,19 @@ from noisewise.core.support.ranges import (
     check_count_within,
     check_within,
 )
+from noisewise.core.support.text import check_text
 from noisewise.study.inputs.catalogue import Catalogue
 from noisewise.study.inputs.items import check_pool
-from noisewise.study.log.model_choice import ANY, CONTRASTS, PROMISES, SIZES, ModelChoice, Size, choose_model
+from noisewise.study.log.model_choice import (
+    ANY,
+    CONTRASTS,
+    ESTIMATE,
+    PROMISES,
+    SIZES,
+    ModelChoice,
+    Size,
+    choose_model,
+)
 
 #: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
 RACE = "race"
@@ -33,7 +43,11 @@ ANY_TIME, ONCE = LOOKS = ("any time", "once")
 BLIND = ("round_robin", "uniform")
 #: The scatter of readings: each option's own, one that options share, or what fits the first measurement.
 OWN, POOLED, FIRST = "own", "pooled", "first"
+#: The tails of errors: no heavier than normal ones, or any, as long as their variance is what error bars say.
+NORMAL, HEAVY = TAILS = ("normal", "heavy")
 WEEK = 7 * 24 * 3600.0
+#: Characters of a unit, which stands behind numbers in sentences.
+UNIT_LENGTH = 30
 #: Raised when the meaning of specifications or events changes.
 SCHEMA = 1
 
@@ -70,7 +84,9 @@ class Specification:
     looks: str | None = None  # ONCE, or None: at any time
     bounds: tuple[float, float] | None = None  # between which all readings lie
     scatter: str | None = None  # of readings; studies from before there was a choice pooled it
+    noise: str | None = None  # HEAVY, or None: tails no heavier than normal
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
+    unit: str | None = None  # of the values, for people
 
     @property
     def first_model(self) -> ModelChoice:
@@ -102,7 +118,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "items")
+        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "noise", "items", "unit")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -137,7 +153,9 @@ def check_question(
     looks: Any = ANY_TIME,
     bounds: Any = None,
     scatter: Any = None,
+    noise: Any = NORMAL,
     items: Any = None,
+    unit: Any = None,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     chosen = choose_model(model, span, deviation, extra_scatter)
@@ -154,16 +172,25 @@ def check_question(
         "looks": ONCE if check_choice("looks", looks, LOOKS) == ONCE else None,
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
+        "noise": HEAVY if check_choice("noise", noise, TAILS) == HEAVY else None,
         "items": check_pool(items),
+        "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
     }
+    _check_together(checked, chosen, scatter)
+    if checked["span"] is None and checked["eps"] is None:
+        raise ValueError(
+            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
+            "must be given, in the unit of your values: nothing else says what a small difference is."
+        )
+    return checked
+
+
+def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:
+    """Refuse what does not go with each other."""
     if checked["looks"] == ONCE:
-        for name in ("items", "bounds"):
-            if checked[name] is not None:
-                raise ValueError(
-                    f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
-                )
-        if scatter == OWN:
-            raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
+        _check_one_look(checked)
+    if checked["noise"] == HEAVY:
+        check_tails(chosen, checked["looks"])
     if scatter == OWN and chosen.uses_features:
         raise ValueError(
             f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
@@ -174,12 +201,30 @@ def check_question(
             'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot '
             "be told from their own. Leave one of them out."
         )
-    if checked["span"] is None and checked["eps"] is None:
+
+
+def check_tails(chosen: ModelChoice, looks: str | None) -> None:
+    """Refuse what errors of any tails do not go with: all that is known of them is their variance."""
+    heavy = f'noise="{HEAVY}"'
+    if chosen.uses_features:
+        raise ValueError(f'{heavy} needs options that share nothing: use model="independent".')
+    if chosen.extra_scatter == ESTIMATE:
         raise ValueError(
-            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
-            "must be given, in the unit of your values: nothing else says what a small difference is."
+            f"{heavy} needs `extra_scatter` as a number, or none: it is estimated as if errors were normal."
         )
-    return checked
+    if looks == ONCE:
+        raise ValueError(f'{heavy} goes with looks="{ANY_TIME}": a bound for one look needs normal errors.')
+
+
+def _check_one_look(checked: dict[str, Any]) -> None:
+    """Refuse what bounds for one look do not hold for."""
+    for name in ("items", "bounds"):
+        if checked[name] is not None:
+            raise ValueError(
+                f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
+            )
+    if checked["scatter"] == OWN:
+        raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
 
 
 def _two_bounds(bounds: Any) -> tuple[float, float]:

@@ -80,6 +80,9 @@ class State:
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
+        self.centres: Any = (
+            None  # of options whose errors have any tails, see `option_evidence.robust_centres`
+        )
         self.restarts: Any = None  # fits of earlier moments, see `noisewise.study.models.features.restarts`
 
     def apply(self, event: Event) -> None:
@@ -242,8 +245,8 @@ class State:
             if one.number == number and one.mended is None:
                 self.ignored[one.event] = replace(one, mended=f"m-{number} was amended")
                 self.measurements.revive(number)
-                if content.get("key"):
-                    self.keys.setdefault(content["key"], number)
+        if content.get("key") and self.measurements.is_live(number):
+            self.keys.setdefault(content["key"], number)
 
     def _on_mend(self, body: dict[str, Any], event: Event) -> None:
         one = self.ignored[body["event"]]

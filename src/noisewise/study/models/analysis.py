@@ -11,12 +11,14 @@ from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import CONTRASTS
+from noisewise.study.log.specification import HEAVY
 from noisewise.study.log.state import State
 from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, LITTLE, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
 from noisewise.study.models.once.look import ONE_LOOK_LIMITS, Errors, OneLook
+from noisewise.study.models.option_evidence import recentred, robust_centres
 from noisewise.study.models.own_readings import (
     OwnReadings,
     begins_pooled,
@@ -111,7 +113,7 @@ class Analysis:
     @functools.cached_property
     def estimates(self) -> Fit:
         """The fit with the estimated standard errors."""
-        return self.fit(self.sums)
+        return self._robust(self.fit(self.sums), self.sums)
 
     @functools.cached_property
     def certified(self) -> Fit:
@@ -120,7 +122,8 @@ class Analysis:
         same = self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation
         if same and (self._any_choice == self._promised_nothing or not self.model.fit_knows_choice):
             return self.estimates
-        return self.fit(self.certified_sums, deviation, any_choice=self._any_choice)
+        fit = self.fit(self.certified_sums, deviation, any_choice=self._any_choice)
+        return self._robust(fit, self.certified_sums)
 
     @functools.cached_property
     def certified_sums(self) -> Sums:
@@ -176,10 +179,31 @@ class Analysis:
             any_choice=self._any_choice,
             promised=not self._promised_nothing,
             own_scatter=self.own_scatter,
+            centres=self._centres,
             deviation=self.sizes.certified[0],
             quickly=self.imagined,
         )
         return self.model.boundary(case)
+
+    @property
+    def any_tails(self) -> bool:
+        """Whether of errors nothing but their variance is known."""
+        return self.specification.noise == HEAVY
+
+    @functools.cached_property
+    def _centres(self) -> Floats | None:
+        """Estimates from error bars that no measurement carries away, where errors may have any tails."""
+        if not self.any_tails or self.sigmas.waiting:
+            return None
+        plain = self.state.model.extra_scatter is None
+        return robust_centres(self.state, self.columns, self.sigmas.certified, as_told=plain)
+
+    def _robust(self, fit: Fit, sums: Sums) -> Fit:
+        if self._centres is None:
+            return fit
+        plain = self.state.model.extra_scatter is None
+        sign = self.specification.sign
+        return recentred(fit, sums, self.columns, self.sigmas.certified, self._centres, sign, as_told=plain)
 
     @property
     def one_look(self) -> OneLook:
@@ -234,7 +258,7 @@ class Analysis:
         return self.shown_values(self.estimates)
 
     def shown_values(self, fit: Fit) -> Floats:
-        """The sign undone, on the level of the average measurement: offsets weighted by their precision.
+        """The sign undone, on the level of the average block.
 
         Display only. Every group of connected options has a level of its own; a group that was measured by
         differences alone has none, and is shown around 0.

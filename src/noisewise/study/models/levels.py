@@ -1,32 +1,51 @@
 """On which level estimates are shown: offsets of blocks make any level as true as another.
 
 Only differences between options mean something where blocks have offsets, so a level has to be chosen, for
-display alone. It is that of the average measurement: a control whose daily values average 0.11 is shown near
-0.11, whichever day the fit sets to 0.
+display alone. It is that of the average block: a control whose daily shares average 0.11 is shown at 0.11,
+whichever day the fit sets to 0, and however much more precise the days with small shares are. Measurements
+without a block count as one block.
 """
 
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.model.independent import quadratic_forms
 from noisewise.study.models.connected_parts import Component
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.sums import Sums, totals
+
+#: A block with less than this part of the usual precision counts for less: its offset is hardly known.
+HARDLY_KNOWN = 0.1
+
+
+def block_votes(sums: Sums) -> Floats:
+    """How much each block counts in the average one, (n_blocks,): 1, and less if it is hardly known.
+
+    Not its precision: of shares, the small ones are the precise ones, and would pull the average down.
+    """
+    level = sums.minus < 0
+    precision = totals(sums.block[level], sums.weight[level], len(sums.blocks))
+    if not level.any():
+        return precision
+    usual = float(np.median(precision[precision > 0.0]))
+    return np.asarray(np.minimum(1.0, precision / (HARDLY_KNOWN * usual)))
 
 
 def display_levels(fit: Fit, sums: Sums) -> Floats:
     """What to add to the means of the fit, (n,): the same for all options that are connected.
 
-    ``Σ weight·(offset of its block) / Σ weight`` over the rows of a group that are not differences, plus the
-    centre; for a group of differences alone, minus the mean of its options.
+    ``Σ vote·offset / Σ vote`` over the blocks of a group, plus the centre; for a group of differences alone,
+    minus the mean of its options.
     """
     names, group = np.unique(fit.group, return_inverse=True)
     level = sums.minus < 0
-    of_row, weight = group[sums.plus[level]], sums.weight[level]
-    weights = totals(of_row, weight, names.size)
-    offsets = totals(of_row, weight * fit.offsets[sums.block[level]], names.size)
+    blocks, first = np.unique(sums.block[level], return_index=True)
+    of_block, vote = group[sums.plus[level][first]], block_votes(sums)[blocks]  # a block is in one group
+    votes = totals(of_block, vote, names.size)
+    offsets = totals(of_block, vote * fit.offsets[blocks], names.size)
     means = totals(group, fit.means, names.size) / totals(group, np.ones(group.size), names.size)
     with np.errstate(invalid="ignore", divide="ignore"):
-        levels = np.where(weights > 0.0, sums.centre + offsets / weights, -means)
+        levels = np.where(votes > 0.0, sums.centre + offsets / votes, -means)
     levels[names < 0] = sums.centre  # never measured: there is nothing to show
     return np.asarray(levels[group])
 
@@ -34,24 +53,20 @@ def display_levels(fit: Fit, sums: Sums) -> Floats:
 def display_errors(fit: Fit, sums: Sums) -> Floats:
     """The standard errors of the values shown, (n,): of each option against its group's level."""
     errors = np.sqrt(fit.variances())
-    weights = totals(sums.block[sums.minus < 0], sums.weight[sums.minus < 0], len(sums.blocks))
+    votes = block_votes(sums)
     for part in fit.components:
-        errors[part.options] = _errors(part, weights[part.blocks])
+        errors[part.options] = _errors(part, votes[part.blocks])
     return np.asarray(errors)
 
 
-def _errors(part: Component, weights: Floats) -> Floats:
-    """Of ``node - Σ c·node``, c the blocks' weights, or equal ones if all are options; Σ c = 1.
+def _errors(part: Component, votes: Floats) -> Floats:
+    """Of ``node - Σ c·node``, c the blocks' votes, or equal ones if all are options; Σ c = 1.
 
     A node that was eliminated is ``loads·(those that stay) + own``, so with ``a = c + loadsᵀc`` of those that
     stay, and C their covariance, the sum has covariance ``C·a`` with them.
     """
     count = part.options.size
-    c = (
-        np.concatenate([np.zeros(count), weights / weights.sum()])
-        if weights.size
-        else np.full(count, 1 / count)
-    )
+    c = np.concatenate([np.zeros(count), votes / votes.sum()]) if votes.size else np.full(count, 1 / count)
     grounded = part.grounded(0)
     gone = part.gone & (np.arange(part.size) != 0)
     with_stay = grounded.covariance @ (c[grounded.stay] + grounded.loads.T @ c[gone])
@@ -60,3 +75,29 @@ def _errors(part: Component, weights: Floats) -> Floats:
     shared[gone] = grounded.loads @ with_stay + grounded.own * c[gone]
     variances = part.variances(grounded, 0) - 2.0 * shared + float(c @ shared)
     return np.asarray(np.sqrt(np.maximum(variances[:count], 0.0)))
+
+
+def only_differences(sums: Sums) -> bool:
+    """Whether only differences of options are known: there are blocks, or differences were measured."""
+    level = sums.minus < 0
+    return not bool(level.all()) or np.unique(sums.block[level]).size > 1
+
+
+def difference_errors(fit: Fit, option: int) -> Floats:
+    """The standard errors of all options' differences to this one, (n,): 0 for itself, NaN if not linked."""
+    errors = np.full(fit.means.size, np.nan)
+    for part in fit.components:
+        places = np.flatnonzero(part.options == option)
+        if places.size:
+            root = int(places[0])
+            errors[part.options] = np.sqrt(part.variances(part.grounded(root), root)[: part.options.size])
+    if not fit.components:
+        k = fit.loads.shape[1]
+        loads = np.zeros((fit.means.size, k))
+        loads[fit.touched] = fit.loads
+        apart = loads - loads[option]
+        shared = quadratic_forms(apart, fit.covariance[:k, :k]) if k else 0.0
+        linked = fit.group == fit.group[option]
+        errors[linked] = np.sqrt(fit.own + fit.own[option] + shared)[linked]
+    errors[option] = 0.0
+    return errors

@@ -6,6 +6,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.any_tails import AnyTails, centres, picked, rows_of
 from noisewise.study.evidence.bounded import BoundedReadings
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.kind import Kind
@@ -16,15 +17,19 @@ from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, Tables
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
+from noisewise.study.log.state import State
 from noisewise.study.models.boundary import Shares
+from noisewise.study.models.exact.twofold import sum_of
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.own_readings import own_readings, own_rows
-from noisewise.study.models.sums import pool, totals
+from noisewise.study.models.sums import Sums, pool, totals
 
 #: Kinds of measurements whose scatter is pooled.
 POOLED = tuple(KINDS.index(kind) for kind in (READINGS, NONE))
 #: Weights of the kind that a study of own scatter began with, and of all others.
 MAIN, OTHER = 0.95, 0.05
+#: Up to so many options more levels are looked at where reaches are not concave.
+FEW = 20
 
 
 class Gathered:
@@ -41,6 +46,8 @@ class Gathered:
         bounds: Of readings, where there are such.
         own: Whether readings scatter by each option's own amount.
         noise_floor: The least standard error of a measurement.
+        centres: Where errors may have any tails: see `robust_centres`.
+        quickly: Whether errors are reckoned with as normal ones even so: measurements are imagined.
     """
 
     def __init__(
@@ -55,12 +62,16 @@ class Gathered:
         bounds: tuple[float, float] | None = None,
         own: bool = False,
         noise_floor: float | None = None,
+        centres: Floats | None = None,
+        quickly: bool = False,
     ) -> None:
         self._columns, self._sigma, self._fit = columns, sigma, fit
         self._sign, self._resolution = sign, resolution
         self._bounds, self._own, self._noise_floor = bounds, own, noise_floor
+        self._centres = None if quickly else centres
         self._parts = list(self._by_kind(as_told))
-        self._centre = pool(columns, sigma, sign).centre if len(self._parts) > 1 else 0.0
+        shifted = len(self._parts) > 1 or centres is not None
+        self._centre = pool(columns, sigma, sign).centre if shifted else 0.0
 
     def kinds(self) -> list[Kind]:
         """The evidence of each kind; of one without measurements if there are none."""
@@ -71,13 +82,12 @@ class Gathered:
 
     def _by_kind(self, as_told: bool) -> Iterator[tuple[type[Kind], Mask]]:
         columns = self._columns
-        counted = (columns.kind == KINDS.index(COUNTS)) & as_told
-        bounded = (columns.kind == KINDS.index(BOUNDED)) & as_told
+        counted, bounded = _one_by_one(columns, as_told)
         own = own_rows(columns) & self._own
         pooled = np.isin(columns.kind, POOLED) & ~own
         known = ~counted & ~bounded & ~pooled & ~own
         if known.any():
-            yield KnownErrorBars, known
+            yield KnownErrorBars if self._centres is None else AnyTails, known
         if counted.any():
             yield Counts, counted
         if bounded.any():
@@ -91,6 +101,8 @@ class Gathered:
         columns, n = self._columns.select(rows), self._fit.means.size
         if which is BoundedReadings:
             return self._bounded(columns, n)
+        if which is AnyTails:
+            return self._any_tails(columns, self._sigma[rows], n)
         if which is OwnScatter:
             sums = own_readings(columns, n)
             apart = self._apart(sums.readings > 0.0, self._sign * sums.mean)
@@ -109,6 +121,14 @@ class Gathered:
         apart = self._apart(precision > 0.0, means)
         made: type[KnownErrorBars] = LimitedScatter if which is LimitedScatter else KnownErrorBars
         return made(precision, apart, self._resolution)
+
+    def _any_tails(self, columns: Columns, sigma: Floats, n: int) -> Kind:
+        assert self._centres is not None
+        count = np.bincount(columns.plus, minlength=n)
+        # 0, exactly, where there is no other kind: evidence about an option changes with its own alone.
+        shift = self._apart(count > 0, self._centres)
+        value = self._sign * columns.value - self._centres[columns.plus] + shift[columns.plus]
+        return AnyTails(rows_of(columns.plus, value, sigma, n), self._resolution)
 
     def _bounded(self, columns: Columns, n: int) -> Kind:
         assert self._bounds is not None
@@ -139,6 +159,55 @@ class Gathered:
         return apart
 
 
+def _one_by_one(columns: Columns, as_told: bool) -> tuple[Mask, Mask]:
+    """Which measurements are of trials, and which of readings between bounds, that count one by one."""
+    return (columns.kind == KINDS.index(COUNTS)) & as_told, (columns.kind == KINDS.index(BOUNDED)) & as_told
+
+
+def robust_centres(state: State, columns: Columns, sigma: Floats, *, as_told: bool) -> Floats:
+    """What error bars of any tails say about every option, (n,), large being good; 0 where there are none.
+
+    Args:
+        state: The study; it keeps what was found, and only options that changed are looked at again.
+        columns: The measurements.
+        sigma: The certificate's standard errors, (N,).
+        as_told: Whether trials and readings between bounds count one by one.
+    """
+    counted, bounded = _one_by_one(columns, as_told)
+    some, n, question = ~counted & ~bounded, len(state.ids), state.specification
+    rows = rows_of(columns.plus[some], question.sign * columns.value[some], sigma[some], n)
+    facts = AnyTails(rows, question.resolution).facts
+    found, changed = np.zeros(n), np.ones(n, dtype=bool)
+    if state.centres is not None and state.centres[0].shape == facts.shape:
+        changed = (state.centres[0] != facts).any(axis=1)
+        found = np.where(changed, 0.0, state.centres[1])
+    if (new := np.flatnonzero(changed & (facts[:, 0] > 0.0))).size:
+        found[new] = centres(picked(rows, new), question.resolution)
+    state.centres = facts, found
+    return found
+
+
+def recentred(
+    fit: Fit, sums: Sums, columns: Columns, sigma: Floats, robust: Floats, sign: float, *, as_told: bool
+) -> Fit:
+    """A fit of options that share nothing with robust estimates in the place of weighted means."""
+    counted, bounded = _one_by_one(columns, as_told)
+    n, some = robust.size, ~counted & ~bounded
+    weight = totals(columns.plus[some], sigma[some] ** -2.0, n)
+    others = np.bincount(columns.plus[~some], minlength=n) > 0
+    alone, mixed = (weight > 0.0) & ~others, (weight > 0.0) & others
+    exactly = sum_of(robust, np.full(n, -sums.centre))
+    means, fine = np.where(alone, exactly.high, fit.means), fit.fine
+    if fine is not None:
+        fine = np.where(alone, exactly.low, fine)
+    if mixed.any():
+        plain = totals(columns.plus[some], sign * columns.value[some] * sigma[some] ** -2.0, n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            move = (robust - plain / weight) * weight / fit.precision
+        means = np.where(mixed, means + move, means)
+    return fit._replace(means=means, fine=fine)
+
+
 def separate_options(
     kinds: list[Kind],
     shares: Shares,
@@ -161,7 +230,8 @@ def separate_options(
     pays = 0 if quickly else PAYS
     if not shares.changed:
         alpha = shares.comparing * shares.delta
-        levels = levels_for(shares.n_first, alpha, shares.cap, stacks)
+        finer = not all(kind.convex for kind in kinds) and shares.n_first <= FEW
+        levels = levels_for(shares.n_first, alpha, shares.cap, stacks, finer=finer)
         if pooled and stacks is None:
             levels = levels_with_limits(shares.n_first, alpha)
         return SeparateOptions(kinds, levels, before=before, pays=pays)

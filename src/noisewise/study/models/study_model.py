@@ -42,6 +42,7 @@ class BoundaryCase(NamedTuple):
     promised: bool  # whether anything was promised about blocks
     deviation: float  # the certificate's size of deviations
     own_scatter: bool = False  # whether readings scatter by each option's own amount
+    centres: Floats | None = None  # where errors have any tails: the estimates from error bars, large is good
     quickly: bool = False  # whether many such questions will follow each other, about imagined measurements
 
 

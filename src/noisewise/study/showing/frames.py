@@ -14,7 +14,7 @@ from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.inputs.items import read_values
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import display_errors
+from noisewise.study.models.levels import difference_errors, display_errors, only_differences
 from noisewise.study.stores.protocol import Event
 
 FRAMES = ("measurements", "options", "events", "items")
@@ -55,6 +55,7 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
         "sigma": pl.Series(sigma).fill_nan(None),
         "kind": texts["kind"],
         "block": texts["block"],
+        **({} if analysis.columns.arm is None else {"arm": ["true" if "arm" in b else None for b in bodies]}),
         "instrument": texts["instrument"],
         "key": texts["key"],
         "job": texts["job"],
@@ -100,14 +101,29 @@ def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.D
             "se": np.where(measured & np.isfinite(errors) & (errors > 0.0), errors, np.nan),
             "measurements": looks,
             "may_be_best": [may_be_best(standing) for standing in said],
-            "recommended": [name == certificate.option for name in state.ids],
+            "recommended": [certificate.may_show_bounds and name == certificate.option for name in state.ids],
             "excluded": [state.excluded.get(row) for row in range(analysis.n)],
         },
         schema_overrides={"excluded": pl.String, "may_be_best": pl.Boolean},
     )
     if state.costs is not None:
         frame = frame.with_columns(pl.Series("cost", state.costs))
+    if certificate.option is not None and only_differences(analysis.sums):
+        frame = _with_differences(frame, analysis, certificate.option)
     return frame.with_columns(pl.col("estimate", "se").fill_nan(None))
+
+
+def _with_differences(frame: pl.DataFrame, analysis: Analysis, leader: str) -> pl.DataFrame:
+    """Where levels are a convention: differences to the recommended option come first, and what is linked."""
+    fit, at = analysis.estimates, analysis.state.index[leader]
+    linked = (fit.group >= 0) & analysis.comparable(leader)
+    apart = analysis.specification.sign * fit.differences(at)
+    added = [
+        pl.Series("difference", np.where(linked, apart, np.nan)).fill_nan(None),
+        pl.Series("difference_se", np.where(linked, difference_errors(fit, at), np.nan)).fill_nan(None),
+        pl.Series("linked", linked),
+    ]
+    return frame.select("option", *added, pl.exclude("option"))
 
 
 def _items(state: State) -> pl.DataFrame:

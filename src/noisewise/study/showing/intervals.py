@@ -13,20 +13,78 @@ While the certificate is withheld there are no such intervals: estimates are sho
 their standard errors, and nothing is said about who may be the best.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.words import rounded_up
+from noisewise.core.support.words import in_unit, rounded_up
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.claims import UNDECIDED
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import display_errors
+from noisewise.study.models.levels import display_errors, only_differences
+
+WITHHELD_TITLE = "Estimates: the certificate is withheld, nothing is certified"
+
+
+class View(NamedTuple):
+    """How the options are shown: the certificate's intervals, or estimates while there are none."""
+
+    table: pl.DataFrame  # option, mean, low, high, candidate
+    title: str  # the verdict, for a chart that stands alone
+    heading: str  # for one below the verdict
+    said: list[str]  # how to read it
+    axis: str  # what the numbers are
+    number: str  # what stands beside them
+    apart: bool  # whether values are differences to the recommended option
+    edge: float | None  # the recommended estimate, if there is one
+
+
+def view_of(analysis: Analysis, certificate: Certificate) -> View | None:
+    """What may be shown of the options; None if there is nothing."""
+    if certificate.option is None:
+        return None
+    unit = None if certificate.unit is None else f"({certificate.unit})"
+    if not certificate.may_show_bounds:
+        level = ", on the level of the average block" if only_differences(analysis.sums) else ""
+        return View(
+            table=estimates(analysis, certificate),
+            title=WITHHELD_TITLE,
+            heading=WITHHELD_TITLE,
+            said=["Bars are one standard error to either side."],
+            axis=in_unit("Estimate", unit) + level,
+            number="Estimate ± standard error",
+            apart=False,
+            edge=None,
+        )
+    apart = only_differences(analysis.sums)
+    table = comparison(analysis, certificate)
+    said = [
+        "A bar says how far the difference to the recommended option can be off: towards better values if "
+        "this option is the best, towards worse ones if the recommended option is. One that reaches beyond "
+        "the broken line may still be better."
+    ]
+    if apart:
+        said.append("Differences are shown because nothing else is known: levels of blocks are their own.")
+    mean = table.filter(pl.col("option") == certificate.option)["mean"]
+    return View(
+        table=table,
+        title=title_of(certificate),
+        heading=f"Every option compared with {certificate.option}",
+        said=said,
+        axis=in_unit(f"Difference to {certificate.option}" if apart else "Estimate", unit),
+        number=f"{'Difference' if apart else 'Estimate'} ± standard error",
+        apart=apart,
+        edge=float(mean[0]) if len(mean) else None,
+    )
 
 
 def comparison(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
-    """Columns option, mean, low, high, candidate, of every option that can be compared."""
+    """Columns option, mean, low, high, candidate, of every option that can be compared.
+
+    Where blocks or differences leave only differences to be known, means are differences to the recommended
+    option.
+    """
     if certificate.option is None or not certificate.may_show_bounds:
         raise ValueError(f"there are no intervals yet: {certificate.sentence}")
     fit, state = analysis.certified, analysis.state
@@ -37,6 +95,8 @@ def comparison(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
     better[recommended] = worse[recommended] = 0.0
     up, down = (better, worse) if analysis.specification.sign > 0.0 else (worse, better)
     means = analysis.shown_values(fit)
+    if only_differences(analysis.sums):
+        means = analysis.specification.sign * fit.differences(recommended)
     bounded = np.isfinite(better) & np.isfinite(worse)
     known = np.flatnonzero(state.allowed() & (fit.group == fit.group[recommended]) & bounded)
     candidates = set(certificate.candidates)
@@ -76,29 +136,24 @@ def draw(analysis: Analysis, certificate: Certificate, most: int) -> Any:
     """The table as a chart; it says what the certificate says, and no more."""
     from noisewise.charts import intervals_per_option
 
-    goal: Any = certificate.goal
-    if not certificate.may_show_bounds:
-        return intervals_per_option(
-            estimates(analysis, certificate),
-            recommended=None,
-            goal=goal,
-            most=most,
-            title="Estimates: the certificate is withheld, nothing is certified",
-        )
-    table = comparison(analysis, certificate)
+    view = view_of(analysis, certificate)
+    if view is None:
+        raise ValueError(f"there are no estimates yet: {certificate.sentence}")
+    certified, goal = certificate.may_show_bounds, certificate.goal
     return intervals_per_option(
-        table,
-        recommended=certificate.option,
+        view.table,
+        recommended=certificate.option if certified else None,
         bound=certificate.bound if np.isfinite(certificate.bound) else None,
-        goal=goal,
+        goal=goal,  # type: ignore[arg-type]
         most=most,
-        of_differences=True,
-        missing=certificate.n_options - len(table),
-        title=_title(certificate),
+        of_differences=certified,
+        missing=certificate.n_options - len(view.table) if certified else 0,
+        title=view.title,
+        x_title=view.axis,
     )
 
 
-def _title(certificate: Certificate) -> str:
+def title_of(certificate: Certificate) -> str:
     """The certificate's verdict, with the bound rounded as in its sentence."""
     name, side = certificate.option, "below" if certificate.goal == "max" else "above"
     if not np.isfinite(certificate.bound):
@@ -108,4 +163,5 @@ def _title(certificate: Certificate) -> str:
     if certificate.bound == 0.0:
         return f"{name} is the best, {certificate.sure}"
     decided = "Nothing is decided yet: " if certificate.verdict == UNDECIDED else ""
-    return f"{decided}{name} is at most {rounded_up(certificate.bound)} {side} the best"
+    far = in_unit(rounded_up(certificate.bound), certificate.unit)
+    return f"{decided}{name} is at most {far} {side} the best"

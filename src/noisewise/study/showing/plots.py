@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from noisewise.core.support.words import counted, rounded_up
+from noisewise.core.support.words import counted, in_unit, percent, rounded_up
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import standard_residuals
 from noisewise.study.log.specification import Specification
@@ -14,6 +14,9 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.intervals import draw
+
+#: Bars that differ by less than this are as good as equal.
+ALIKE = 0.9
 
 
 class Drawn(Protocol):
@@ -50,7 +53,8 @@ class Plots:
 
     def bound(self) -> Any:
         """How the bound fell, with quiet measurements marked."""
-        return draw_bound(self._study.worth(), self._study.specification.eps)
+        specification = self._study.specification
+        return draw_bound(self._study.worth(), specification.eps, specification.unit)
 
     def worth(self, most: int = 25) -> Any:
         """The measurements that taught most."""
@@ -65,7 +69,7 @@ class Plots:
         return draw_plan(self._study.plan(**options) if plan is None else plan)
 
 
-def draw_bound(worth: Worth, eps: float | None) -> Any:
+def draw_bound(worth: Worth, eps: float | None, unit: str | None = None) -> Any:
     """The bound after each measurement."""
     from noisewise.charts import bound_over_measurements
 
@@ -74,10 +78,14 @@ def draw_bound(worth: Worth, eps: float | None) -> Any:
     course = course_of(worth)
     if course.is_empty():
         raise ValueError("there is no bound yet: too little was measured.")
+    return bound_over_measurements(course, eps=eps, title=title_of_course(course, unit))
+
+
+def title_of_course(course: pl.DataFrame, unit: str | None) -> str:
+    """Where the bound stands after the last measurement, rounded as in the certificate."""
     last = float(course["bound"][-1])
-    known = f"at most {rounded_up(last)} from the best" if last > 0.0 else "the bound is 0"
-    after = counted(course["measurement"][-1], "measurement")
-    return bound_over_measurements(course, eps=eps, title=f"After {after}: {known}")
+    known = f"at most {in_unit(rounded_up(last), unit)} from the best" if last > 0.0 else "the bound is 0"
+    return f"After {counted(course['measurement'][-1], 'measurement')}: {known}"
 
 
 def course_of(worth: Worth) -> pl.DataFrame:
@@ -87,6 +95,17 @@ def course_of(worth: Worth) -> pl.DataFrame:
     return known.select("measurement", pl.col("bound_after").alias("bound"), "quiet")
 
 
+def worth_alike(ledger: pl.DataFrame, most: int) -> str | None:
+    """What to say instead of drawing bars where all of them would be equally long; None if they differ."""
+    top = ledger.sort("share", descending=True)["share"][:most]
+    if not len(top) or float(top[-1]) < ALIKE * float(top[0]):
+        return None
+    which = "All measurements" if len(top) == len(ledger) else f"The {len(top):,} that taught most"
+    least, largest = percent(float(top[-1]), 1), percent(float(top[0]), 1)
+    each = f"{largest} each" if least == largest else f"{least} to {largest} each"
+    return f"{which} were worth about the same: {each} of all that was learnt."
+
+
 def draw_worth(worth: Worth, most: int) -> Any:
     """The measurements that taught most."""
     from noisewise.charts import worth_per_measurement
@@ -94,7 +113,9 @@ def draw_worth(worth: Worth, most: int) -> Any:
     if worth.ledger.is_empty():
         raise ValueError("nothing was measured yet.")
     name = pl.concat_str("id", "option", pl.col("minus"), separator=" ", ignore_nulls=True)
-    return worth_per_measurement(worth.ledger.select(name.alias("measurement"), "share", "quiet"), most=most)
+    table = worth.ledger.select(name.alias("measurement"), "share", "quiet")
+    alike = worth_alike(worth.ledger, most)
+    return worth_per_measurement(table, most=most, title=alike and alike.removesuffix("."))
 
 
 def draw_residuals(analysis: Analysis) -> Any:
@@ -121,6 +142,15 @@ def draw_plan(plan: Plan) -> Any:
     """The forecasts that have an end above 0."""
     from noisewise.charts import forecast_bands
 
+    rows, what = forecast_rows(plan)
+    if not rows:
+        raise ValueError(f"there is nothing to draw. {plan.sentence}")
+    title = f"What it takes until the bound is at most {plan.eps:g}"
+    return forecast_bands(pl.DataFrame(rows), what=what, title=title)
+
+
+def forecast_rows(plan: Plan) -> tuple[list[dict[str, Any]], str]:
+    """Name, median, low and high of every forecast that has an end above 0, and what these count."""
     parts, what = ("median", "low", "high"), "More measurements"
     if plan.by_cost:
         parts, what = ("cost", "cost_low", "cost_high"), "Cost"
@@ -134,7 +164,4 @@ def draw_plan(plan: Plan) -> Any:
             rows.append(
                 {"name": forecast.name, "median": max(least, median), "low": max(least, low), "high": high}
             )
-    if not rows:
-        raise ValueError(f"there is nothing to draw. {plan.sentence}")
-    title = f"What it takes until the bound is at most {plan.eps:g}"
-    return forecast_bands(pl.DataFrame(rows), what=what, title=title)
+    return rows, what

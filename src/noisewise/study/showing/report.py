@@ -1,68 +1,76 @@
-"""A study as one page: what is certified, how it came about, what it would take. It needs no network.
+"""A study as one page: what is certified, what to do next, how it came about. No network, no script.
 
-The browser is told to refuse every request the page could make (a content security policy), so what is drawn
-is what stands in the file.
+The question, the verdict and what to do next come first; then the options, how the bound fell, what was
+worth most, whether the model fits, what it rests on, the log. Everything that is claimed is what the
+certificate says (`noisewise.study.certificate.claims`), which is in the page as JSON as well.
 """
 
 import json
 import platform
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from noisewise.charts.drawing.page import html_table
 from noisewise.core.support.version import __version__
-from noisewise.core.support.words import counted, percent
+from noisewise.core.support.words import counted, in_unit, percent, rounded_up
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
-from noisewise.study.certificate.claims import EXCLUDED, NOT_KNOWN
-from noisewise.study.log.budget import policy_in_words
+from noisewise.study.certificate.claims import BOUNDED, IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
+from noisewise.study.log.budget import left_of_budget, policy_in_words
+from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
-from noisewise.study.showing.intervals import draw
-from noisewise.study.showing.plots import course_of, draw_bound, draw_plan, draw_residuals, draw_worth
+from noisewise.study.showing.intervals import view_of
+from noisewise.study.showing.page.elements import (
+    Column,
+    bullets,
+    definitions,
+    folded,
+    paragraph,
+    section,
+    table,
+    text,
+    together,
+)
+from noisewise.study.showing.page.next_steps import next_steps
+from noisewise.study.showing.page.options import options_figure
+from noisewise.study.showing.page.pictures import (
+    course_figure,
+    groups_of,
+    plan_figure,
+    residuals_figure,
+    worth_figure,
+)
+from noisewise.study.showing.page.style import STYLE, content_policy
+from noisewise.study.showing.plots import course_of, forecast_rows
 
-#: Rows of the tables of options, measurements and events.
-ROWS = 200
+#: After how many measurements the bound is computed for the page: as many as its chart can show.
+LOOKS = 24
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src 'unsafe-inline' 'unsafe-eval'; img-src data:">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="noisewise {version}">
 <title>{title}</title>
-<style>
-body {{ font: 16px/1.55 "Liberation Sans", Arial, Helvetica, sans-serif; color: #1f1f1f; background: white;
-  max-width: 62rem; margin: 2rem auto 5rem; padding: 0 1.2rem }}
-h1 {{ font-size: 1.9rem; margin: 0 }}
-h2 {{ font-size: 1.35rem; margin: 2.6rem 0 .4rem; padding-top: .7rem; border-top: 2px solid #1f1f1f }}
-p, ul {{ max-width: 48rem }}
-.verdict {{ border-left: 6px solid {colour}; padding: .6rem 1rem; margin: 1.2rem 0; font-size: 1.25rem;
-  background: #f6f6f6; max-width: 52rem }}
-.soft {{ color: #595959; font-size: .92rem }}
-.chart {{ margin: 1rem 0; overflow-x: auto }}
-.wide {{ overflow-x: auto }}
-table {{ border-collapse: collapse; margin: .8rem 0; font-size: .9rem; font-variant-numeric: tabular-nums }}
-th, td {{ padding: .2rem .9rem .2rem 0; text-align: right; border-bottom: 1px solid #e6e6e6 }}
-th:first-child, td:first-child, td.name {{ text-align: left }}
-td.name {{ overflow-wrap: anywhere }}
-summary {{ cursor: pointer }}
-</style>
+<style>{style}</style>
 </head>
 <body>
-<h1>{title}</h1>
+<header>
 <p class="soft">{about}</p>
-<div class="verdict">{sentence}</div>
+<h1>{question}</h1>
+</header>
+<main>
 {sections}
-{script}
+</main>
+<script type="application/json" id="certificate">{certificate}</script>
 </body>
 </html>
 """
@@ -76,29 +84,13 @@ class Findings:
     certificate: Certificate
     check: Check
     worth: Worth
-    plan: Plan | str  # why there is none
+    plan: Plan | str | None  # or why there is none; None: it was not asked for
+    suggested: Sequence[Job]
     options: pl.DataFrame
     measurements: pl.DataFrame
-    events: pl.DataFrame
+    events: pl.DataFrame  # the last ones
     under_way: int
     at: float
-
-
-@dataclass
-class _Page:
-    """Sections and charts in the making."""
-
-    sections: list[str] = field(default_factory=list)
-    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def section(self, title: str, *parts: str) -> None:
-        self.sections.append(f"<section><h2>{escape(title)}</h2>\n" + "\n".join(parts) + "\n</section>")
-
-    def chart(self, name: str, draw: Callable[[], Any]) -> str:
-        specification = draw().to_dict()
-        self.charts[name] = specification
-        label = escape(str(specification.get("description", "chart")))
-        return f'<div class="chart" id="{name}" role="img" aria-label="{label}"></div>'
 
 
 def make_page(findings: Findings, most: int = 40) -> str:
@@ -108,226 +100,224 @@ def make_page(findings: Findings, most: int = 40) -> str:
         findings: What there is to tell.
         most: Options in the chart of intervals.
     """
-    page, certificate = _Page(), findings.certificate
-    _certified(page, findings, most)
-    _planned(page, findings)
-    _learnt(page, findings)
-    _checked(page, findings)
-    _listed(page, findings)
-    _made(page, findings)
-    script = ""
-    if page.charts:
-        from noisewise.charts.drawing.chart_files import drawing_script
-
-        script = drawing_script(page.charts)
-    good = None if certificate.option is None else False if certificate.withheld else certificate.reached
+    certificate = findings.certificate
+    sections = [
+        _verdict(findings),
+        _next(findings),
+        _options(findings, most),
+        _course(findings),
+        _planned(findings),
+        _learnt(findings),
+        _checked(findings),
+        _rests(findings),
+        _listed(findings),
+        _made(findings),
+    ]
+    # "</script>" in a name would end the element.
+    plain = certificate.to_json().replace("<", "\\u003c").replace(">", "\\u003e")
     return _PAGE.format(
-        title=escape(f"Study {findings.certificate.study}"),
-        about=escape(_about(findings)),
-        colour={True: "#2e7d32", False: "#b23a00", None: "#607d8b"}[good],
-        sentence=escape(certificate.sentence),
-        sections="\n".join(page.sections),
-        script=script,
+        policy=content_policy(),
+        version=__version__,
+        title=text(f"Study {certificate.study}"),
+        style=STYLE,
+        about=text(_about(findings)),
+        question=text(_question(findings)),
+        sections="\n".join(part for part in sections if part),
+        certificate=plain,
     )
+
+
+def _question(findings: Findings) -> str:
+    certificate = findings.certificate
+    word = "largest" if certificate.goal == "max" else "smallest"
+    value = in_unit("value", None if certificate.unit is None else f"(in {certificate.unit})")
+    return f"Which of {counted(certificate.n_options, 'option')} has the {word} {value}?"
 
 
 def _about(findings: Findings) -> str:
-    specification = findings.analysis.specification
-    word = "largest" if specification.goal == "max" else "smallest"
     at = datetime.fromtimestamp(findings.at, UTC)
-    options = counted(findings.certificate.n_options, "option")
-    measurements = counted(findings.certificate.n_measurements, "measurement")
+    return f"Study {findings.certificate.study} · {at:%Y-%m-%d %H:%M} UTC"
+
+
+def _verdict(findings: Findings) -> str:
+    """The one headline: the certificate's own sentence."""
+    certificate = findings.certificate
+    kind = {REACHED: "good", WITHHELD: "bad", NOTHING: "", BOUNDED: "wait"}.get(certificate.verdict, "wait")
+    # A long reason is not a headline: what follows the colon stands below it, in smaller letters.
+    mark = ": " if certificate.verdict in (WITHHELD, UNBOUNDED) else ". "
+    rest = certificate.sentence.removeprefix(certificate.option or "").partition(mark)[2]
+    first = certificate.sentence.removesuffix(rest).rstrip()
     return (
-        f"The {word} of {options}, {findings.analysis.state.model}, {measurements}, "
-        f"{findings.under_way} under way, {policy_in_words(findings.analysis.state)}. "
-        f"Written {at:%Y-%m-%d %H:%M} UTC by noisewise {__version__}."
+        f'<div class="verdict {kind}" role="region" aria-label="Verdict">'
+        f'<p class="state">{text(IN_WORDS[certificate.verdict])}</p>'
+        f'<p class="headline"><strong>{together(first)}</strong> <span>{together(rest)}</span></p>'
+        f"{paragraph(certificate.beside, 'then') if certificate.beside else ''}"
+        f"</div>{definitions(_facts(findings), 'facts')}"
     )
 
 
-def _certified(page: _Page, findings: Findings, most: int) -> None:
-    certificate, analysis = findings.certificate, findings.analysis
-    said = [*([certificate.beside] if certificate.beside else []), *certificate.notes]
-    parts = [_list(tuple(said))] if said else []
-    if not certificate.may_show_bounds:
-        parts.insert(0, "<p>Nothing is certified at this moment.</p>")
-    if certificate.option is not None:
-        parts.append(page.chart("intervals", lambda: draw(analysis, certificate, most)))
+def _facts(findings: Findings) -> dict[str, str]:
+    certificate, unit = findings.certificate, findings.certificate.unit
+    facts = {}
+    if np.isfinite(certificate.bound) and certificate.n_options > 1:
+        facts["From the best, at most"] = in_unit(rounded_up(certificate.bound), unit)
+    if certificate.eps is not None:
+        facts["Good enough (eps)"] = in_unit(f"{certificate.eps:g}", unit)
+    facts["Confidence"] = percent(certificate.confidence)
     if certificate.may_show_bounds:
-        parts.append(
-            '<p class="soft">A bar says how far the difference to the recommended option can be off: '
-            "towards better values if this option is the best, towards worse ones if the recommended option "
-            "is. One whose bar reaches beyond the recommended estimate may still be better.</p>"
-        )
-    if certificate.evidence and certificate.may_show_bounds:
-        parts.append(f"<p>Evidence: {escape(', '.join(certificate.evidence))}.</p>")
-    if certificate.assumptions:
-        rests = "It rests on:" if certificate.may_show_bounds else "A certificate would rest on:"
-        parts += [f"<p>{rests}</p>", _list(certificate.assumptions)]
-    page.section("What is certified", *parts)
-    if certificate.may_show_bounds and len(course_of(findings.worth)) > 1:
-        drawn = page.chart("bound", lambda: draw_bound(findings.worth, certificate.eps))
-        page.section("How the bound fell", drawn, *_thinned(findings.worth))
+        facts["May be the best"] = f"{len(certificate.candidates):,} of {certificate.n_options:,}"
+    facts["Measurements"] = f"{certificate.n_measurements:,}"
+    if (left := left_of_budget(findings.analysis.state)) is not None:
+        facts["Left of the budget"] = f"{max(0, left):,}"
+    if findings.under_way:
+        facts["Under way"] = f"{findings.under_way:,}"
+    return facts
 
 
-def _thinned(worth: Worth) -> list[str]:
-    count = len(worth.ledger)
-    if worth.withheld or worth.looks >= count:
-        return []
-    return [
-        f'<p class="soft">The bound was computed after {worth.looks:,} of {count:,} measurements: those that '
-        "taught most, and some evenly between.</p>"
-    ]
+def _next(findings: Findings) -> str:
+    steps = next_steps(findings.certificate, findings.check, findings.suggested, findings.under_way)
+    return section("next", "What to do next", bullets(steps)) if steps else ""
 
 
-def _planned(page: _Page, findings: Findings) -> None:
+def _options(findings: Findings, most: int) -> str:
+    certificate = findings.certificate
+    view = view_of(findings.analysis, certificate)
+    drawn = options_figure(findings.options, view, certificate, most)
+    bounded = np.isfinite(certificate.bound)
+    notes = certificate.notes if bounded or certificate.withheld else certificate.notes[1:]
+    return section("options", "The options", drawn, bullets(notes))
+
+
+def _course(findings: Findings) -> str:
+    certificate = findings.certificate
+    if not certificate.may_show_bounds or len(course_of(findings.worth)) < 2:
+        return ""
+    drawn = course_figure(findings.worth, certificate.eps, certificate.unit)
+    return section("course", "How the bound fell", drawn)
+
+
+def _planned(findings: Findings) -> str:
     plan = findings.plan
+    if plan is None:
+        return ""
     if isinstance(plan, str):
-        page.section("What it would take", f"<p>{escape(plan)}</p>")
-        return
-    parts = [f"<p>{escape(line)}</p>" for line in str(plan).splitlines()]
-    ends = [forecast.cost_high if plan.by_cost else forecast.high for forecast in plan.forecasts]
-    if any(np.isfinite(end) and end > 0.0 for end in ends):
-        parts.append(page.chart("plan", lambda: draw_plan(plan)))
-    if any(end > 0.0 for end in ends):  # otherwise nothing had to be simulated
+        return section("planned", "What it would take", paragraph(plan))
+    parts = [paragraph(line) for line in str(plan).splitlines()]
+    if forecast_rows(plan)[0]:
+        parts.append(plan_figure(plan))
+    if any(forecast.high > 0.0 for forecast in plan.forecasts):  # otherwise nothing had to be simulated
+        worlds = f"in {plan.forecasts[0].paths} possible worlds"
         parts.append(
-            f'<p class="soft">The study and its policy simulated forward from what is known now, in '
-            f"{plan.forecasts[0].paths} possible worlds.</p>"
+            paragraph(f"The study and its policy simulated forward from what is known now, {worlds}.", "soft")
         )
-    page.section("What it would take", *parts)
+    return section("planned", "What it would take", *parts)
 
 
 _GROUPS = {
-    "measurements": ("measurements", "{:,}"),
-    "precision_share": ("of the precision", "{}"),
-    "share": ("of what was learnt", "{}"),
+    "measurements": Column("measurements", "{:,}", number=True),
+    "precision_share": Column("of the precision", number=True),
+    "share": Column("of what was learnt", number=True),
 }
 
 
-def _learnt(page: _Page, findings: Findings) -> None:
+def _learnt(findings: Findings) -> str:
     worth = findings.worth
-    parts = [f"<p>{escape(worth.sentence)}</p>"]
-    if not worth.ledger.is_empty():
-        parts.append(page.chart("worth", lambda: draw_worth(worth, 25)))
-        for what in ("instrument", "block"):
-            if worth.ledger[what].n_unique() > 1:
-                groups = worth.by(what).with_columns(pl.col(what).fill_null(f"no {what}"))
-                groups = _in_percent(groups, 1, "precision_share", "share")
-                parts.append(_table(groups, {what: (what, "{}"), **_GROUPS}, "groups"))
-    page.section("What the measurements were worth", *parts)
+    if worth.ledger.is_empty():
+        return ""
+    parts = [paragraph(worth.sentence)]
+    if len(worth.ledger) > 1:
+        parts.append(worth_figure(worth))
+    for what in ("instrument", "block"):
+        groups = groups_of(worth, what)
+        if groups is not None:
+            shown = table(groups, {what: Column(what), **_GROUPS}, f"{what}s", first=True)
+            parts.append(folded(f"By {what}", shown))
+    return section("learnt", "What the measurements were worth", *parts)
 
 
-def _checked(page: _Page, findings: Findings) -> None:
+def _checked(findings: Findings) -> str:
+    if not findings.certificate.n_measurements:
+        return ""
     lines = str(findings.check).splitlines()
-    parts = [f"<p>{escape(line)}</p>" for line in lines if not line.startswith("  ")]
-    if rows := tuple(line.strip() for line in lines if line.startswith("  ")):
-        parts.append(_list(rows))
-    if findings.analysis.columns.value.size:
-        parts.append(page.chart("residuals", lambda: draw_residuals(findings.analysis)))
-    page.section("Does the model fit?", *parts)
+    parts = [paragraph(line) for line in lines if not line.startswith("  ")]
+    parts.append(bullets(line.strip() for line in lines if line.startswith("  ")))
+    if findings.check.freedom > 0:
+        parts.append(residuals_figure(findings.analysis))
+    return section("checked", "Does the model fit?", *parts)
 
 
-Columns = dict[str, str | tuple[str, str]]
-_OPTIONS: Columns = {
-    "option": "option",
-    "estimate": ("estimate", "{:.5g}"),
-    "se": ("standard error", "{:.3g}"),
-    "measurements": ("measurements", "{:,}"),
-    "standing": "may be the best",
-    "excluded": "excluded",
+def _rests(findings: Findings) -> str:
+    certificate = findings.certificate
+    rests = "The certificate rests on:" if certificate.may_show_bounds else "A certificate would rest on:"
+    evidence = certificate.evidence if certificate.may_show_bounds else ()
+    return section(
+        "rests",
+        "Method and assumptions",
+        paragraph(rests) if certificate.assumptions else "",
+        bullets(certificate.assumptions),
+        bullets(f"Approximate: {reason}" for reason in certificate.approximate),
+        paragraph(f"Evidence: {', '.join(evidence)}.") if evidence else "",
+        paragraph(f"Bounds are made from: {certificate.radius}.", "soft"),
+    )
+
+
+_MEASUREMENTS = {
+    "id": Column("measurement"),
+    "option": Column("option", long=True),
+    "minus": Column("minus", long=True),
+    "value": Column("value", "{:.6g}", number=True),
+    "sigma": Column("sigma", "{:.3g}", number=True),
+    "block": Column("block"),
+    "instrument": Column("instrument"),
+    "share": Column("of what was learnt", number=True),
+    "bound_after": Column("bound after", number=True),
+    "voided": Column("voided", long=True),
 }
-_MEASUREMENTS: Columns = {
-    "id": "measurement",
-    "option": "option",
-    "minus": "minus",
-    "value": ("value", "{:.6g}"),
-    "sigma": ("sigma", "{:.3g}"),
-    "block": "block",
-    "instrument": "instrument",
-    "share": "of what was learnt",
-    "bound_after": ("bound after", "{:.3g}"),
-    "voided": "voided",
-}
-_EVENTS: Columns = {
-    "number": ("event", "{:,}"),
-    "at": ("when (UTC)", "{:%Y-%m-%d %H:%M:%S}"),
-    "kind": "kind",
-    "body": "what",
+_EVENTS = {
+    "number": Column("event", "{:,}", number=True),
+    "at": Column("when (UTC)", "{:%Y-%m-%d %H:%M:%S}"),
+    "kind": Column("kind"),
+    "body": Column("what", long=True),
 }
 
 
-def _listed(page: _Page, findings: Findings) -> None:
-    down = findings.certificate.goal == "max"
-    options = findings.options.sort("estimate", descending=down, nulls_last=True, maintain_order=True)
-    said = {True: "yes", False: "no", None: NOT_KNOWN}
-    standing = [
-        EXCLUDED if excluded is not None else said[answer]
-        for answer, excluded in options.select("may_be_best", "excluded").iter_rows()
-    ]
-    options = options.with_columns(pl.Series("standing", standing, dtype=pl.String))
-    listed = _table(options, _OPTIONS, "options", first=True)
-    order = "largest" if down else "smallest"
-    page.section("The options", _folded(f"Estimates, the {order} first", listed))
+def _listed(findings: Findings) -> str:
     ledger = findings.worth.ledger.select("id", "share", "bound_after")
-    told = findings.measurements.join(
-        _in_percent(ledger, 2, "share"), on="id", how="left", maintain_order="left"
+    written = ledger.with_columns(
+        pl.Series("share", [percent(share, 2) for share in ledger["share"]], dtype=pl.String),
+        pl.Series(
+            "bound_after",
+            [None if bound is None else rounded_up(bound) for bound in ledger["bound_after"]],
+            dtype=pl.String,
+        ),
     )
-    short = pl.col("body").str.slice(0, 160)
-    page.section(
+    told = findings.measurements.join(written, on="id", how="left", maintain_order="left")
+    events = findings.events.with_columns(pl.col("body").str.slice(0, 160))
+    count = counted(findings.certificate.n_events, "event")
+    return section(
+        "log",
         "The log",
-        _folded("Measurements", _table(told, _MEASUREMENTS, "measurements")),
-        _folded("Events", _table(findings.events.with_columns(short), _EVENTS, "events")),
+        paragraph(f"{count}; the last hash is {findings.certificate.head}.", "soft"),
+        folded("Measurements", table(told, _MEASUREMENTS, "measurements")),
+        folded("Events", table(events, _EVENTS, "events", total=findings.certificate.n_events)),
     )
 
 
-def _made(page: _Page, findings: Findings) -> None:
+def _made(findings: Findings) -> str:
     specification, state = findings.analysis.specification, findings.analysis.state
     policy, model = state.policy, state.model
+    span = "" if model.span is None else f", span {model.span:g}"
+    eps = "none" if specification.eps is None else in_unit(f"{specification.eps:g}", specification.unit)
     rows = {
-        "question": f"goal {specification.goal}, eps {specification.eps}, "
-        f"confidence {percent(specification.confidence)}, span {model.span}, {model}",
-        "policy": f"{policy.name} of noisewise {policy.version}, {json.dumps(policy.options)}",
-        **({} if specification.budget is None else {"budget": counted(specification.budget, "measurement")}),
-        "seed of the study": str(specification.seed),
-        "study made with": f"noisewise {specification.version}",
-        "page made with": f"noisewise {__version__}, Python {platform.python_version()}, "
+        "Question": f"goal {specification.goal}, eps {eps}, confidence {percent(specification.confidence)}"
+        f"{span}, {model}, looked at {state.looks}",
+        "Asked by": f"{policy_in_words(state)}.",
+        "Its options": f"of noisewise {policy.version}: {json.dumps(policy.options)}",
+        "Seed of the study": str(specification.seed),
+        "Study made with": f"noisewise {specification.version}",
+        "Page made with": f"noisewise {__version__}, Python {platform.python_version()}, "
         f"NumPy {np.__version__}",
-        "log": f"{findings.certificate.n_events:,} events, head {findings.certificate.head}",
-        "catalogue (sha256)": specification.catalogue.fingerprint,
-        "question and measurements (sha256)": findings.certificate.data,
-        "radius": findings.certificate.radius,
+        "Catalogue (sha256)": specification.catalogue.fingerprint,
+        "Question and measurements (sha256)": findings.certificate.data,
     }
-    items = "".join(
-        f"<tr><td>{escape(name)}</td><td class=name>{escape(text)}</td></tr>" for name, text in rows.items()
-    )
-    page.section("Seeds and versions", f'<div class="wide"><table>{items}</table></div>')
-
-
-def _table(frame: pl.DataFrame, columns: Columns, what: str, *, first: bool = False) -> str:
-    """The first or the last rows; says what is left out."""
-    shown = frame[:ROWS] if first else frame[-ROWS:]
-    used = {
-        name: column
-        for name, column in columns.items()
-        if name in shown.columns and (shown[name].null_count() < len(shown) or not len(shown))
-    }
-    left = ""
-    if len(shown) < len(frame):
-        which = "first" if first else "last"
-        left = f'<p class="soft">The {which} {len(shown):,} of {len(frame):,} {escape(what)}.</p>'
-    return f'{left}<div class="wide">{html_table(shown, used)}</div>'
-
-
-def _in_percent(frame: pl.DataFrame, decimals: int, *columns: str) -> pl.DataFrame:
-    """Shares as words, so that nothing but all is 100 %."""
-    return frame.with_columns(
-        pl.Series(name, [percent(share, decimals) for share in frame[name]], dtype=pl.String)
-        for name in columns
-    )
-
-
-def _folded(title: str, content: str) -> str:
-    return f"<details><summary>{escape(title)}</summary>{content}</details>"
-
-
-def _list(lines: tuple[str, ...]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+    return section("made", "Seeds and versions", definitions(rows, "made"))

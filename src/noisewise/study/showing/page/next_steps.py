@@ -1,0 +1,52 @@
+"""What to do next, from what the certificate may claim: stop, measure, link, or look at the check."""
+
+from collections.abc import Sequence
+
+from noisewise.core.support.words import counted, in_unit, rounded_up
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.check import Check
+from noisewise.study.certificate.claims import NOTHING, REACHED, UNBOUNDED, WITHHELD
+from noisewise.study.log.jobs import Job
+
+#: Suggestions that are named.
+SHOWN = 3
+
+
+def next_steps(certificate: Certificate, check: Check, suggested: Sequence[Job], under_way: int) -> list[str]:
+    """Sentences, the first of which is what matters most.
+
+    Args:
+        certificate: What may be claimed.
+        check: What speaks against it, and what to do about that.
+        suggested: What `ask` would suggest now.
+        under_way: How many suggestions were made and are not answered yet.
+    """
+    if certificate.verdict == NOTHING and not certificate.n_options:
+        return ["Take an option back into the comparison (include), or add others."]
+    if certificate.verdict == WITHHELD:
+        mend = list(check.remedies) or ["Look at what the check says below, and mend it."]
+        return ["Nothing may be decided before the certificate is given again.", *mend]
+    if certificate.verdict == REACHED:
+        return [f"Take {certificate.option}: it is as close to the best as was asked for."]
+    measure = _measure(suggested, under_way)
+    if certificate.n_options == 1 and certificate.option is not None:
+        return ["Add the options it is to be compared with."]
+    if certificate.verdict == UNBOUNDED:
+        return [*certificate.notes, *measure]
+    if certificate.verdict != NOTHING and certificate.eps is None:
+        far = in_unit(rounded_up(certificate.bound), certificate.unit)
+        return [f"Take {certificate.option} if a difference of {far} does not matter; else go on.", *measure]
+    if certificate.once:
+        return ["This table alone does not decide it: a second look at more data needs a new study."]
+    return measure
+
+
+def _measure(suggested: Sequence[Job], under_way: int) -> list[str]:
+    said = []
+    if under_way:
+        verb = "is" if under_way == 1 else "are"
+        said.append(f"{counted(under_way, 'suggestion')} {verb} under way: tell how they came out.")
+    for job in suggested[:SHOWN]:
+        where = ", ".join(part for part in (job.on_items, job.where) if part)
+        said.append(f"Measure {job.what}{f', {where}' if where else ''}: {job.why}.")
+    return said

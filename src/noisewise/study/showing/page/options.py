@@ -1,0 +1,180 @@
+"""The options of the report: a row for each, with its picture, its number and what may be said about it."""
+
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from noisewise.charts.inline.rows import SHAPES, axis_row, interval_row
+from noisewise.charts.inline.scale import Scale, Tick, scale_of
+from noisewise.core.support.words import aligned
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT, UNBOUNDED
+from noisewise.study.showing.intervals import View
+from noisewise.study.showing.page.elements import NOTHING, Column, figure, folded, table, text
+
+RECOMMENDED, LEADS = "recommended", "leads, without a bound"
+#: The shape of each standing.
+KINDS = {
+    RECOMMENDED: "recommended",
+    LEADS: "recommended",
+    MAY_BE_BEST: "may",
+    RULED_OUT: "out",
+    NOT_KNOWN: "uncertain",
+}
+
+
+class OptionLine(NamedTuple):
+    """One option as it is shown."""
+
+    option: str
+    standing: str
+    value: float | None
+    error: float | None
+    measured: int
+    ends: tuple[float, float, float] | None  # low end, estimate and high end, if there are such
+    remark: str = ""
+
+
+def options_figure(frame: pl.DataFrame, view: View | None, certificate: Certificate, most: int) -> str:
+    """The chart of all options, or of the best of them, and a table of all.
+
+    Args:
+        frame: `Study.frame("options")`.
+        view: The intervals; None if nothing was measured.
+        certificate: What may be claimed.
+        most: Rows of the chart.
+    """
+    rows = _rows(frame, view, certificate)
+    shown = [row for row in rows if row.ends is not None][:most]
+    missing = [row for row in rows if row.option == certificate.option and row.ends is not None]
+    if missing and missing[0] not in shown:
+        shown[-1] = missing[0]
+    rest = [row for row in rows if row.ends is None][: max(0, most - len(shown))]
+    left = len(rows) - len(shown) - len(rest)
+    listed = _listed(rows, certificate) if left else ""
+    if view is None or not shown:
+        return _listed(rows, certificate)
+    said = [*view.said, *([f"{left:,} more options are in the table below."] if left else [])]
+    return figure("intervals", view.heading, said, _keys(shown), _table([*shown, *rest], view)) + listed
+
+
+def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> list[OptionLine]:
+    ends = {} if view is None else {row["option"]: row for row in view.table.iter_rows(named=True)}
+    apart = view is not None and view.apart
+    names = ("difference", "difference_se") if apart else ("estimate", "se")
+    found = []
+    for row in frame.iter_rows(named=True):
+        bar = ends.get(row["option"])
+        standing = _standing(row, certificate)
+        found.append(
+            OptionLine(
+                row["option"],
+                standing,
+                row[names[0]],
+                row[names[1]],
+                row["measurements"],
+                None if bar is None else (bar["low"], bar["mean"], bar["high"]),
+                _remark(row, bar is None, certificate),
+            )
+        )
+    sign = -1.0 if certificate.goal == "max" else 1.0
+    found.sort(key=lambda row: (row.ends is None, row.value is None, sign * (row.value or 0.0)))
+    return found
+
+
+def _standing(row: dict[str, Any], certificate: Certificate) -> str:
+    if row["excluded"] is not None:
+        return EXCLUDED
+    if row["recommended"]:
+        return LEADS if certificate.verdict == UNBOUNDED else RECOMMENDED
+    return {True: MAY_BE_BEST, False: RULED_OUT, None: NOT_KNOWN}[row["may_be_best"]]
+
+
+def _remark(row: dict[str, Any], no_bar: bool, certificate: Certificate) -> str:
+    if row["excluded"] is not None:
+        return str(row["excluded"])
+    if not no_bar:
+        return ""
+    if not row["measurements"]:
+        return "never measured"
+    if not row.get("linked", True):
+        return "not linked"
+    return "without a bound yet" if certificate.verdict == UNBOUNDED else ""
+
+
+def _words(row: OptionLine) -> str:
+    standing = "" if row.standing == NOT_KNOWN and row.remark else row.standing
+    return ", ".join(part for part in (standing, row.remark) if part)
+
+
+def _table(rows: list[OptionLine], view: View) -> str:
+    drawn = [row.ends for row in rows if row.ends is not None]
+    scale = scale_of([end for ends in drawn for end in ends])
+    ticks = scale.ticks(5)
+    values = aligned([row.value for row in rows], [row.error for row in rows])
+    body = "".join(
+        _line(row, number, scale, ticks, view.edge) for row, number in zip(rows, values, strict=True)
+    )
+    title = text(view.axis)
+    return (
+        '<table class="pictured" role="table"><thead role="rowgroup"><tr role="row">'
+        f'<th role="columnheader" scope="col">Option</th><th role="columnheader" class="plot" scope="col">'
+        f'{title}</th><th role="columnheader" class="number" scope="col">{text(view.number)}</th>'
+        '<th role="columnheader" class="number" scope="col">Measurements</th>'
+        '<th role="columnheader" scope="col">Standing</th></tr></thead>'
+        f'<tbody role="rowgroup">{body}</tbody>'
+        f'<tfoot aria-hidden="true"><tr><td></td><td class="plot">{axis_row(ticks)}</td><td></td><td></td>'
+        "<td></td></tr></tfoot></table>"
+    )
+
+
+def _line(
+    row: OptionLine, value: tuple[str, str] | None, scale: Scale, ticks: list[Tick], edge: float | None
+) -> str:
+    kind = KINDS.get(row.standing, "uncertain")
+    drawn = "" if row.ends is None else interval_row(scale, ticks, kind, row.ends, edge)
+    shown = NOTHING if value is None else " ± ".join(part for part in value if part).replace("-", "−")
+    bold = " class=recommended" if kind == "recommended" else ""
+    return (
+        f'<tr role="row"{bold}><th role="rowheader" scope="row">{text(row.option)}</th>'
+        f'<td role="cell" class="plot">{drawn}</td><td role="cell" class="number main">{shown}</td>'
+        f'<td role="cell" class="number count">{row.measured:,}</td>'
+        f'<td role="cell" class="standing">{text(_words(row))}</td></tr>'
+    )
+
+
+def _keys(rows: list[OptionLine]) -> str:
+    """What the shapes stand for."""
+    present = {KINDS.get(row.standing, "uncertain"): row.standing for row in rows}
+    words = {kind: present[kind] for kind in SHAPES if kind in present}
+    if "uncertain" in words:
+        words["uncertain"] = "nothing certified"
+    keys = "".join(
+        f'<span class="key"><svg aria-hidden="true"><svg x="50%" y="50%" overflow="visible">'
+        f'<path class="{kind}" d="{SHAPES[kind]}"/></svg></svg>{text(said)}</span>'
+        for kind, said in words.items()
+    )
+    return f'<p class="soft">{keys}</p>'
+
+
+def _listed(rows: list[OptionLine], certificate: Certificate) -> str:
+    numbers = aligned([row.value for row in rows], [row.error for row in rows])
+    frame = pl.DataFrame(
+        {
+            "option": [row.option for row in rows],
+            "value": [None if one is None else one[0] for one in numbers],
+            "error": [None if one is None else one[1] or None for one in numbers],
+            "count": [row.measured for row in rows],
+            "standing": [_words(row) for row in rows],
+        },
+        schema_overrides={"value": pl.String, "error": pl.String},
+    )
+    columns = {
+        "option": Column("option"),
+        "value": Column("estimate", number=True),
+        "error": Column("standard error", number=True),
+        "count": Column("measurements", "{:,}", number=True),
+        "standing": Column("standing"),
+    }
+    order = "largest" if certificate.goal == "max" else "smallest"
+    return folded(f"All options, the {order} first", table(frame, columns, "options", first=True))

@@ -1,0 +1,166 @@
+"""Studies in every state that a report may find them in."""
+
+import numpy as np
+
+import noisewise as nw
+
+
+def told_study(count=25, n=20):
+    """A linear model with a quiet instrument."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(n, 3))
+    table = {"id": [f"A-{k}" for k in range(n)], **{f"f{j}": features[:, j] for j in range(3)}}
+    study = nw.create_study(options=table, model="linear", eps=0.02, span=8.0, name="alloys <one>")
+    rows = rng.integers(n, size=count)
+    se = np.where(rng.random(count) < 0.1, 0.05, 0.5)
+    values = features[rows] @ [1.0, 0.5, -0.2] + se * rng.standard_normal(count)
+    instrument = np.where(se < 0.1, "beam", "probe")
+    study.tell_many({"option": [f"A-{k}" for k in rows], "value": values, "se": se, "instrument": instrument})
+    return study
+
+
+def nothing():
+    return nw.create_study(options=["A", "B"], eps=0.1)
+
+
+def few():
+    study = nw.create_study(options=["A", "B", "C", "D"], eps=0.1)
+    study.tell(option="A", value=1.2, se=0.3)
+    study.tell(option="B", value=1.0, se=0.3)
+    return study
+
+
+def undecided():
+    study = nw.create_study(options=[f"A{k:02d}" for k in range(22)], eps=0.1)
+    for k in range(22):
+        study.tell(option=f"A{k:02d}", value=0.1 * k, se=0.2 if k == 6 else 5.0)
+    return study
+
+
+def bounded():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.001)
+    for option, value in zip("ABCABC", (1.0, 5.0, 4.9, 1.1, 5.2, 5.1), strict=True):
+        study.tell(option=option, value=value, se=0.1)
+    return study
+
+
+def without_eps():
+    study = nw.create_study(options=["A", "B", "C"], span=10.0)
+    for option, value in zip("ABC", (1.0, 2.0, 2.1), strict=True):
+        study.tell(option=option, value=value, se=0.1)
+    return study
+
+
+def ready():
+    rng = np.random.default_rng(3)
+    study = nw.create_study(options=[f"alloy {x}" for x in "PQRSTUVW"], eps=0.3, unit="MPa", name="strength")
+    for k in range(40):
+        value = 430.0 + 0.7 * (k % 8) + 0.12 * rng.standard_normal()
+        study.tell(option=f"alloy {'PQRSTUVW'[k % 8]}", value=value, se=0.12)
+    return study
+
+
+def withheld_for_misfit():
+    study = nw.create_study(options=["A", "B"], eps=0.1)
+    for value in (0.0, 10.0, 20.0):
+        study.tell(option="A", value=value, se=0.1)
+        study.tell(option="B", value=value + 1.0, se=0.1)
+    return study
+
+
+def heavy_misfit():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.1, goal="min")
+    for k in range(12):
+        study.tell(option="ABC"[k % 3], value=1.0 + 0.1 * (k % 3) + (99.0 if k == 7 else 0.0), se=0.01)
+    return study
+
+
+def days():
+    """Days have levels of their own; one option is linked with no other; names are long."""
+    rng = np.random.default_rng(5)
+    names = [
+        "control (current production configuration, nightly)",
+        "B: wider beam search with re-ranking by the large model",
+        "C: distilled",
+        "variant_with_a_name_that_has_no_blank_in_it_at_all_v2",
+    ]
+    study = nw.create_study(options=names, eps=0.01, unit="share", name="conversion of the sign-up page")
+    for day in range(6):
+        level = rng.normal(0.1, 0.02)
+        for place, name in enumerate(names[:3]):
+            value = level + 0.01 * place + 0.004 * rng.standard_normal()
+            study.tell(option=name, value=value, se=0.004, block=f"2026-11-{day + 1:02d}")
+    study.tell(option=names[3], value=0.4, se=0.004, block="pilot")
+    return study
+
+
+def network():
+    study = nw.create_study(
+        options=["placebo", "metformin", "acarbose", "vildagliptin"], eps=0.2, unit="% HbA1c", goal="min"
+    )
+    for plus, minus, value in (
+        ("metformin", "placebo", -1.1),
+        ("acarbose", "placebo", -0.8),
+        ("vildagliptin", "placebo", -0.7),
+        ("metformin", "acarbose", -0.3),
+    ):
+        study.tell(plus=plus, minus=minus, value=value, se=0.2)
+    return study
+
+
+def one_look():
+    study = nw.create_study(options=["A", "B", "C"], eps=0.1, looks="once")
+    for option, value in zip("ABCABC", (1.0, 2.0, 5.0, 1.1, 2.1, 5.1), strict=True):
+        study.tell(option=option, value=value, se=0.1)
+    return study
+
+
+def waiting_for_sizes():
+    study = nw.create_study(options=["A", "B"], eps=0.1, scatter="pooled")
+    study.tell(option="A", values=[1.0, 1.1, 0.9])
+    study.tell(option="B", values=[2.0, 2.1])
+    return study
+
+
+def items():
+    rng = np.random.default_rng(1)
+    study = nw.create_study(options=["m1", "m2", "m3"], eps=0.2, items=40)
+    for name, share in (("m1", 0.4), ("m2", 0.6), ("m3", 0.95)):
+        order = [study._state.items.names[k] for k in range(40)]
+        study.tell(option=name, items={one: float(rng.random() < share) for one in order})
+    return study
+
+
+def counts():
+    study = nw.create_study(options=[f"page {k}" for k in range(6)], eps=0.02)
+    for k in range(6):
+        for _ in range(5):
+            study.tell(option=f"page {k}", successes=30 + 3 * k, trials=300)
+    return study
+
+
+def excluded():
+    study = ready()
+    study.exclude("alloy W", "it corrodes")
+    study.exclude("alloy P", "too dear")
+    return study
+
+
+def all_excluded():
+    study = bounded()
+    for option in "ABC":
+        study.exclude(option, "broken")
+    return study
+
+
+def alone():
+    study = nw.create_study(options=["A"], eps=0.1)
+    study.tell(option="A", value=1.0, se=0.1)
+    study.tell(option="A", value=1.1, se=0.1)
+    return study
+
+
+STATES = (
+    nothing, few, undecided, bounded, without_eps, ready, withheld_for_misfit, heavy_misfit, days, network,
+    one_look, waiting_for_sizes, items, counts, excluded, all_excluded, alone, told_study,
+)  # fmt: skip
