@@ -330,7 +330,7 @@ COLUMNS = [
     Ugly(
         "an interval in one cell",
         "alloy,HV,95% CI\nA,1.5,1-2\n",
-        "split it into two columns, lo and hi",
+        "make two columns of it, lo and hi",
         (),
         {"map": MAP},
     ),

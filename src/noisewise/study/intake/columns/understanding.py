@@ -181,6 +181,9 @@ def _read_numbers(
     for role in found.plain:
         if ROLE[role].kind != READINGS:
             found.columns[role] = found.columns[role].str.strip_chars().cast(pl.Float64)
+    for role, column in found.columns.items():
+        if ROLE[role].error and column.dtype.is_float():
+            found.columns[role] = column.fill_nan(None)  # how many frames write an empty cell
     scale = [role for role in roles if ROLE[role].scale]
     bare = [role for role in scale if role not in found.percent]
     if bare and len(bare) < len(scale):
