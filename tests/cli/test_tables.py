@@ -145,6 +145,10 @@ def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
     assert "row 3 (line 4): 'Total' looks like a row that sums" in refused(
         "init", path, "--from", table, "--eps", 1
     )
+    table.write_text("option,value,se\nA,1,0.1\nB,2,0.1\n\nNote: by hand,,\n")
+    assert "row 3 (line 5): 'Note: by hand' looks like a note" in refused(
+        "init", path, "--from", table, "--eps", 1
+    )
     table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\n")
     message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear", "--span", 9)
     assert "`features` must name the columns of the results that describe options" in message
@@ -211,6 +215,19 @@ def test_options_tables_have_dialects_too(tmp_path):
     assert catalogue.values.tolist() == [[1.5], [2.5]]
     assert catalogue.costs == [1000.5, 2.5]
     assert "decimal commas" in json.dumps(made["notes"])
+
+
+def test_a_decimal_sign_that_options_leave_open_is_asked_for(refused, tmp_path):
+    table, path = tmp_path / "o.csv", tmp_path / "o.db"
+    table.write_text('id,x\nA,"1,234"\nB,"2,345"\n')
+    given = ("init", path, table, "-f", "x", "--model", "linear", "--span", 9)
+    assert "row 1 (line 2): '1,234' in column 'x' is 1.234" in refused(*given)
+    assert "say --decimal , or --decimal ." in refused(*given)
+    assert run(*given, "--decimal", ",").exit_code == 0
+    table.write_text('id,x\nC,"1,500"\n')
+    assert "say --decimal , or --decimal ." in refused("add", path, table)
+    assert plain("add", path, table, "--decimal", ",")["added"] == ["C"]
+    assert nw.load_study(path).events()[-1].body["values"] == [[1.5]]
 
 
 def test_init_without_options_or_table_says_what_it_needs(refused, tmp_path):

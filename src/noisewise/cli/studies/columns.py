@@ -103,12 +103,17 @@ def _known_roles(layout: str | None) -> tuple[str, ...]:
 
 def read_source(what: str, table: str) -> "ReadTable":
     """A table from a file, or from standard input."""
+    from dataclasses import replace
+
     from noisewise.study.inputs.delimited import read_delimited
+    from noisewise.study.inputs.dialects.wording import COMMAND
     from noisewise.study.inputs.tables import read_whole
 
     if table == "-":
-        return read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
-    return read_whole(what, Path(table))
+        found = read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
+    else:
+        found = read_whole(what, Path(table))
+    return replace(found, words=COMMAND)
 
 
 def understand_table(

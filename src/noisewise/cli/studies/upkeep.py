@@ -202,13 +202,18 @@ def list_studies(store: Store, json: Json = False) -> None:
 
 
 def add(
-    store: Store, options: Options, id: AddedIdColumn = None, study: Name = None, json: Json = False
+    store: Store,
+    options: Options,
+    id: AddedIdColumn = None,
+    decimal: Decimal = None,
+    study: Name = None,
+    json: Json = False,
 ) -> None:
     """Add options, with the same columns as the first ones."""
     from noisewise.core.support.words import counted
 
     opened = open_study(store, study, write=True)
-    added = opened.add_options(read_options(options), id=id)
+    added = opened.add_options(read_options(options), id=id, decimal=decimal)
     words = f"Added {', '.join(added)}: {counted(len(opened.options), 'option')}."
     report("add", opened, json, {"added": added}, words)
 

@@ -43,6 +43,19 @@ def read_catalogue(
         decimal: The decimal sign of the table, where its cells do not settle it.
     """
     whole = ReadTable(_listed(options)) if is_plain_list(options) else read_whole("options", options)
+    with whole.placed():
+        return _catalogue(whole, id, features, cost, needs_features, known, decimal)
+
+
+def _catalogue(
+    whole: ReadTable,
+    id: str | None,
+    features: Sequence[str] | None,
+    cost: str | None,
+    needs_features: bool,
+    known: Sequence[Feature] | None,
+    decimal: str | None,
+) -> Catalogue:
     table = whole.frame
     id, cost, features = _as_written(table, id, cost, features)
     id = _id_column(table, id)
