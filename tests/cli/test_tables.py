@@ -230,6 +230,13 @@ def test_a_decimal_sign_that_options_leave_open_is_asked_for(refused, tmp_path):
     assert nw.load_study(path).events()[-1].body["values"] == [[1.5]]
 
 
+def test_results_in_the_place_of_options_are_shown_the_way(refused, tmp_path):
+    table = tmp_path / "r.csv"
+    table.write_text("option,value,se\nA,1,0.1\n")
+    message = refused("init", tmp_path / "n.db", table, "--eps", 1)
+    assert "If these are results, say init --from TABLE." in message
+
+
 def test_init_without_options_or_table_says_what_it_needs(refused, tmp_path):
     assert "init needs options, or --from TABLE" in refused("init", tmp_path / "n.db", "--eps", 1)
     assert "--arms and --dry-run go with --from" in refused(
