@@ -50,6 +50,21 @@ Note = Annotated[str | None, typer.Option(help="Anything worth keeping in the lo
 Sheet = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write a sheet (.csv) to fill in and import.")
 ]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show how the table is understood; tell nothing.")
+]
+Again = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="Rows without keys that equal those of other tables were measured again; so was the whole "
+        "table if all of it was told before.",
+    ),
+]
+Amend = Annotated[
+    str | None,
+    typer.Option(metavar="REASON", help="Correct rows that say something else than before, and say why."),
+]
 #: The number of notes that are shown.
 SHOWN = 20
 
@@ -217,21 +232,9 @@ def import_(
     network: Network = False,
     arms: Arms = False,
     counts: Counts = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show how the table is understood; tell nothing.")
-    ] = False,
-    again: Annotated[
-        bool,
-        typer.Option(
-            "--again",
-            help="Rows without keys that equal those of other tables were measured again; so was the whole "
-            "table if all of it was told before.",
-        ),
-    ] = False,
-    amend: Annotated[
-        str | None,
-        typer.Option(metavar="REASON", help="Correct rows that say something else than before, and say why."),
-    ] = None,
+    dry_run: DryRun = False,
+    again: Again = False,
+    amend: Amend = None,
     study: Name = None,
     json: Json = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Studies and their options: ``init list add exclude include rename export rebuild``."""
+"""Studies and their options: ``init add exclude include rename export rebuild``."""
 
 import sys
 from pathlib import Path
@@ -187,18 +187,6 @@ def _report_made(
     if understood is not None:
         words = [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *words]
     report("init", study, json, content, words)
-
-
-def list_studies(store: Store, json: Json = False) -> None:
-    """List the studies of a store."""
-    import noisewise as nw
-
-    with told_warnings():
-        names = nw.open_store(store, read_only=True).names()
-    if json:
-        print_json("list", {"studies": names})
-        return
-    say(names or ["There are no studies yet."])
 
 
 def add(
