@@ -89,7 +89,7 @@ def test_what_is_ambiguous_is_refused_in_the_words_of_the_command_line(store, re
     assert "say --decimal , or --decimal ." in refused("import", store, table)
     assert plain("import", store, table, "--decimal", ",")["told"] == 1
     assert told(store) == [("A", 1.234, 2.0)]
-    assert "`decimal` must be one of '.', ','; got ';'" in refused("import", store, table, "--decimal", ";")
+    assert "--decimal must be one of '.', ','; got ';'" in refused("import", store, table, "--decimal", ";")
 
 
 def test_an_error_bar_that_is_not_used_stops_with_the_map_that_would_use_it(store, refused, tmp_path):
@@ -116,7 +116,7 @@ def test_blank_error_bars_are_refused_unless_they_are_allowed(store, refused, tm
 
 @pytest.mark.parametrize("text", ["0,4", "0,4e-1", ",4", "+0,4"])
 def test_a_decimal_comma_is_never_two_error_bars(store, refused, text):
-    assert "`se` must have a decimal point" in refused("tell", store, "A", "1", f"--se={text}")
+    assert "--se must have a decimal point" in refused("tell", store, "A", "1", f"--se={text}")
 
 
 def test_a_study_is_made_of_one_table(german, tmp_path):
@@ -151,7 +151,7 @@ def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
     )
     table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\n")
     message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear", "--span", 9)
-    assert "`features` must name the columns of the results that describe options" in message
+    assert "must name the columns of the results that describe options" in message
     assert not path.exists()
 
 
