@@ -28,11 +28,11 @@ from noisewise.cli.terminal.tables import write_table
 
 Options = Annotated[
     list[str],
-    typer.Argument(metavar="OPTIONS...", help=f"A table ({TABLES}), or names."),
+    typer.Argument(help=f"A table ({TABLES}), or names."),
 ]
 FirstOptions = Annotated[
     list[str],
-    typer.Argument(metavar="[OPTIONS]...", help=f"A table ({TABLES}), or names; not needed with --from."),
+    typer.Argument(help=f"A table ({TABLES}), or names; not needed with --from."),
 ]
 Results = Annotated[
     str | None,
