@@ -254,8 +254,17 @@ def import_(
             dry_run=dry_run,
             watch=watch,
         )
+    content = _import_content(taken, len(opened.pending), understood, dry_run)
+    if dry_run:
+        words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
+    else:
+        words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
+    report("import", opened, json, content, words)
+
+
+def _import_content(taken: Any, pending: int, understood: Any, dry_run: bool) -> dict[str, Any]:
     notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
-    content = {
+    return {
         "told": len(taken),
         "items": getattr(taken, "items", 0),
         "known": taken.known,
@@ -265,17 +274,12 @@ def import_(
         "voided": len(taken.voided),
         "empty": taken.empty,
         "unasked": taken.unasked,
-        "pending": len(opened.pending),
+        "pending": pending,
         "unused_columns": understood.unused,
         "dry_run": dry_run,
         "understood": understood.to_plain(),
         "notes": [*taken.voided, *notes],
     }
-    if dry_run:
-        words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
-    else:
-        words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
-    report("import", opened, json, content, words)
 
 
 def _import_in_words(content: dict[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ SHOWN = 5
 _NEVER_DATES = (*PROBES, "item", "key")
 
 
-class Reading(TypedDict, total=False):
+class HowToRead(TypedDict, total=False):
     """What a person can say about a table."""
 
     map: Mapping[str, str] | None
