@@ -101,7 +101,7 @@ class Table:
 
     def with_errors(self, bare: Floats) -> Rest:
         """All of them with other error bars, to which the extra scatter is added as before."""
-        return self.fitted(self.columns, np.hypot(bare, self.analysis.sizes.extra_scatter))
+        return self.fitted(self.columns, self.columns.widened(bare, self.analysis.sizes.extra_scatter))
 
     def leverages_of(self, rest: Rest) -> Floats:
         """The same for part of them."""
@@ -115,7 +115,7 @@ class Table:
         sizes = self.analysis.sizes
         extra = sizes.extra_scatter if extra is None else extra
         if self._is_large(columns):
-            sigma = np.hypot(usual_errors(columns, bare, self.analysis.n), extra)
+            sigma = columns.widened(usual_errors(columns, bare, self.analysis.n), extra)
             plain = PlainNetwork(columns).solve(sigma)
             return 2.0 * float(np.log(sigma).sum()) + plain.squares + plain.log_det
         return self.analysis.likelihood(columns, bare)(sizes.deviation, extra)
