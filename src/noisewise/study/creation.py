@@ -146,6 +146,10 @@ def create_study(
     from noisewise.study.asking.suggestion import rehearse_asking
     from noisewise.study.inputs.catalogue_table import read_catalogue
 
+    if reading:
+        from noisewise.study.intake.columns.understanding import check_reading
+
+        check_reading(reading, "create_study")
     understood = None if results is None else _understood(results, id, features, cost, reading)
     if options is None:
         options, id = _options_of(understood, id, features, cost, facts_of(model).uses_features)
@@ -303,7 +307,7 @@ def _claimed(text: str) -> dict[str, Any]:
     """What a certificate says."""
     try:
         claimed = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         claimed = None
     count = claimed.get("n_events") if isinstance(claimed, dict) else None
     if not isinstance(claimed, dict) or type(count) is not int or count < 0:

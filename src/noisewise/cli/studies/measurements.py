@@ -33,6 +33,7 @@ from noisewise.cli.studies.session import (
     measurement_row,
     open_study,
     report,
+    seconds_of,
 )
 from noisewise.cli.terminal.output import import_progress
 from noisewise.cli.terminal.tables import write_csv
@@ -77,9 +78,10 @@ def ask(
     if out is not None and out.suffix != ".csv":
         raise ValueError(f"`out` must end in .csv; got {str(out)!r}.")
     opened = open_study(store, study, write=not dry_run)
-    seconds = None if lease is None else lease * 86400.0
     probed: Any = probe  # checked there
-    jobs = opened.ask(n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by, items=items)
+    jobs = opened.ask(
+        n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds_of(lease), by=by, items=items
+    )
     if out is not None:
         _write_sheet(jobs, out)
     words = [f"{job_in_words(job)}  {job.why}" for job in jobs] + ([f"Wrote {out}."] if out else [])
@@ -291,6 +293,8 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
         parts.append(f"{content['voided']} voided before and not counted")
     if content["empty"]:
         parts.append(f"{counted(content['empty'], 'row')} still empty")
+    if not any(content[name] for name in ("told", "known", "voided", "empty", "amended")):
+        parts = ["told nothing, because the table has no rows"]
     if content["unasked"]:
         parts.append(f"{content['unasked']} never asked for (fine)")
     lines = [f"{', '.join(parts)}; {counted(content['pending'], 'suggestion')} under way."]

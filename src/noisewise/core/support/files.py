@@ -5,6 +5,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+
+def as_path(path: Any) -> Path:
+    """A path as people hand it in."""
+    if not isinstance(path, str | os.PathLike) or not str(path).strip():
+        raise TypeError(f"`path` must be the name of a file; got {path!r}.")
+    return Path(path)
 
 
 @contextmanager
