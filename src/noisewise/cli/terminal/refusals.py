@@ -7,8 +7,8 @@ from noisewise.core.support.checks import nearest
 
 #: What the system says by a number, and what to do about it.
 ADVICE = {
-    errno.EACCES: "you may not read or write there: choose another folder, or get the right to",
-    errno.EPERM: "you may not read or write there: choose another folder, or get the right to",
+    errno.EACCES: "you may not read or write it: get the right to, or choose another one",
+    errno.EPERM: "you may not read or write it: get the right to, or choose another one",
     errno.EROFS: "it is on a disk that can only be read: choose another folder",
     errno.ENOSPC: "the disk is full: make room, or choose another folder",
     errno.EDQUOT: "your share of the disk is used up: make room, or choose another folder",
@@ -25,7 +25,7 @@ def sentence_of(problem: BaseException) -> str:
     if isinstance(problem, OSError) and problem.errno is not None:
         where = "" if problem.filename is None else f" {str(problem.filename)!r}"
         said = ADVICE.get(problem.errno, f"the system says: {problem.strerror}")
-        return f"the file{where} cannot be used: {said}."
+        return f"the file{where} cannot be used, because {said}."
     # A KeyError shows its message in quotes.
     return str(problem.args[0] if isinstance(problem, KeyError) and problem.args else problem)
 
