@@ -11,7 +11,8 @@ import noisewise as nw
 #: What Python, NumPy or polars say when nobody has looked before.
 FOREIGN = (
     "object is not", "unhashable", "could not convert", "NoneType'", "not supported between",
-    "unexpected keyword", "has no attribute", "expected str, bytes", "could not create a new DataFrame", "must be str, bytes",
+    "unexpected keyword", "has no attribute", "expected str, bytes", "could not create a new DataFrame",
+    "must be str, bytes",
 )  # fmt: skip
 
 
