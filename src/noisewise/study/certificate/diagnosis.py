@@ -92,17 +92,17 @@ def explain(analysis: Analysis, check: Check) -> Check:
 
 def _causes(table: Table, misfit: bool, slack: bool) -> list[Cause]:
     """What explains the measurements better than nothing, the likeliest first."""
+    too_large = slack and table.rest.reduced < TOO_LARGE and table.known.mean() > 0.5
     with np.errstate(all="ignore"):
+        if too_large and (copied := copies(table)) is not None:
+            return [copied]
         found = [wrong_rows(table), *transformed(table)]
-        if misfit:
-            found += [common_factor(table), wrong_sizes(table), *unequal_bars(table)]
-            found += [*labelled_offsets(table), offsets_in_order(table)]
-        elif slack and table.rest.reduced < TOO_LARGE and table.known.mean() > 0.5:
-            copied = copies(table)
-            if copied is not None:
-                return [copied]
+        if misfit or too_large:
             found.append(common_factor(table))
-    least = table.deviance - (0.0 if misfit else LOUD)
+        if misfit:
+            found += [wrong_sizes(table), *unequal_bars(table)]
+            found += [*labelled_offsets(table), offsets_in_order(table)]
+    least = table.deviance - (0.0 if misfit or too_large else LOUD)
     likely = [_judged(one) for one in found if one is not None and _helps(table, one)]
     likely = [one for one in likely if one.deviance < least]
     likely = _merged(table, sorted(_cautious(table, likely), key=lambda one: one.deviance))
