@@ -6,6 +6,7 @@ import sys
 import xml.etree.ElementTree as ET
 
 import pytest
+from tests.support.browser import CHROMIUM, Browser
 
 from noisewise.charts import (
     intervals_per_option,
@@ -105,3 +106,26 @@ def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'pie'"):
         charts.pie  # noqa: B018
     assert set(charts.__all__) <= set(dir(charts))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+def test_a_page_is_drawn_under_its_own_strict_policy_wide_and_narrow_light_and_dark(options, tmp_path):
+    path = save_chart(intervals_per_option(options, recommended="A-49", bound=0.1), tmp_path / "chart.html")
+    assert (
+        "unsafe" not in re.search(r'Content-Security-Policy" content="([^"]*)"', path.read_text("utf-8"))[1]
+    )
+    with Browser(tmp_path / "profile") as browser:
+        for width, dark in ((1280, False), (400, True)):
+            browser.look(width, dark=dark)
+            browser.open(path)
+            # The script draws after the page was loaded.
+            drawn = browser.run(
+                "new Promise(done => { const look = () => document.querySelectorAll('#chart svg path').length"
+                " > 20 ? done(true) : setTimeout(look, 50); look() })"
+            )
+            assert drawn
+            refused = [said for said in browser.complaints() if "WARN" not in said]
+            assert refused == []
+            assert browser.run("document.documentElement.scrollWidth") <= width
+            ink = browser.run("document.querySelector('#chart svg text').getAttribute('fill')")
+            assert ink == ("#e8eaed" if dark else "#1f1f1f")

@@ -200,6 +200,7 @@ def test_a_map_that_leaves_out_blocks_keys_or_differences_is_refused(store, refu
 def test_a_table_with_names_of_its_own_is_shown_the_map(store, refused, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text(TABLE)
-    assert "for instance --map option=alloy,value=HV,se=se, or --ignore alloy" in refused("import", store, table)
+    message = refused("import", store, table)
+    assert "for instance --map option=alloy,value=HV,se=se, or --ignore alloy" in message
     table.write_text("option value se\nA 1.0 0.1\nB 1.0 0.1\n")
     assert "between its columns; 't.csv' has blanks: 'option value se'" in refused("import", store, table)

@@ -10,6 +10,7 @@ from noisewise.charts.drawing.canvas import Drawing
 from noisewise.charts.drawing.tables import check_above_zero, read_flags, read_table, to_rows
 from noisewise.charts.drawing.theme import ACCENT, BLUE, HEIGHT, INK, WIDTH
 from noisewise.core.support.checks import check_positive
+from noisewise.core.support.words import rounded_up
 
 _QUIET = "quiet measurement"
 
@@ -74,7 +75,7 @@ def _verdict(last: dict[str, Any]) -> str:
     return (
         f"{after}: the bound is 0"
         if last["bound"] <= 0.0
-        else (f"{after}: at most {plain(last['bound'])} from the best")
+        else (f"{after}: at most {rounded_up(last['bound'])} from the best")
     )
 
 

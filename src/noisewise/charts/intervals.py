@@ -5,7 +5,7 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from noisewise.charts.drawing.axes import make_span, plain
+from noisewise.charts.drawing.axes import make_span
 from noisewise.charts.drawing.canvas import Drawing
 from noisewise.charts.drawing.tables import (
     check_order,
@@ -18,6 +18,7 @@ from noisewise.charts.drawing.tables import (
 )
 from noisewise.charts.drawing.theme import ACCENT, BLUE, FADED, INK, WIDTH
 from noisewise.core.support.checks import check_choice, check_count, check_number, nearest
+from noisewise.core.support.words import rounded_up
 
 #: Pixels per option.
 STEP = 17
@@ -137,7 +138,7 @@ def _verdict(best: str, bound: float | None, up: bool) -> str:
         raise ValueError(f"`bound` must be at least 0; got {bound!r}.")
     if bound == 0.0:
         return f"{best} is the best"
-    return f"{best} is at most {plain(bound)} {'below' if up else 'above'} the best"
+    return f"{best} is at most {rounded_up(bound)} {'below' if up else 'above'} the best"
 
 
 def _name(option: str) -> str:
@@ -222,7 +223,7 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, limit_at: tuple[float, str], ba
 def _names(shown: pl.DataFrame) -> alt.Axis:
     bold = shown.filter(pl.col("state") == "recommended")["option"].to_list() or [""]
     return alt.Axis(
-        title="Option",
+        title=None,  # names say what they are, and a title would stand on long ones
         grid=False,
         ticks=False,
         domain=False,

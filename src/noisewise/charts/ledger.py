@@ -44,14 +44,13 @@ def worth_per_measurement(frame: Any, *, most: int = 25, title: str | None = Non
     names = shown["measurement"].to_list()
     present = [one for one in (_QUIET, _USUAL) if one in shown["kind"]]
     colours = {_QUIET: ACCENT, _USUAL: BLUE}
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", offset=8)
+    several = alt.Legend(title=None, orient="top", direction="horizontal", offset=8)
+    legend = several if len(present) > 1 else None
     drawing = Drawing()
     data = drawing.table("measurements", to_rows(shown))
     x = make_span([0.0, *shown["share"]], log=False, pixels=WIDTH)
     x = x._replace(low=0.0, high=x.high * 1.02)
-    axis = alt.Axis(
-        title="Measurement", grid=False, ticks=False, domain=False, labelLimit=220, labelPadding=8
-    )
+    axis = alt.Axis(title=None, grid=False, ticks=False, domain=False, labelLimit=220, labelPadding=8)
     bars = data.mark_bar(height={"band": 0.7}).encode(
         alt.X("share:Q", scale=x.scale(), axis=x.axis("Share of what was learnt")),
         alt.Y("measurement:N", sort=names, axis=axis, scale=alt.Scale(domain=names)),

@@ -46,7 +46,7 @@ def design_weights(
     data = drawing.table("options", to_rows(shown))
     x = make_span([0.0, *shown["weight"]], log=False, pixels=WIDTH)
     x = x._replace(low=0.0, high=x.high * 1.02)
-    axis = alt.Axis(title="Option", grid=False, ticks=False, domain=False, labelLimit=220, labelPadding=8)
+    axis = alt.Axis(title=None, grid=False, ticks=False, domain=False, labelLimit=220, labelPadding=8)
     bars = data.mark_bar(color=BLUE, height={"band": 0.7}).encode(
         alt.X("weight:Q", scale=x.scale(), axis=x.axis("Share of the precision")),
         alt.Y("option:N", sort=names, axis=axis, scale=alt.Scale(domain=names)),

@@ -74,7 +74,7 @@ def _draw(drawing: Drawing, shown: pl.DataFrame, marked: bool) -> None:
     shapes = {_ALIVE: "circle", _OUT: "cross"}
     legend = alt.Legend(title=None, orient="top", direction="horizontal", offset=8) if marked else None
     data = drawing.table("options", to_rows(shown))
-    axis = alt.Axis(title="Option", grid=False, ticks=False, domain=False, labelLimit=220, labelPadding=8)
+    axis = alt.Axis(title=None, grid=False, ticks=False, domain=False, labelLimit=220, labelPadding=8)
     row = alt.Y("option:N", sort=names, axis=axis, scale=alt.Scale(domain=names))
     across = alt.X("width:Q", scale=x.scale(), axis=x.axis("Width, the standard error of the mean"))
     colour = alt.Color(

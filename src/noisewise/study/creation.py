@@ -38,7 +38,8 @@ from noisewise.study.stores.protocol import Storage, check_name
 from noisewise.study.study import Study
 
 if TYPE_CHECKING:
-    from noisewise.study.intake.columns.understanding import Reading, Understood
+    from noisewise.study.inputs.catalogue import Catalogue
+    from noisewise.study.intake.columns.understanding import HowToRead, Understood
 
 
 def create_study(
@@ -71,7 +72,7 @@ def create_study(
     lease: float | None = None,
     seed: int = 0,
     clock: Callable[[], float] = time.time,
-    **reading: "Unpack[Reading]",
+    **reading: "Unpack[HowToRead]",
 ) -> Study:
     """Begin a study: which of these options is the best?
 
@@ -123,7 +124,8 @@ def create_study(
             "1" to "n". All options are told them in one random order, `ask` says which come next, and the
             certificate is about the mean over all of them. Items may be told without such a list: then
             they have no end, and must come in random order.
-        unit: Of your values, such as "ms" or "%", for sentences, tables and charts.
+        unit: Of your values, such as "ms" or "%", for sentences, tables and charts; default: as the header
+            of `results` says.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -144,11 +146,7 @@ def create_study(
     # What only a new study needs, all rules among it, is loaded here.
     from noisewise.study.asking.policy import pinned_policy
     from noisewise.study.asking.suggestion import rehearse_asking
-    from noisewise.study.inputs.catalogue_table import read_catalogue
 
-    understood = None if results is None else _understood(results, id, features, cost, reading)
-    if options is None:
-        options, id = _options_of(understood, id, features, cost, facts_of(model).uses_features)
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
@@ -156,14 +154,9 @@ def create_study(
     )  # fmt: skip
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])
-    catalogue = read_catalogue(
-        options,
-        id=id,
-        features=features,
-        cost=cost,
-        needs_features=facts_of(model).uses_features,
-        decimal=reading.get("decimal"),
-    )
+    catalogue, understood = _tables(model, options, results, id, features, cost, reading)
+    if understood is not None and unit is None:
+        question["unit"] = understood.units.get("value")
     specification = Specification(
         name=check_text("name", check_name(name)),
         catalogue=catalogue,
@@ -174,8 +167,6 @@ def create_study(
         **question,
     )
     rehearse_asking(State(specification))
-    if understood is not None:
-        _told(MEMORY, specification, clock, understood, dry_run=True)
     return _told(store, specification, clock, understood)
 
 
@@ -184,19 +175,47 @@ def _told(
     specification: Specification,
     clock: Callable[[], float],
     understood: "Understood | None",
-    dry_run: bool = False,
 ) -> Study:
-    """A new study, with its first measurements if there are any."""
-    storage = open_store(store, create=True)
-    storage.create(specification.name, specification.to_plain())
-    study = Study(storage, specification.name, clock)
-    if understood is not None:
-        study.tell_many(understood, match=True, dry_run=dry_run)
+    """A new study, with its first measurements if there are any; if one of them is bad, there is no study."""
+
+    def made(place: str | Path | Storage) -> Study:
+        storage = open_store(place, create=True)
+        storage.create(specification.name, specification.to_plain())
+        return Study(storage, specification.name, clock)
+
+    if understood is None:
+        return made(store)
+    made(MEMORY).tell_many(understood, match=True, dry_run=True)
+    study = made(store)
+    study.tell_many(understood, match=True)
     return study
 
 
+def _tables(
+    model: str,
+    options: Any,
+    results: Any,
+    id: str | None,
+    features: Sequence[str] | None,
+    cost: str | None,
+    reading: "HowToRead",
+) -> "tuple[Catalogue, Understood | None]":
+    """The catalogue of a new study, and its first measurements if there are any."""
+    from noisewise.study.inputs.catalogue_table import read_catalogue
+
+    uses_features = facts_of(model).uses_features
+    understood = None if results is None else _understood(results, id, features, cost, reading)
+    if options is None:
+        options, id = _options_of(understood, features, cost, uses_features)
+    catalogue = read_catalogue(
+        options, id=id, features=features, cost=cost, needs_features=uses_features,
+        decimal=reading.get("decimal"),
+    )  # fmt: skip
+    return catalogue, understood
+
+
 def _understood(
-    results: Any, id: str | None, features: Sequence[str] | None, cost: str | None, reading: "Reading"
+    results: Any, id: str | None, features: Sequence[str] | None, cost: str | None, reading: "HowToRead"
 ) -> "Understood":
     from noisewise.study.inputs.tables import read_whole
     from noisewise.study.intake.columns.mapping import with_option
@@ -207,13 +226,13 @@ def _understood(
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
     table = read_whole("results", results)
     if id is not None:
-        wanted = with_option(table.frame.columns, reading.get("map"), id)
-        return understand(table, what="results", others=described, **{**reading, "map": wanted})
+        reading = reading.copy()
+        reading["map"] = with_option(table.frame.columns, reading.get("map"), id)
     return understand(table, what="results", others=described, **reading)
 
 
 def _options_of(
-    understood: "Understood | None", id: str | None, features: Sequence[str] | None, cost: str | None,
+    understood: "Understood | None", features: Sequence[str] | None, cost: str | None,
     needs_features: bool,
 ) -> tuple[Any, str]:  # fmt: skip
     """The options that results are about, as a table, and the column with their names."""

@@ -119,7 +119,8 @@ class Entries(TableEntries):
             told: At most one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
                 ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
                 ``trials=``; none if you know none. Or ``items={"q17": 1, ...}``, the values of items that
-                options share, in the order that `next_items` says. Also ``block=``, ``instrument=``,
+                options share, in the order that `next_items` says. Also ``block=``, ``arm=True`` (an arm of
+                the trial that ``block=`` names), ``instrument=``,
                 ``key=`` (telling a key again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         given = _given(job, value, told)

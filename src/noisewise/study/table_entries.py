@@ -15,7 +15,7 @@ from noisewise.study.item_entries import ItemEntries
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
-    from noisewise.study.intake.columns.understanding import Reading, Understood
+    from noisewise.study.intake.columns.understanding import HowToRead, Understood
     from noisewise.study.intake.item_tables import TakenItems
 
 
@@ -31,7 +31,7 @@ class TableEntries(ItemEntries):
         amend: str | None = None,
         dry_run: bool = False,
         watch: Callable[[str, int, int], None] | None = None,
-        **reading: "Unpack[Reading]",
+        **reading: "Unpack[HowToRead]",
     ) -> "Taken | TakenItems":
         """Take a table of results (a file or a frame); if one row is bad, none is taken.
 
@@ -74,6 +74,7 @@ class TableEntries(ItemEntries):
             check_choice("repeat", repeat, ("others",))
         amend = None if amend is None else require_reason(amend, "amend")
         understood = understand(measurements, **reading)
+        _check_unit(self.specification.unit, understood)
         with understood.table.placed():
             taken: Taken | TakenItems
             if "item" in understood.frame.columns:
@@ -128,3 +129,14 @@ class TableEntries(ItemEntries):
             )
         warn_of_equal(taken)
         return taken
+
+
+def _check_unit(unit: str | None, understood: "Understood") -> None:
+    """Refuse values in another unit than the study's: a factor of a thousand is quickly overlooked."""
+    said = understood.units.get("value")
+    if unit is None or said is None or unit == said:
+        return
+    raise ValueError(
+        f"column {understood.sources['value']!r} is in {said}, and the values of this study are in {unit}: "
+        f"convert them; if both are the same unit, write {unit} in the header."
+    )

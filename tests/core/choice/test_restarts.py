@@ -1,4 +1,4 @@
-"""Restarts against plain matrices: where they stand, what their likelihood ratios are, and what they limit."""
+"""Restarts against plain matrices: where they stand, their likelihood ratios, and what they limit."""
 
 import math
 
@@ -69,7 +69,7 @@ class History:
         return x.T @ x, x.T @ (self.reward[:count] / self.sigma[:count])
 
     def log_ratio(self, first, prior, mean, point):
-        """The likelihood of what came after ``first``, averaged over a prior, over that at a point; its logarithm.
+        """The logarithm of the likelihood after ``first``, averaged over a prior, over that at a point.
 
         By Bayes' rule it is the prior density there over the posterior one.
         """
@@ -161,9 +161,9 @@ def test_the_last_restarts_are_kept_with_their_own_shares():
     np.testing.assert_allclose(values(region, history.units_of(point)), expected, rtol=1e-7, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_limits_hold_the_region_and_little_more(seed):
-    """In two dimensions the region is followed along 360 directions from a point inside."""
+    """In two dimensions the region is followed along 120 directions from a point inside."""
     history = History(30 + seed, rounds=80)
     level = math.log(1.0 / DELTA)
 
@@ -173,13 +173,13 @@ def test_limits_hold_the_region_and_little_more(seed):
     middle = theta(history.model)
     assert inside(middle)
     border = []
-    for angle in np.linspace(0.0, 2.0 * math.pi, 360, endpoint=False):
+    for angle in np.linspace(0.0, 2.0 * math.pi, 120, endpoint=False):
         way, low, high = np.array([math.cos(angle), math.sin(angle)]), 0.0, 4.0
-        for _ in range(30):
+        for _ in range(22):
             half = 0.5 * (low + high)
             low, high = (half, high) if inside(middle + half * way) else (low, half)
         border.append(middle + low * way)
-    values_there = np.array(border) @ history.vectors.T  # (360, n)
+    values_there = np.array(border) @ history.vectors.T  # (120, n)
     leader = int(np.argmax(history.model.means))
     look(history.limits, history.model, history.restarts, leader)
     everybody = np.ones(len(history.vectors), dtype=bool)
@@ -235,24 +235,24 @@ def test_a_look_is_made_once_for_every_number_of_measurements():
     look(history.limits, history.model, history.restarts, 0)
     room = history.restarts.room
     assert room.told[0] == 60.0
-    room.count[0] = -1.0
+    room.n_found[0] = -1.0
     look(history.limits, history.model, history.restarts, 1)
-    assert room.count[0] == -1.0
+    assert room.n_found[0] == -1.0
     fold(history.model, 0, 0.0, 1.0)
     look(history.limits, history.model, history.restarts, 1)
-    assert room.count[0] > 1.0
+    assert room.n_found[0] > 1.0
 
 
 def test_the_mean_of_a_restarted_likelihood_ratio_is_one_at_the_truth():
     """One measurement after a restart at the second: half of what was known, so that there is a variance."""
     ratios = []
-    for seed in range(3000):
+    for seed in range(2000):
         history = History(seed, dim=1, n=2, rounds=3, sigmas=(0.5, 0.5000001))
         if history.places[:1] == [2]:
             v, b = history.sums(2)
             prior = v + history.ridge * np.eye(1)
             # The truth that the prior does not know: it is shrunk by the ridge.
             ratios.append(math.exp(history.log_ratio(2, prior, np.linalg.solve(prior, b), history.theta)))
-    assert len(ratios) > 1000
+    assert len(ratios) > 700
     assert abs(np.mean(ratios) - 1.0) < 5.0 * np.std(ratios) / math.sqrt(len(ratios))
     assert np.std(ratios) > 0.1

@@ -1,4 +1,4 @@
-"""The restarted radius in policies: compiled as interpreted, in files, in stopping rules; refused elsewhere."""
+"""The restarted radius in policies: compiled as interpreted, in files, in stopping rules; refusals."""
 
 import functools
 

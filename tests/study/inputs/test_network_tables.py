@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import noisewise as nw
+from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_noise
 from noisewise.study.inputs.networks.study_arms import Contrast, Rounding, arms_of
+from noisewise.study.log.flaws import flawed
 
 COLUMNS = ("studlab", "treat1", "treat2", "TE", "seTE")
 ONE = ("one", "A", "P", 1.0, 0.5), ("one", "B", "P", 1.5, 0.6), ("one", "B", "A", 0.5, 0.5)
@@ -256,9 +258,16 @@ def test_in_a_wide_table_every_row_is_a_study():
     }  # fmt: skip
     long = {**ARMS, "y": [1.0, 2.0, 5.0, 6.5, 7.0], "se": [0.5, 0.6, 0.6, 0.3, 0.4]}
     assert differences(told(wide, "arms")) == differences(told(long, "arms"))
+    unnamed = {name: cells for name, cells in wide.items() if name != "author"}
+    assert differences(told(unnamed, "arms")) == differences(told(long, "arms"))
+    assert told(unnamed, "arms").frame("measurements")["block"].unique(maintain_order=True).to_list() == [
+        "row 1",
+        "row 2",
+    ]
+    assert differences(told({**wide, "se": [9, 9], "n": [1, 1]}, "arms")) == differences(told(long, "arms"))
     with pytest.raises(ValueError, match=r"study 'x' stands in rows 1, 2, and each row must be a study"):
         told({**wide, "author": ["x", "x"]}, "arms")
-    with pytest.raises(ValueError, match=r"stands once for all arms of a row: .* layout='network'"):
+    with pytest.raises(ValueError, match=r"A table of differences is read with layout='network'"):
         told(table(*ONE), "arms")
 
 
@@ -339,3 +348,68 @@ def test_a_study_is_made_from_a_network_with_the_options_of_both_sides():
     study = nw.create_study(results=table(*ONE, ("two", "C", "P", 1.0, 0.5)), layout="network", eps=0.1)
     assert set(study.options) == {"P", "A", "B", "C"}
     assert study.n_measurements == 4
+
+
+def test_rows_of_one_block_that_share_an_option_are_named_when_they_are_told():
+    rows = {
+        "plus": ["A", "B", "A"], "minus": ["P", "P", "P"], "value": [1.0, 2.0, 1.1], "se": [0.1, 0.1, 0.1],
+        "block": ["7", "7", "8"],
+    }  # fmt: skip
+    study = begun()
+    (said,) = study.tell_many(rows).understood.remarks
+    assert said.startswith("In block 7, rows 1, 2 share P and count as independent")
+    assert begun().tell_many({**rows, "block": ["7", "8", "9"]}).understood.remarks == ()
+    said_of = {"plus": "treat1", "minus": "treat2", "value": "TE", "se": "seTE"}
+    (said,) = begun().tell_many(table(*ONE), map=said_of).understood.remarks
+    assert said.startswith("In study one, rows 1, 3 share A and count as independent")
+
+
+@pytest.mark.parametrize(
+    "change", [{"arm": "yes"}, {"arm": True, "block": None}, {"arm": True, "minus": "B"}]
+)
+def test_an_edited_log_cannot_make_an_arm_of_anything(change):
+    study = begun()
+    body = {"option": "A", "value": 1.0, "kind": "known", "sigma": 0.1, "block": "s", "arm": True}
+    assert not flawed(study._state, [body])
+    edited = {name: part for name, part in (body | change).items() if part is not None}
+    assert "an arm belongs to the study that its block names" in flawed(study._state, [edited])[0]
+
+
+@pytest.mark.parametrize("layout", ["network", "arms"])
+def test_a_network_goes_on_with_differences_outside_of_its_studies(layout):
+    arms = {
+        "study": ["x", "x", "x", "y", "y"],
+        "treatment": ["P", "A", "B", "P", "A"],
+        "mean": [1, 2, 3, 7, 8],
+    }
+    rows = {"arms": {**arms, "se": [0.3] * 5}, "network": table(*ONE)}[layout]
+    study = nw.create_study(results=rows, layout=layout, eps=0.1)
+    (job,) = study.ask(dry_run=True)
+    assert (job.minus is None, job.block) == (False, None)
+    if layout == "arms":
+        analysis = study._now()
+        assert expected_noise(analysis, None, DIFFERENCE) == pytest.approx(np.full(analysis.n, 0.3 * 2**0.5))
+        assert expected_noise(analysis, None, OPTION) == pytest.approx(np.full(analysis.n, 0.3))
+
+
+def test_an_interval_that_is_asymmetric_is_said():
+    rows = table(("s", "A", "P", 1.0, 0.5)) | {"lower": [0.0], "upper": [3.0]}
+    del rows["seTE"]
+    assert (
+        "row 1 (s: A - P): asymmetric interval"
+        in begun().tell_many(rows, layout="network").understood.sentence
+    )
+
+
+def test_rows_that_are_nearly_those_of_arms_are_taken_with_a_word():
+    arms = {"P": 0.1, "A": 0.2, "B": 0.3, "C": 0.4}
+    rows = [
+        ("s", one, other, 0.0, math.sqrt((arms[one] + arms[other]) * (1.05 if other == "A" else 1.0)))
+        for one, other in itertools.combinations(arms, 2)
+    ]
+    said = begun().tell_many(table(*rows), layout="network").understood.sentence
+    assert "se² of its rows 1, 2, 3, 4, 5 and 6 are sums of the variances of two arms up to" in said
+    rows = [("s", "A", "P", 1.0, 0.5123), ("s", "B", "P", 1.5, 0.6), ("s", "B", "A", 0.5471, 0.5)]
+    said = begun().tell_many(table(*rows), layout="network").understood.sentence
+    assert "add up only to within" in said
+    assert "of a standard error; they are averaged" in said

@@ -45,7 +45,7 @@ def test_what_is_left_is_said(count, words, left, tmp_path):
     assert study.budget_left == left
     page = study.report(tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"policy vage, {words}" in page
-    assert "<td>budget</td><td class=name>3 measurements</td>" in page
+    assert f"<dt>Left of the budget</dt><dd>{max(0, left)}</dd>" in page
 
 
 def test_a_study_without_a_budget_says_nothing_of_one(tmp_path):

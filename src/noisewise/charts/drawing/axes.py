@@ -5,10 +5,16 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
+from noisewise.charts.inline.scale import log_ticks
+
 #: Plain numbers while they are short, like 1e-7 beyond.
 _LOG_LABEL = (
     "datum.value > 9e-5 && datum.value < 2e6 ? format(datum.value, ',.6~r') : format(datum.value, '~e')"
 )
+
+
+#: Ticks of a logarithmic axis.
+MOST_TICKS = 8
 
 
 class Span(NamedTuple):
@@ -39,7 +45,7 @@ class Span(NamedTuple):
         if not self.log:
             step = 1 if whole else alt.Undefined
             return alt.Axis(title=title, grid=grid, tickCount=6, tickMinStep=step, format=",~r")
-        values = log_ticks(self.low, self.high)
+        values = log_ticks(self.low, self.high, MOST_TICKS)
         return alt.Axis(
             title=f"{title} (log scale)", grid=grid, values=values, labelExpr=_LOG_LABEL, labelOverlap=True
         )
@@ -56,24 +62,6 @@ def make_span(values: Any, *, log: bool, pixels: int, from_zero: bool = False, a
     free = air * pixels
     bottom = low if from_zero and not log and low == 0.0 else span.value_at(-free)
     return Span(bottom, span.value_at(pixels + free), log, pixels)
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten; with 2 and 5 between when there would be few, and fewer when there would be many.
-
-    Example:
-        >>> log_ticks(1, 1000)
-        [1.0, 10.0, 100.0, 1000.0]
-        >>> log_ticks(0.3, 4)
-        [0.5, 1.0, 2.0]
-    """
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    decades = math.log10(high / low)
-    steps = (1, 2, 5) if decades < 2.0 else (1,)
-    every = max(1, math.ceil(decades / 8))
-    ticks = [float(f"{m}e{n}") for n in range(first, last + 1) if n % every == 0 for m in steps]
-    inside = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
-    return inside if len(inside) > 1 else [low, high]
 
 
 def round_below(value: float) -> float:

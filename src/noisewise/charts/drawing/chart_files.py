@@ -1,6 +1,8 @@
 """Files of charts: a picture, a drawing, a page that needs no network, or the specification."""
 
+import base64
 import functools
+import hashlib
 import json
 from html import escape
 from os import PathLike
@@ -10,38 +12,74 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+from noisewise.charts.drawing.theme import IN_THE_DARK
 from noisewise.core.support.files import written_whole
 
 SUFFIXES = (".png", ".svg", ".html", ".json")
 #: The version of the specification language that Altair writes, in the renderer's spelling.
 _VERSION = "v" + ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
+_STYLE = """
+body { margin: 1rem; background: #ffffff; color: #1f1f1f; color-scheme: light dark }
+@media (prefers-color-scheme: dark) { body { background: #13161b; color: #e8eaed } }
+svg { max-width: 100%; height: auto }
+.vega-embed { position: relative; display: block }
+.vega-embed details { position: absolute; top: 0; right: 0; opacity: .6 }
+.vega-embed summary { list-style: none; cursor: pointer; width: 1.2rem }
+.vega-embed .vega-actions { display: none; position: absolute; right: 0; background: canvas; padding: .4rem }
+.vega-embed details[open] .vega-actions { display: grid; gap: .3rem; white-space: nowrap }
+#vg-tooltip-element { visibility: hidden; position: fixed; z-index: 9; padding: .4rem .6rem;
+  font: 12px sans-serif; background: canvas; color: canvastext; border: 1px solid #8f8f8f }
+#vg-tooltip-element.visible { visibility: visible }
+#vg-tooltip-element td.key { opacity: .7; text-align: right; padding-right: .4rem }
+"""
+
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>body {{ margin: 1rem; background: white }}</style>
+<style>{style}</style>
 </head>
 <body>
 <div id="chart" role="img" aria-label="{label}"></div>
-{script}
+<script type="module">{script}</script>
 </body>
 </html>
 """
 
-_SCRIPT = """<script type="module">
+# Expressions are interpreted (ast), so that the page may forbid code that is made at run time.
+_SCRIPT = """
 {library}
 const charts = {charts};
-for (const [name, specification] of Object.entries(charts)) {{
-  vegaEmbed("#" + name, specification, {{
-    mode: "vega-lite",
-    renderer: "svg",
-    actions: {{ export: true, source: false, compiled: false, editor: false }},
-  }}).catch(console.error);
-}}
-</script>"""
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const colours = {colours};
+const drawn = (specification) => {{
+  if (!dark.matches) return specification;
+  let text = JSON.stringify(specification);
+  for (const [light, other] of Object.entries(colours)) {{
+    text = text.replaceAll(JSON.stringify(light), JSON.stringify(other));
+  }}
+  return JSON.parse(text);
+}};
+const draw = () => {{
+  for (const [name, specification] of Object.entries(charts)) {{
+    vegaEmbed("#" + name, drawn(specification), {{
+      mode: "vega-lite",
+      renderer: "svg",
+      ast: true,
+      logLevel: 1,
+      defaultStyle: false,
+      tooltip: {{ disableDefaultStyle: true }},
+      actions: {{ export: true, source: false, compiled: false, editor: false }},
+    }}).catch(console.error);
+  }}
+}};
+dark.addEventListener("change", draw);
+draw();
+"""
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | PathLike[str]) -> Path:
@@ -77,19 +115,31 @@ def render(specification: dict[str, Any], suffix: str) -> bytes:
     if suffix == ".json":
         return (json.dumps(specification, ensure_ascii=False, allow_nan=False) + "\n").encode()
     description = str(specification.get("description", "chart"))
+    script = drawing_script({"chart": specification})
+    allowed = f"script-src {_hash(script)}; style-src {_hash(_STYLE)}; img-src data: blob:"
     page = _PAGE.format(
+        policy=f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
         title=escape(_title(specification)),
+        style=_STYLE,
         label=escape(description),
-        script=drawing_script({"chart": specification}),
+        script=script,
     )
     return page.encode()
 
 
 def drawing_script(charts: dict[str, dict[str, Any]]) -> str:
-    """A script that draws each chart into the element with its name as id; it needs no network."""
+    """A script that draws each chart into the element with its name as id; it needs no network.
+
+    In a dark page it draws in other colours, of the same order.
+    """
     # A name with "</script>" in it would end the script.
     plain = json.dumps(charts, allow_nan=False).replace("<", "\\u003c")
-    return _SCRIPT.format(library=_library(), charts=plain)
+    return _SCRIPT.format(library=_library(), charts=plain, colours=json.dumps(IN_THE_DARK))
+
+
+def _hash(text: str) -> str:
+    """How a content security policy names what may be run, or used as a style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 @functools.cache

@@ -19,6 +19,19 @@ BLUE = "#0A559C"
 #: Eight colours of eight luminances, ordered so that the first few differ most; after Okabe and Ito, with
 #: the yellow left out (invisible on white) and the lightness spread for grey printing.
 COLOURS = ("#0A559C", "#E8A010", "#141414", "#C76AA3", "#5A1A66", "#469FD6", "#B23A00", "#00845D")
+#: What each colour becomes in a dark page.
+IN_THE_DARK = {
+    "white": "#13161b",
+    INK: "#e8eaed",
+    SOFT_INK: "#a9b1bc",
+    GRID: "#2b323b",
+    FADED: "#949eaa",
+    ACCENT: "#ff9a5c",
+    BLUE: "#6cb2f7",
+    "#141414": "#d8dade",
+    "#5A1A66": "#c79ad6",
+    "#00845D": "#3fc79a",
+}
 _STAR = "M0,-1.15L.29,-.4L1.09,-.36L.48,.15L.68,.93L0,.5L-.68,.93L-.48,.15L-1.09,-.36L-.29,-.4Z"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", _STAR)
 DASHES = ((1, 0), (8, 3), (2, 2), (8, 3, 2, 3), (12, 3), (5, 5), (4, 2), (12, 3, 2, 3, 2, 3))
@@ -84,7 +97,7 @@ def config() -> alt.Config:
         "axis": alt.AxisConfig(**axis),
         "title": alt.TitleConfig(
             anchor="start",
-            frame="group",
+            frame="bounds",  # above names, too: no empty corner
             color=INK,
             fontSize=17,
             fontWeight="bold",

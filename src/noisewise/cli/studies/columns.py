@@ -118,17 +118,22 @@ def understand_table(
     decimal: str | None,
     allow_missing_se: bool,
     others: list[str] | None = None,
+    option: str | None = None,
     studies: Studies = Studies(),  # noqa: B008 - a tuple
 ) -> "Understood":
     """A table as the command line says how to read it; messages speak of its options."""
     from noisewise.study.inputs.dialects.wording import COMMAND
+    from noisewise.study.intake.columns.mapping import with_option
     from noisewise.study.intake.columns.understanding import understand
 
     source = read_source("table", table)
+    wanted = parse_map(map, studies.layout) if map else None
+    if option is not None:
+        wanted = with_option(source.frame.columns, wanted, option)
     return understand(
-        source, what="table", map=parse_map(map, studies.layout) if map else None,
-        ignore=_columns(ignore, source), decimal=decimal, allow_missing_se=allow_missing_se, words=COMMAND,
-        others=others or (), layout=studies.layout, counts=studies.counts,
+        source, what="table", map=wanted, ignore=_columns(ignore, source), decimal=decimal,
+        allow_missing_se=allow_missing_se, words=COMMAND, others=others or (), layout=studies.layout,
+        counts=studies.counts,
     )  # fmt: skip
 
 
@@ -139,3 +144,41 @@ def _columns(texts: list[str], source: Any) -> list[str]:
         whole = text.strip()
         names += [whole] if whole in source.frame.columns else [part.strip() for part in text.split(",")]
     return [name for name in names if name]
+
+
+def read_options(options: list[str]) -> Any:
+    """A table, or names."""
+    from noisewise.study.inputs.tables import ENDINGS, FOREIGN, split_sheet
+
+    if options == ["-"]:
+        return read_source("options", "-")
+    path = split_sheet(options[0])[0]
+    if len(options) == 1 and (path.suffix.lower() in ENDINGS or path.is_file()):
+        return _only_table(options[0], path)
+    for option in options:
+        if option.lower().endswith((*ENDINGS, *FOREIGN)):
+            raise ValueError(
+                f"OPTIONS must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
+                "like a file. Save it as CSV in UTF-8."
+            )
+    return options
+
+
+def _only_table(option: str, path: Path) -> Any:
+    """A file that must be a table; a text of one column is one only if it says what the column is."""
+    from noisewise.study.inputs.dialects.headers import key_of
+
+    if not path.is_file():
+        raise ValueError(
+            f"{option!r} looks like a file, and there is none; names of options have no such endings."
+        )
+    table = read_source("options", option)
+    columns = table.frame.columns
+    says_so = path.suffix.lower() in (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+    named = key_of(columns[0]) in ("id", "option", "options", "name", "names")
+    if len(columns) == 1 and not (says_so or named):
+        raise ValueError(
+            f"OPTIONS must be names or a table; {option!r} is a text without columns: its first line is "
+            f"{columns[0][:60]!r}. A list of names has id in its first line, and one name in each other."
+        )
+    return table

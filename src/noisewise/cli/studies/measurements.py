@@ -50,6 +50,21 @@ Note = Annotated[str | None, typer.Option(help="Anything worth keeping in the lo
 Sheet = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write a sheet (.csv) to fill in and import.")
 ]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show how the table is understood; tell nothing.")
+]
+Again = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="Rows without keys that equal those of other tables were measured again; so was the whole "
+        "table if all of it was told before.",
+    ),
+]
+Amend = Annotated[
+    str | None,
+    typer.Option(metavar="REASON", help="Correct rows that say something else than before, and say why."),
+]
 #: The number of notes that are shown.
 SHOWN = 20
 
@@ -217,21 +232,9 @@ def import_(
     network: Network = False,
     arms: Arms = False,
     counts: Counts = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show how the table is understood; tell nothing.")
-    ] = False,
-    again: Annotated[
-        bool,
-        typer.Option(
-            "--again",
-            help="Rows without keys that equal those of other tables were measured again; so was the whole "
-            "table if all of it was told before.",
-        ),
-    ] = False,
-    amend: Annotated[
-        str | None,
-        typer.Option(metavar="REASON", help="Correct rows that say something else than before, and say why."),
-    ] = None,
+    dry_run: DryRun = False,
+    again: Again = False,
+    amend: Amend = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
@@ -251,8 +254,17 @@ def import_(
             dry_run=dry_run,
             watch=watch,
         )
+    content = _import_content(taken, len(opened.pending), understood, dry_run)
+    if dry_run:
+        words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
+    else:
+        words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
+    report("import", opened, json, content, words)
+
+
+def _import_content(taken: Any, pending: int, understood: Any, dry_run: bool) -> dict[str, Any]:
     notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
-    content = {
+    return {
         "told": len(taken),
         "items": getattr(taken, "items", 0),
         "known": taken.known,
@@ -262,17 +274,12 @@ def import_(
         "voided": len(taken.voided),
         "empty": taken.empty,
         "unasked": taken.unasked,
-        "pending": len(opened.pending),
+        "pending": pending,
         "unused_columns": understood.unused,
         "dry_run": dry_run,
         "understood": understood.to_plain(),
         "notes": [*taken.voided, *notes],
     }
-    if dry_run:
-        words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
-    else:
-        words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
-    report("import", opened, json, content, words)
 
 
 def _import_in_words(content: dict[str, Any]) -> list[str]:

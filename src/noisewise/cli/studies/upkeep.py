@@ -1,4 +1,4 @@
-"""Studies and their options: ``init list add exclude include rename export rebuild``."""
+"""Studies and their options: ``init add exclude include rename export rebuild``."""
 
 import sys
 from pathlib import Path
@@ -16,8 +16,7 @@ from noisewise.cli.studies.columns import (
     Map,
     Network,
     Studies,
-    parse_map,
-    read_source,
+    read_options,
     understand_table,
 )
 from noisewise.cli.studies.items import Pool, read_pool
@@ -41,6 +40,12 @@ Results = Annotated[
         "--from",
         metavar="TABLE",
         help="Results to begin with: options, their features and the measurements come from this table.",
+    ),
+]
+Features = Annotated[
+    list[str],
+    typer.Option(
+        "--features", "-f", metavar="COLUMNS", help="Columns for a linear model, with commas between them."
     ),
 ]
 DryRun = Annotated[
@@ -91,6 +96,12 @@ Exported = Annotated[
 ]
 
 
+#: What init cannot do without.
+NEEDS_OPTIONS = (
+    "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with --from."
+)
+
+
 def init(
     store: Store,
     options: FirstOptions = [],  # noqa: B006 - typer reads it; it is never changed
@@ -104,12 +115,7 @@ def init(
     counts: Counts = None,
     dry_run: DryRun = False,
     id: IdColumn = None,
-    features: Annotated[
-        list[str],
-        typer.Option(
-            "--features", "-f", metavar="COLUMNS", help="Numeric columns for a linear model, with commas."
-        ),
-    ] = [],  # noqa: B006 - typer reads it; it is never changed
+    features: Features = [],  # noqa: B006
     cost: Cost = None,
     model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
@@ -135,22 +141,15 @@ def init(
 ) -> None:
     """Begin a study: which of these options is the best?"""
     import noisewise as nw
-    from noisewise.core.support.words import counted
-    from noisewise.study.stores.secrets import without_secrets
 
     described = split_list(features)
-    understood = None
-    if results is not None:
-        chosen_map = map if id is None else _with_option(map, id)
-        understood = understand_table(
-            results, chosen_map, ignore, decimal, allow_missing_se, [*described, *([cost] if cost else [])],
-            Studies(network, arms, counts),
-        )  # fmt: skip
-    elif map or ignore or dry_run or network or arms or not options:
-        raise ValueError(
-            "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with "
-            "--from."
-        )
+    if results is None and (map or ignore or dry_run or network or arms or not options):
+        raise ValueError(NEEDS_OPTIONS)
+    about = [*described, *([cost] if cost else [])]
+    understood = None if results is None else understand_table(
+        results, map, ignore, decimal, allow_missing_se, about, None if options else id,
+        Studies(network, arms, counts),
+    )  # fmt: skip
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
         study = nw.create_study(
@@ -162,76 +161,32 @@ def init(
             scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
-    notes = study.notes
-    how_many = counted(len(study.options), "option")
-    spending = f", a budget of {counted(budget, 'measurement')}" if budget is not None else ""
-    once = ", looked at once" if looks == "once" else ""
-    told = f", {counted(study.n_measurements, 'measurement')}" if understood is not None else ""
-    place = "(a dry run: nothing was made)" if dry_run else f"in {without_secrets(store)}"
-    made = f"Study {study.name!r} {place}: {how_many}{told}, {model} model{spending}{once}."
-    content = {"options": len(study.options), "model": model, "notes": notes}
-    if understood is None:
-        words = [made, *notes]
-    else:
-        guessed = [understood.sentence] if understood.sentence else []
-        words = [*(understood.describe() if dry_run else guessed), made, *notes]
+    asked = {"model": model, "budget": budget, "looks": looks}
+    _report_made(study, store, json, asked, understood, dry_run)
+
+
+def _report_made(
+    study: Any, store: str, json: bool, asked: dict[str, Any], understood: Any, dry_run: bool
+) -> None:
+    from noisewise.core.support.words import counted
+    from noisewise.study.stores.secrets import without_secrets
+
+    content = {"options": len(study.options), "notes": study.notes, "policy": study.policy, **asked}
+    if understood is not None:
         content |= {"told": study.n_measurements, "dry_run": dry_run, "understood": understood.to_plain()}
-    report("init", study, json, content | {"policy": study.policy, "budget": budget, "looks": looks}, words)
-
-
-def read_options(options: list[str]) -> Any:
-    """A table, or names."""
-    from noisewise.study.inputs.tables import ENDINGS, FOREIGN, split_sheet
-
-    if options == ["-"]:
-        return read_source("options", "-")
-    path = split_sheet(options[0])[0]
-    if len(options) == 1 and (path.suffix.lower() in ENDINGS or path.is_file()):
-        return _only_table(options[0], path)
-    for option in options:
-        if option.lower().endswith((*ENDINGS, *FOREIGN)):
-            raise ValueError(
-                f"OPTIONS must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
-                "like a file. Save it as CSV in UTF-8."
-            )
-    return options
-
-
-def _only_table(option: str, path: Path) -> Any:
-    """A file that must be a table; a text of one column is one only if it says what the column is."""
-    from noisewise.study.inputs.dialects.headers import key_of
-
-    if not path.is_file():
-        raise ValueError(
-            f"{option!r} looks like a file, and there is none; names of options have no such endings."
-        )
-    table = read_source("options", option)
-    columns = table.frame.columns
-    says_so = path.suffix.lower() in (".csv", ".tsv", ".parquet", ".arrow", ".feather")
-    named = key_of(columns[0]) in ("id", "option", "options", "name", "names")
-    if len(columns) == 1 and not (says_so or named):
-        raise ValueError(
-            f"OPTIONS must be names or a table; {option!r} is a text without columns: its first line is "
-            f"{columns[0][:60]!r}. A list of names has id in its first line, and one name in each other."
-        )
-    return table
-
-
-def _with_option(map: list[str], id: str) -> list[str]:
-    """A map with the column of the options' names."""
-    return [*map, f"option={id}"] if map and "option" not in parse_map(map) else map
-
-
-def list_studies(store: Store, json: Json = False) -> None:
-    """List the studies of a store."""
-    import noisewise as nw
-
-    with told_warnings():
-        names = nw.open_store(store, read_only=True).names()
-    if json:
-        print_json("list", {"studies": names})
-        return
-    say(names or ["There are no studies yet."])
+    budget = content["budget"]
+    parts = [
+        counted(content["options"], "option"),
+        *([counted(content["told"], "measurement")] if understood is not None else []),
+        f"{content['model']} model",
+        *([f"a budget of {counted(budget, 'measurement')}"] if budget is not None else []),
+        *(["looked at once"] if content["looks"] == "once" else []),
+    ]
+    place = "(a dry run: nothing was made)" if dry_run else f"in {without_secrets(store)}"
+    words = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
+    if understood is not None:
+        words = [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *words]
+    report("init", study, json, content, words)
 
 
 def add(

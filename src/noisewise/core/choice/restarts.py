@@ -67,7 +67,7 @@ class Room(NamedTuple):
     """What was found at the last look; not kept in files."""
 
     told: Floats  # (1,): of how many measurements; -1: of none
-    count: Floats  # (1,): how many ellipsoids
+    n_found: Floats  # (1,): how many ellipsoids
     ellipsoids: Ellipsoids  # in u
     shifts: Floats  # (MOST, dim): their centres, as changes of θ̂
     axes: Floats  # (MOST, dim, dim): ‖axes·c‖ is how far they reach along c on either side
@@ -88,7 +88,7 @@ def new_restarts(dim: int) -> Restarts:
     ellipsoids = new_ellipsoids(1 + SLOTS, dim)
     room = Room(
         told=np.full(1, -1.0),
-        count=np.zeros(1),
+        n_found=np.zeros(1),
         ellipsoids=ellipsoids,
         shifts=np.zeros_like(ellipsoids.centres),
         axes=np.zeros_like(ellipsoids.roots),
@@ -182,7 +182,7 @@ def look(limits: Radius, model: DenseModel, restarts: Restarts, leader: int) -> 
         for i in range(axes.shape[0]):
             for j in range(axes.shape[1]):
                 axes[i, j] = found.radii[k] * turned[j, i]
-    room.count[0] = count
+    room.n_found[0] = count
     room.told[0] = model.tally[TOLD]
 
 
@@ -210,7 +210,7 @@ def second_moments(model: DenseModel, action: int, weights: Floats) -> Floats:
 def limits_above(model: DenseModel, restarts: Restarts, action: int, among: Mask) -> Floats:
     """By how much actions can be above one, (n,): -inf for it, and for those left out."""
     room, upper = restarts.room, np.full(model.means.size, -np.inf)
-    rows, count = np.flatnonzero(among), int(room.count[0])
+    rows, count = np.flatnonzero(among), int(room.n_found[0])
     for start in range(0, rows.size, TOGETHER):
         some = rows[start : start + TOGETHER]
         apart = _differences(model, some, action)
@@ -268,7 +268,7 @@ def _limit_loops(model: DenseModel, restarts: Restarts, action: int, among: Mask
         for i in range(dim):
             apart[i] = model.columns[i, k] - model.columns[i, action]
         reach = np.inf
-        for e in range(int(room.count[0])):
+        for e in range(int(room.n_found[0])):
             squared, further = 0.0, 0.0
             for i in range(dim):
                 seen = 0.0

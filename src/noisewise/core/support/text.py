@@ -83,8 +83,3 @@ def _escape(character: str) -> str:
     known = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
     short = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
     return known.get(character) or (short if code < 0x10000 else f"\\U{code:08x}")
-
-
-def without_zeros(name: str) -> str:
-    """A name in small letters without zeros before digits, as names are compared for hints: A-007 is a-7."""
-    return re.sub(r"(?<!\d)0+(?=\d)", "", name.casefold())

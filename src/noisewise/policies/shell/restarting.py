@@ -5,7 +5,6 @@ from the start; candidates, the regret bound and stopping rules use the restarts
 """
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -91,11 +90,11 @@ def restarted(rule: Rule) -> Rule:
     )
 
 
-def _learning(rule: Rule) -> dict[str, Callable[..., Any]]:
+def _learning(rule: Rule) -> dict[str, Any]:
     """What asks and learns."""
     choose_inner, absorb_inner, recommend_inner = rule.choose, rule.absorb, rule.recommend
     ball: Any = rule.ball
-    found: dict[str, Callable[..., Any]] = {}
+    found: dict[str, Any] = {}
 
     @kernel
     def choose(params: Any, state: Any, allowed: Mask, sigma: float, draws: Floats) -> int:
@@ -122,7 +121,7 @@ def _learning(rule: Rule) -> dict[str, Callable[..., Any]]:
     return found
 
 
-def _certifying(rule: Rule) -> dict[str, Callable[..., Any]]:
+def _certifying(rule: Rule) -> dict[str, Any]:
     """What bounds."""
     radius_inner, candidates_inner, recommend_inner = rule.radius, rule.candidates, rule.recommend
     bound_inner, certain_inner = rule.bound, rule.certain

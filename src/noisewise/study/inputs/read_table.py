@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 #: Where a message names a row, at the beginning of a sentence or in a list, and not yet with its line.
-_ROW = re.compile(r"(?:^|(?<=[.:;] )|(?<=\()|(?<=, )|(?<=in ))row (\d+)(?: \(([^()]*)\))?(?=[:,) ]|$)")
+_ROW = re.compile(r"(?:^|(?<=[.:;] )|(?<=\()|(?<=, )|(?<=in ))row (\d+)(?: \(([^()]*)\))?(?=[:,;.) ]|$)")
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ faster, only the check against the state is made again.
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.core.support.words import counted
@@ -30,9 +30,6 @@ from noisewise.study.intake.told_before import Before, difference, find_before, 
 from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import Event, to_json
-
-if TYPE_CHECKING:
-    from noisewise.study.intake.columns.understanding import Understood
 
 
 class KnownRowsWarning(UserWarning):
@@ -97,10 +94,8 @@ class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
 class Taken(MadeOnDemand[Measurement]):
     """The measurements that a table brought, each made when looked at, and what became of the others."""
 
-    #: How the table was read.
-    understood: "Understood | None" = None
-
     def __init__(self, batch: Batch) -> None:
+        self.understood: Any = None  # how the table was read: `Understood`
         self._batch = batch
         self.known, self.voided = batch.told.known, batch.told.voided
         rows = batch.parsed.rows

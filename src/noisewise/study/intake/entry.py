@@ -4,6 +4,7 @@ What a measurement says by itself (`parse_told`) does not depend on the study an
 about, and whether it was told before, is checked against the newest state (`read_told`, `told_before`).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ from typing import Any, TypedDict
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
-from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable, without_zeros
+from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.study.inputs.error_bars import Bounds, read_measured
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked
 from noisewise.study.intake.arms import check_arm
@@ -209,11 +210,15 @@ def find_option(state: State, option: Any, where: str = "") -> str:
     if name.strip() in state.index:
         return name.strip()
     # A-7 means A-007 before it means A-97.
-    same = [known for known in state.ids if without_zeros(known) == without_zeros(name)]
+    same = [known for known in state.ids if _without_zeros(known) == _without_zeros(name)]
     close = [*same, *(known for known in get_close_matches(name, state.ids, n=2) if known not in same)][:2]
     hint = f" Nearest: {', '.join(map(printable, close))}." if close else ""
     name = printable(name if len(name) <= 60 else f"{name[:60]}…")
     raise KeyError(f"{where}{name!r} is not in the catalogue ({len(state.ids)} options).{hint}")
+
+
+def _without_zeros(name: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", name.casefold())
 
 
 def find_measurement(state: State, measurement: Any) -> int:

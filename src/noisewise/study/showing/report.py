@@ -19,7 +19,7 @@ from noisewise.core.support.words import counted, in_unit, percent, rounded_up
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.claims import BOUNDED, IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
-from noisewise.study.log.budget import policy_in_words
+from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.plan import Plan
@@ -167,6 +167,8 @@ def _facts(findings: Findings) -> dict[str, str]:
     if certificate.may_show_bounds:
         facts["May be the best"] = f"{len(certificate.candidates):,} of {certificate.n_options:,}"
     facts["Measurements"] = f"{certificate.n_measurements:,}"
+    if (left := left_of_budget(findings.analysis.state)) is not None:
+        facts["Left of the budget"] = f"{max(0, left):,}"
     if findings.under_way:
         facts["Under way"] = f"{findings.under_way:,}"
     return facts
@@ -309,8 +311,8 @@ def _made(findings: Findings) -> str:
     rows = {
         "Question": f"goal {specification.goal}, eps {eps}, confidence {percent(specification.confidence)}"
         f"{span}, {model}, looked at {state.looks}",
-        "Policy": f"{policy_in_words(state)}; {policy.name} of noisewise {policy.version}, "
-        f"{json.dumps(policy.options)}",
+        "Asked by": f"{policy_in_words(state)}.",
+        "Its options": f"of noisewise {policy.version}: {json.dumps(policy.options)}",
         "Seed of the study": str(specification.seed),
         "Study made with": f"noisewise {specification.version}",
         "Page made with": f"noisewise {__version__}, Python {platform.python_version()}, "

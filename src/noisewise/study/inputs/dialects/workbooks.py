@@ -6,6 +6,7 @@ results.
 """
 
 import datetime
+import io
 import re
 import warnings
 import zipfile
@@ -43,7 +44,7 @@ def read_workbook(what: str, path: Path, sheet: str | None) -> ReadTable:
     table = ReadTable(
         pl.DataFrame(), name, np.array([at + 1 for at in there], dtype=np.int64), "sheet row", None, guesses
     )
-    series = []
+    series: list[pl.Series] = []
     for column, header in enumerate(rows[first]):
         cells = [rows[at][column] for at in there]
         if header is None or not str(header).strip():
@@ -77,7 +78,8 @@ def _opened(what: str, path: Path, results: bool) -> Any:
         with warnings.catch_warnings():
             # It warns of what it does not show, such as validations of cells.
             warnings.simplefilter("ignore")
-            return openpyxl.load_workbook(path, data_only=results)
+            # By its content: the file may be called otherwise.
+            return openpyxl.load_workbook(io.BytesIO(path.read_bytes()), data_only=results)
     except (zipfile.BadZipFile, KeyError, ValueError, OSError, TypeError, SyntaxError) as problem:
         raise ValueError(
             f"`{what}` must be a readable workbook; {path.name!r} is not ({type(problem).__name__}): save it "

@@ -63,22 +63,23 @@ def arm_columns(
             n), or events and n.
         words: How messages call what a person can say.
     """
-    wide = _is_wide(columns, said or {})
-    names = list(dict.fromkeys(_base(name) for name in columns)) if wide else columns
-    found = find_roles(names, ARMS | {"study": ROW_IS_STUDY} if wide else ARMS, said, words)
-    need(found, "study", "which study an arm belongs to", names, words)
-    need(found, "option", "what was tried in an arm", names, words)
-    _check_results(found, names, words)
+    said = said or {}
+    wide = _is_wide(columns, said)
     if not wide:
+        found = find_roles(columns, ARMS, said, words)
+        need(found, "study", "which study an arm belongs to", columns, words)
+        need(found, "option", "what was tried in an arm", columns, words)
+        _check_results(found, columns, words)
         return found, [found[role] for role in _NUMBERS if role in found]
-    once = next((found[role] for role in _NUMBERS if role in found and found[role] in columns), None)
-    if once is not None:
-        raise ValueError(
-            f"column {printable(once)!r} stands once for all arms of a row: a table of differences is read "
-            f"with {words.layout('network')}."
-        )
-    arms = _arms(columns, found)
-    return found, [arm[role] for arm in arms for role in _NUMBERS if role in arm]
+    # What stands once is of the whole study: its name, or nothing that is told.
+    numbered = list(dict.fromkeys(_base(name) for name in columns if _base(name) != name))
+    once = [name for name in columns if _base(name) == name]
+    of_study = {role: column for role, column in said.items() if role == "study"}
+    of_arms = {role: column for role, column in said.items() if role != "study"}
+    found = find_roles(numbered, {role: ARMS[role] for role in ARMS if role != "study"}, of_arms, words)
+    found |= find_roles(once, {"study": ROW_IS_STUDY}, of_study, words)
+    _check_results(found, numbered, words)
+    return found, [arm[role] for arm in _arms(columns, found) for role in _NUMBERS if role in arm]
 
 
 def read_arms(
@@ -112,15 +113,18 @@ def read_arms(
     if alone := [study for study, arms in told.items() if len(arms) == 1]:
         notes.append(f"One arm alone, which nothing is compared with: {_named(alone)}.")
     several = sum(len({arm.option for arm in arms}) > 2 for arms in told.values())
-    used = {*found.values(), *(name for name in table.columns if _base(name) in found.values())}
+    wide = found["option"] not in table.columns
+    used = {*found.values(), *(name for name in table.columns if wide and _base(name) in found.values())}
     unused = tuple(name for name in table.columns if name not in used)
     return NetworkRows(made.frame(), len(told), several, tuple(notes), unused, tuple(made.rows))
 
 
 def _rows(table: pl.DataFrame, found: Mapping[str, str], words: Wording) -> tuple[list[ArmRow], list[int]]:
     """All arms, and the numbers of rows without a result."""
-    study = names_in(table[found["study"]])
     wide = found["option"] not in table.columns
+    study: list[str | None] = [f"row {at + 1}" for at in range(table.height)]
+    if "study" in found:
+        study = names_in(table[found["study"]])
     if wide:
         _check_different(study, words)
     rows: list[ArmRow] = []
@@ -191,7 +195,8 @@ def _check_results(found: Mapping[str, str], names: Sequence[str], words: Wordin
             )
         need(found, "n", "out of how many the events are", names, words)
         return
-    need(found, "value", "what came out (a mean, or events)", names, words)
+    differences = f" A table of differences is read with {words.layout('network')}."
+    need(found, "value", "what came out (a mean, or events)", names, words, differences)
     if "sd" in found and "n" not in found:
         need(found, "n", "how many readings a mean is of, which sd needs", names, words)
     if not {"se", "var", "lo", "sd"} & set(found):
@@ -248,6 +253,7 @@ def _tell_log_odds(
             value = math.log((events + added) / (others + added))
             se = math.sqrt(1.0 / (events + added) + 1.0 / (others + added))
             made.add_arm(arm.row, study, arm.option, value=value, se=se)
+    notes.append("Their errors come from the same counts: usual, and rough where events are few.")
     if mended:
         notes.append(
             f"An arm without events, or with nothing else: ½ added to all cells of {_named(mended)}."
@@ -273,4 +279,5 @@ def _understood(found: Mapping[str, str], counts: str) -> str:
         error = next(role for role in ("se", "var", "sd", "lo") if role in names)
         more = f" and {names['n']}" if error == "sd" else f" to {names['hi']}" if error == "lo" else ""
         result = f"{names['value']}, error {names[error]}{more}"
-    return f"Understood: arms of study {names['study']}, option {names['option']}: {result}."
+    study = f"study {names['study']}" if "study" in names else "studies that are called by their row"
+    return f"Understood: arms of {study}, option {names['option']}: {result}."

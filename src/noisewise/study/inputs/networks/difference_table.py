@@ -14,7 +14,7 @@ import polars as pl
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
-from noisewise.study.inputs.error_bars import read_measured
+from noisewise.study.inputs.error_bars import Measured, read_measured
 from noisewise.study.inputs.networks.column_roles import DIFFERENCES, RATIOS, find_roles, need, plain
 from noisewise.study.inputs.networks.network_rows import (
     NetworkRows,
@@ -34,6 +34,8 @@ from noisewise.study.inputs.networks.study_arms import (
 
 _BETWEEN = re.compile(r"\s+(?:vs\.?|versus|v\.?|minus|-|–|compared\s+(?:to|with))\s+|\s*:\s*", re.IGNORECASE)
 _ERRORS = ("se", "var", "lo", "hi")
+#: Notes on single rows that are passed on.
+SAID = 5
 
 
 def difference_columns(
@@ -83,7 +85,7 @@ def read_differences(
     if covariance is None and not any(role in found for role in _ERRORS):
         need({}, "se", "how large the errors are", table.columns, words)
     study = names_in(table[found["study"]])
-    rows, empty = _rows(table, found, study, covariance)
+    rows, empty, said = _rows(table, found, study, covariance)
     if covariance is not None:
         _check_across(covariance, [str(study[at]) if at in rows else None for at in range(table.height)])
     shared = _shared(table, found)
@@ -103,20 +105,25 @@ def read_differences(
             within = [row.row - 1 for row in group]
             known = _known(name, group, [shared[at] for at in within])
             together = None if covariance is None else covariance[np.ix_(within, within)]
-            made.add_arms(block, arms_of(name, group, known, together, rounding, words), group)
+            found_arms = arms_of(name, group, known, together, rounding, words)
+            made.add_arms(block, found_arms.arms, group)
+            said += found_arms.notes
             several += 1
     notes = [_understood(found, covariance is not None), _counted(len(by_study), several)]
     if empty:
         notes.append(f"No result, left out: {listed(empty)}.")
     if copies:
         notes.append(f"The same as another row of the study, counted once: {listed(copies)}.")
+    notes += said[:SAID]
     unused = tuple(name for name in table.columns if name not in found.values())
     return NetworkRows(made.frame(), len(by_study), several, tuple(notes), unused, tuple(made.rows))
 
 
 def _counted(studies: int, several: int) -> str:
-    some = f"{several} of them with more than two arms, told as arms" if several else "all of two arms"
-    return f"{studies} {'study' if studies == 1 else 'studies'}, {some}."
+    if studies == several == 1:
+        return "1 study with more than two arms, told as arms."
+    some = f"{several} of them with more than two arms, told as arms" if several else "of two arms"
+    return f"{studies} {'study' if studies == 1 else 'studies'}{',' if several else ''} {some}."
 
 
 def _pairs(table: pl.DataFrame, found: Mapping[str, str]) -> list[tuple[str, str] | None]:
@@ -150,11 +157,12 @@ def _rows(
     found: Mapping[str, str],
     study: Sequence[str | None],
     covariance: Floats | None,
-) -> tuple[dict[int, Contrast], list[int]]:
-    """What rows say, by their places; and the numbers of those without a result."""
+) -> tuple[dict[int, Contrast], list[int], list[str]]:
+    """What rows say, by their places; the numbers of those without a result; and what is noted about them."""
     cells = {role: numbers_in(table[found[role]]) for role in ("value", *_ERRORS) if role in found}
     rows: dict[int, Contrast] = {}
     empty: list[int] = []
+    notes: list[str] = []
     for at, pair in enumerate(_pairs(table, found)):
         said = {role: column[at] for role, column in cells.items() if column[at] is not None}
         where = f"row {at + 1}: "
@@ -170,31 +178,30 @@ def _rows(
                 f"{where}a difference needs two different options; got {printable(one)!r} twice."
             )
         where = f"row {at + 1} ({printable(study[at])}: {printable(one)} - {printable(other)}): "
-        rows[at] = _contrast(at, one, other, said, covariance, where)
-    return rows, empty
+        measured = _measured(at, said, covariance, where)
+        se = float(measured.sigma or 0.0) if covariance is None else float(covariance[at, at]) ** 0.5
+        rows[at] = Contrast(at + 1, one, other, measured.value, se)
+        notes += [f"{where}{note}" for note in measured.notes]
+    return rows, empty, notes
 
 
-def _contrast(
-    at: int, one: str, other: str, said: dict[str, Any], covariance: Floats | None, where: str
-) -> Contrast:
+def _measured(at: int, said: dict[str, Any], covariance: Floats | None, where: str) -> Measured:
+    """A difference with its error: said in several ways, the first of se, var and interval counts."""
     given: dict[str, Any] = {name: cell for name, cell in said.items() if name not in ("lo", "hi")}
     if "lo" in said or "hi" in said:
         given["ci"] = (said.get("lo", np.nan), said.get("hi", np.nan))
     errors = [name for name in ("se", "var", "ci") if name in given]
-    if "se" in errors:  # the same thing said in several ways
-        given = {name: cell for name, cell in given.items() if name not in ("var", "ci")}
-    if covariance is not None:
-        own = float(covariance[at, at])
-        if not errors:
-            given["var"] = own
-        measured = read_measured(given, noise_floor=None, where=where, lease="")
-        if measured.sigma is None or abs(measured.sigma**2 - own) > 1e-6 * own:
-            raise ValueError(f"{where}its variance in `cov` is {own:g}, and its error bar says otherwise.")
-        return Contrast(at + 1, one, other, measured.value, own**0.5)
-    if not errors:
+    given = {name: cell for name, cell in given.items() if name in ("value", *errors[:1])}
+    if covariance is not None and not errors:
+        given["var"] = float(covariance[at, at])
+    elif not errors:
         raise ValueError(f"{where}no error bar; a difference in a network needs one.")
     measured = read_measured(given, noise_floor=None, where=where, lease="")
-    return Contrast(at + 1, one, other, measured.value, float(measured.sigma or 0.0))
+    if covariance is not None and measured.sigma is not None:
+        own = float(covariance[at, at])
+        if abs(measured.sigma**2 - own) > 1e-6 * own:
+            raise ValueError(f"{where}its variance in `cov` is {own:g}, and its error bar says otherwise.")
+    return measured
 
 
 def _without_copies(study: str, rows: Sequence[Contrast], copies: list[int]) -> list[Contrast]:

@@ -24,11 +24,13 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import printable
-from noisewise.core.support.words import number
+from noisewise.core.support.words import number, percent
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 
-#: By which part of a standard error differences may disagree besides rounding.
+#: By which part of a standard error, or of its square, rows may disagree besides rounding, without a word ...
 DISAGREEMENT = 1e-3
+#: ... and at most: differences of standardised means, for instance, are nearly those of arms.
+NEARLY = 0.1
 #: Variances of arms below this part of the largest se² cannot be told from rounding.
 NO_VARIANCE = 1e-12
 
@@ -51,6 +53,13 @@ class Arm(NamedTuple):
     variance: float
 
 
+class Arms(NamedTuple):
+    """The arms of a study, and what is to be said about how they follow from its rows."""
+
+    arms: list[Arm]
+    notes: list[str]
+
+
 class Rounding(NamedTuple):
     """How exactly the numbers of a table are written: a unit of the last place of values and errors."""
 
@@ -65,7 +74,7 @@ def arms_of(
     covariance: Floats | None = None,
     rounding: Rounding = Rounding(),  # noqa: B008 - a tuple
     words: Wording = PYTHON,
-) -> list[Arm]:
+) -> Arms:
     """The arms of one study, sorted by name; one sentence if there are none that fit its rows.
 
     Args:
@@ -86,13 +95,12 @@ def arms_of(
         design[at, place[row.one]], design[at, place[row.other]] = turn[at], -turn[at]
     if covariance is not None:
         covariance = covariance[np.ix_(order, order)] * np.outer(turn, turn)
-    variances = _variances(study, names, told, design, dict(known or {}), covariance, rounding, words)
+    notes: list[str] = []
+    variances = _variances(study, names, told, design, dict(known or {}), covariance, rounding, words, notes)
     value = turn * np.array([row.value for row in told])
-    values = _values(study, told, design, value, variances, rounding)
-    return [
-        Arm(name, float(mean), float(variance))
-        for name, mean, variance in zip(names, values, variances, strict=True)
-    ]
+    values = _values(study, told, design, value, variances, rounding, notes)
+    arms = zip(names, values, variances, strict=True)
+    return Arms([Arm(name, float(mean), float(variance)) for name, mean, variance in arms], notes)
 
 
 def _ends(row: Contrast, place: Mapping[str, int]) -> tuple[int, ...]:
@@ -108,6 +116,7 @@ def _variances(
     covariance: Floats | None,
     rounding: Rounding,
     words: Wording,
+    notes: list[str],
 ) -> Floats:
     """The variance of every arm, from everything that is given about them."""
     squares = np.array([row.se**2 for row in rows])
@@ -126,26 +135,44 @@ def _variances(
         raise ValueError(_without_shared_variance(study, names, rows, words))
     _check_variances(study, names, rows, found, float(squares.max()), words)
     off = equations @ found - right
-    # An se that was rounded by half a unit is off by se times a unit in its square.
-    allowed = squares.max() * 2.0 * DISAGREEMENT + len(rows) * rounding.se * math.sqrt(squares.max())
-    if np.abs(off).max() > allowed:
+    # An se that was rounded by half a unit is off by se times a unit in its square; two such make a residual.
+    allowed = 2.0 * (DISAGREEMENT * squares.max() + rounding.se * math.sqrt(squares.max()))
+    most = float(np.abs(off).max())
+    if most > max(allowed, 0.0 if known or covariance is not None else NEARLY * float(squares.max())):
         raise ValueError(_disagreeing_errors(study, rows, equations, right, covariance is not None))
+    if most > allowed:
+        part = percent(most / float(squares.max()), 1)
+        notes.append(
+            f"Study {printable(study)}: se² of its {listed_rows(rows)} are sums of the variances of two arms "
+            f"up to {part}; the arms that fit best are used."
+        )
     return np.asarray(found)
 
 
 def _values(
-    study: str, rows: Sequence[Contrast], design: Floats, value: Floats, variances: Floats, rounding: Rounding
+    study: str,
+    rows: Sequence[Contrast],
+    design: Floats,
+    value: Floats,
+    variances: Floats,
+    rounding: Rounding,
+    notes: list[str],
 ) -> Floats:
     """The mean of every arm, around a weighted mean of 0."""
     weight = 1.0 / variances
     mesh = np.sqrt(np.prod(np.where(design != 0.0, weight, 1.0), axis=1) / weight.sum())
     means = np.linalg.lstsq(design * mesh[:, None], value * mesh, rcond=None)[0]
     off = design @ means - value
-    worst = int(np.abs(off).argmax())
-    # Every row that is rounded may be off by half a unit.
-    allowed = DISAGREEMENT * min(row.se for row in rows) + 0.5 * len(rows) * rounding.value
-    if abs(off[worst]) > allowed + 1e-9 * float(np.abs(value).max()):
+    worst, error = int(np.abs(off).argmax()), min(row.se for row in rows)
+    # Three rows that are rounded by half a unit each close a triangle up to 1.5 units.
+    allowed = DISAGREEMENT * error + 1.5 * rounding.value + 1e-9 * float(np.abs(value).max())
+    if abs(off[worst]) > max(allowed, NEARLY * error):
         raise ValueError(_disagreeing_values(study, rows, design, value, worst))
+    if abs(off[worst]) > allowed:
+        notes.append(
+            f"Study {printable(study)}: the differences of its {listed_rows(rows)} add up only to within "
+            f"{percent(abs(float(off[worst])) / error, 1)} of a standard error; they are averaged."
+        )
     return np.asarray(means - float(weight @ means) / float(weight.sum()))
 
 

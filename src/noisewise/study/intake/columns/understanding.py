@@ -16,6 +16,7 @@ from noisewise.study.inputs.dialects.decimals import NumberColumns, read_numbers
 from noisewise.study.inputs.dialects.headers import columns_called, split_unit
 from noisewise.study.inputs.dialects.number_texts import COMMA, POINT
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
+from noisewise.study.inputs.networks.shared_rows import about_shared_rows
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.strange_cells import is_spreadsheet_error
 from noisewise.study.inputs.tables import read_whole
@@ -28,7 +29,7 @@ SHOWN = 5
 _NEVER_DATES = (*PROBES, "item", "key")
 
 
-class Reading(TypedDict, total=False):
+class HowToRead(TypedDict, total=False):
     """What a person can say about a table."""
 
     map: Mapping[str, str] | None
@@ -54,7 +55,7 @@ class Understood:
     words: Wording
     decimal: str | None = None  # the decimal sign, as it was said or settled
     layout: str | None = None  # of a table of studies
-    remarks: tuple[str, ...] = ()  # what was done with its rows, in sentences
+    remarks: tuple[str, ...] = ()  # on rows of studies, in sentences
 
     @property
     def sentence(self) -> str:
@@ -154,8 +155,9 @@ def understand(
     guesses = [*table.guesses, *mapped.guesses, *numbers.guesses]
     guesses += [f"{role} in {unit}" for role, unit in units.items() if role == "value"]
     return Understood(
-        table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words, numbers.decimal
-    )
+        table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words, numbers.decimal,
+        remarks=about_shared_rows(frame, table.frame, unused, words),
+    )  # fmt: skip
 
 
 def _plain(cell: Any) -> Any:

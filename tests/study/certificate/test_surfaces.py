@@ -1,0 +1,80 @@
+"""Every surface of a study in every state: sentence, table, chart, page, commands and JSON say the same."""
+
+import json
+import math
+import re
+
+import pytest
+from tests.support.report_states import STATES
+from typer.testing import CliRunner
+
+import noisewise as nw
+from noisewise.cli.app import app
+from noisewise.core.support.words import rounded_up
+
+#: What none may say while nothing is certified.
+CLAIMING = re.compile(
+    r"ruled out|is the best of|is the best,|at most [\d.e-]+ \S* ?(below|above|from)|May still be better|"
+    r"is recommended|: recommended|from the best, at most|as close to the best",
+    re.IGNORECASE,
+)
+BOUND = re.compile(r"at most ([\d.]+(?:e-?\d+)?)", re.IGNORECASE)
+COMMANDS = ("best", "status", "certify", "check", "worth")
+runner = CliRunner()
+
+
+def texts_of(study, folder):
+    """Everything that people read, by its name."""
+    log, store = folder / "log.jsonl", folder / "study.db"
+    study.export(log)
+    nw.rebuild_study(log, store)
+    certificate = study.certificate()
+    found = {"repr": repr(study), "html": study._repr_html_(), "certificate": str(certificate)}
+    found |= {"notebook": certificate._repr_html_(), "worth": str(study.worth())}
+    page = study.report(folder / "page.html").read_text("utf-8")
+    page = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
+    found["page"] = " ".join(re.sub(r"<[^>]+>", " ", page).replace("\u00a0", " ").split())
+    if certificate.option is not None:
+        found["chart"] = " ".join(strings_of(study.plot.intervals().to_dict()["title"]))
+    if certificate.may_show_bounds and math.isfinite(certificate.bound) and not certificate.once:
+        found["course"] = " ".join(strings_of(study.plot.bound().to_dict()["title"]))
+    for command in COMMANDS:
+        done = runner.invoke(app, [command, str(store)])
+        assert done.exit_code in (0, 1, 3), done.output
+        found[command] = " ".join(done.stdout.split())
+    return found, store
+
+
+def strings_of(value):
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in strings_of(one)]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
+    study = state()
+    certificate = json.loads(study.certificate().to_json())
+    texts, store = texts_of(study, tmp_path)
+    for command in ("best", "status", "certify"):
+        plain = json.loads(runner.invoke(app, [command, str(store), "--json"]).stdout)
+        plain = plain.get("certificate", plain)
+        for name in ("option", "bound", "reached", "verdict", "candidates", "sentence", "withheld"):
+            assert plain[name] == certificate[name], (command, name)
+    for where in ("repr", "certificate", "page", "best", "status", "certify"):
+        assert certificate["sentence"] in texts[where], where
+    if certificate["bound"]:
+        # The same digits everywhere, a list of assumptions apart.
+        for where in ("repr", "page", "chart", "course", "best", "status"):
+            said = {float(found) for found in BOUND.findall(texts.get(where, ""))}
+            assert said <= {float(rounded_up(certificate["bound"]))}, (where, said)
+    if certificate["verdict"] in ("nothing", "withheld"):
+        for where, text in texts.items():
+            assert not CLAIMING.search(text), (where, CLAIMING.search(text), text)
+    frame = study.frame("options")
+    certified = certificate["verdict"] not in ("nothing", "withheld")
+    assert frame.filter("recommended")["option"].to_list() == ([certificate["option"]] if certified else [])
+    for option, answer, excluded in frame.select("option", "may_be_best", "excluded").iter_rows():
+        expected = option in certificate["candidates"] if certified and excluded is None else None
+        assert answer == expected, option
