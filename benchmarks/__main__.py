@@ -28,6 +28,7 @@ NAMES = (
     "heavy_tails",
     "vage",
     "precision_tracking",
+    "restarts",
     "study",
     "planning",
     "certificates",
@@ -46,6 +47,7 @@ NAMES = (
     "evidence_events",
     "one_look",
     "items",
+    "advice",
 )
 
 

@@ -7,6 +7,7 @@ computed from it. A player who knows the truth measures what misleads most; anot
 option after the other, from rough to fine.
 
     python -m benchmarks.evidence_events 2000
+    python -m benchmarks.evidence_events 2000 "paired items"
 """
 
 import math
@@ -16,14 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.certificate_samplers import answered_share
 from benchmarks.timing import Row
+from noisewise.study.evidence import any_tails
 from noisewise.study.evidence.bounded import STAKES
 from noisewise.study.evidence.counts import Counts
+from noisewise.study.evidence.item_bets import stakes
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, chosen_of_suprema, of_suprema
 from noisewise.study.evidence.own_scatter import OwnScatter
-from noisewise.study.models.boundary import Shares
+from noisewise.study.models.boundary import LITTLE, PAIRED, Shares
 
 OPTIONS, STEPS, EPS = 4, 150, 0.1
 PLAYERS = ("knows the truth", "at random", "in the worst order")
@@ -148,12 +152,83 @@ class OwnReadings:
         return _at(kind, -side * mean, kind.holds(), side, self._shape)
 
 
+class AnyErrors:
+    """Error bars whose errors are mostly small and seldom large, always to the same side."""
+
+    truth = np.array([0.1, 0.0, 0.0, 0.0])
+    own = False
+    _rare = 0.2
+
+    def __init__(self, studies: int, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._logs = {side: np.zeros((studies, OPTIONS, any_tails.STAKES.size)) for side in (UP, DOWN)}
+
+    def measure(self, rows: Any, option: Any) -> None:
+        """One more measurement of an option in each study: of the best one errors are seldom large above."""
+        sigma = 10.0 ** self._rng.uniform(-1.5, 0.5, option.size)
+        seldom = self._rng.random(option.size) < self._rare
+        error = sigma * (seldom - self._rare) / math.sqrt(self._rare * (1.0 - self._rare))
+        error *= np.where(option == 0, 1.0, -1.0)
+        stake = EPS * any_tails.STAKES
+        cost = np.log1p(0.5 * (stake / sigma[:, None]) ** 2)
+        for side in (UP, DOWN):
+            y = np.clip(-side * error[:, None] * stake / sigma[:, None] ** 2, -1.0, any_tails.MOST)
+            self._logs[side][rows, option] += np.log1p(y + 0.5 * y * y) - cost
+
+    def against_truth(self, side: float) -> Floats:
+        """Log E against the true means, (studies, options)."""
+        return np.asarray(np.logaddexp.reduce(self._logs[side] + np.log(any_tails.grid_weights()), axis=2))
+
+
+class SameItems:
+    """Batches of items that all options answer in one order; pairs are judged on what both have answered.
+
+    Every pair has a share of the error probability for itself.
+    """
+
+    truth = np.array([0.1, 0.0, 0.0, 0.0])  # about: the players look at evidence only
+    own = False
+    batch = 4
+
+    def __init__(self, studies: int, rng: np.random.Generator) -> None:
+        size, n = STEPS * self.batch, OPTIONS
+        ease, skill = 2.0 * rng.standard_normal((studies, 1, size)), np.array([0.9, 0.2, 0.2, 0.2])[:, None]
+        answers = rng.random((studies, n, size)) < 1.0 / (1.0 + np.exp(-(skill + ease)))
+        share = answered_share(skill[:, 0], 2.0)
+        x = 0.5 * (1.0 + answers[:, 1:].astype(float) - answers[:, :1])  # in favour of each other option
+        mean = 0.5 * (1.0 + share[1:] - share[0])[:, None]
+        bets = stakes(EPS)
+        logs = [
+            np.log1p(bet * (x - mean) / mean).cumsum(axis=2)[:, :, self.batch - 1 :: self.batch]
+            for bet in bets
+        ]
+        whole = np.logaddexp.reduce(logs, axis=0) - math.log(bets.size)
+        self._whole = np.concatenate([np.zeros((studies, n - 1, 1)), whole], axis=2)
+        self._told = np.zeros((studies, n), dtype=np.int64)
+
+    def measure(self, rows: Any, option: Any) -> None:
+        """The next batch of an option in each study."""
+        self._told[rows, option] = np.minimum(self._told[rows, option] + 1, STEPS)
+
+    def pairs(self) -> Floats:
+        """Log E against the true differences of the others and the best one, (studies, options - 1)."""
+        common = np.minimum(self._told[:, 1:], self._told[:, :1])
+        return np.asarray(np.take_along_axis(self._whole, common[:, :, None], axis=2)[:, :, 0])
+
+    def against_truth(self, side: float) -> Floats:
+        """What the players look at, (studies, options)."""
+        found = self.pairs()
+        return np.column_stack([found.max(axis=1), found])
+
+
 WORLDS: dict[str, Callable[[int, np.random.Generator], Any]] = {
     "known error bars": Known,
     "counts": Trials,
     "error bars and counts": Both,
     "bounded readings": Bounded,
     "own scatter": OwnReadings,
+    "error bars, any tails": AnyErrors,
+    "paired items": SameItems,
 }
 
 
@@ -182,6 +257,10 @@ def crossed(name: str, player: str, studies: int, deltas: tuple[float, ...], see
     for step in range(STEPS):
         best, others = world.against_truth(UP)[:, 0], world.against_truth(DOWN)[:, 1:]
         for at, delta in enumerate(deltas):
+            if isinstance(world, SameItems):
+                shares = Shares(PAIRED * delta, OPTIONS, OPTIONS, False, limits=LITTLE, connected=LITTLE)
+                ever[at] |= (world.pairs() >= shares.doubt(0)[0]).any(axis=1)
+                continue
             level, chosen = threshold(delta, world.own)
             bet = np.logaddexp(math.log(1.0 - chosen), others.max(axis=1) + math.log(chosen / (OPTIONS - 1)))
             ever[at] |= best + bet >= level
@@ -197,10 +276,10 @@ def crossed(name: str, player: str, studies: int, deltas: tuple[float, ...], see
     return ever.sum(axis=1).tolist()
 
 
-def run(studies: int = 2000) -> list[Row]:
-    """All kinds and players at confidence 0.5 and 0.95."""
+def run(studies: int = 2000, only: str | None = None) -> list[Row]:
+    """All kinds (or one) and players at confidence 0.5 and 0.95."""
     found = []
-    for name in WORLDS:
+    for name in WORLDS if only is None else [only]:
         for player in PLAYERS:
             half, few = crossed(name, player, studies, (0.5, 0.05), 0)
             for delta, count in ((0.5, half), (0.05, few)):
@@ -210,5 +289,5 @@ def run(studies: int = 2000) -> list[Row]:
 
 
 if __name__ == "__main__":
-    for row in run(int(sys.argv[1]) if len(sys.argv) > 1 else 2000):
+    for row in run(int(sys.argv[1]) if len(sys.argv) > 1 else 2000, *sys.argv[2:3]):
         print(f"{row.name}: {row.figure:.3f}")

@@ -93,6 +93,14 @@ def test_what_a_page_shows_is_what_it_prints(name, capsys):
     assert capsys.readouterr().out.endswith(match["shown"])
 
 
+def test_all_that_the_page_on_tables_shows_is_what_it_prints(capsys):
+    page = ROOT / "docs" / "tables.md"
+    run_blocks(page)
+    shown = [match["shown"] for match in SHOWN.finditer(page.read_text("utf-8"))]
+    assert len(shown) == 4
+    assert capsys.readouterr().out == "".join(shown)
+
+
 def test_few_blocks_are_exempt():
     infos = [match["info"].strip() for page in PAGES for match in BLOCK.finditer(page.read_text("utf-8"))]
     assert set(infos) <= {"", "no-run"}

@@ -5,7 +5,7 @@ A rule is a `Rule`: functions on arrays, marked by `kernel` where a simulation c
 - the rule and its constructor: `Rule`, `register`, `Policy`, `SharedOptions`, `option`, `fixed`,
   `constructor`, `WIDEST` to start from, `OnSets` for rules that also run on infinite sets;
 - the shelf of ready-made parts: `Setting`, `make_setting`, `plain_params`, `plain_init`, `learn`, `imagine`,
-  `best_mean`, `present_radius`, `not_ruled_out`;
+  `best_mean`, `present_radius`, `not_ruled_out`, `own_ball`;
 - the model and its verbs: `Model`, `new_model`, `copy_model`, `fold`, `theta`, `set_theta`, `log_det`,
   `total_precision`, `covariance_with`, `contrast_widths`, `perturbed_means`, `projections`;
 - choices: `first_largest`, `first_largest_candidate`, `first_best`, `most_optimistic`, `most_telling`,
@@ -64,6 +64,7 @@ from noisewise.policies.shared.least_squares import (
 )
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
+from noisewise.policies.shell.rule import own_ball
 
 #: A rule that needs nothing special: ``replace(WIDEST, name=..., choose=...)`` makes another.
 WIDEST = widest.RULE
@@ -107,6 +108,7 @@ __all__ = [
     "new_model",
     "not_ruled_out",
     "option",
+    "own_ball",
     "perturbed_means",
     "plain_init",
     "plain_params",

@@ -54,7 +54,8 @@ def test_a_map_that_leaves_out_a_column_se_is_refused(store, refused, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text(TABLE)
     message = refused("import", store, table, "--map", "option=alloy,value=HV")
-    assert "the table has a column 'se' that `map` does not use: add se=se" in message
+    assert "the table has 'se' that looks like the error bar of 'HV' and is not used" in message
+    assert "say --map option=alloy,value=HV,se=se to use it, or --ignore se to leave it out" in message
     said = plain("import", store, table, "--map", "option=alloy,value=HV,se=-")
     assert (said["told"], said["unused_columns"]) == (2, [])
     assert nw.load_study(store).frame("measurements")["se"].to_list() == [None, None]
@@ -89,8 +90,10 @@ def test_a_file_without_keys_imported_twice_is_noticed(store, refused, tmp_path)
     table.write_text("option,value,se\nA,1.0,0.1\nB,2.0,0.1\n")
     run("ask", store, "-n", 3)
     assert plain("import", store, table)["told"] == 2
-    assert "all 2 rows without a key equal measurements that were told before" in refused(
-        "import", store, table
+    said = run("import", store, table).stdout
+    assert said.startswith("2 rows, all known already.\n")
+    assert "row 1 = m-1, row 2 = m-2. If they were measured again, import with --again" in " ".join(
+        said.split()
     )
     assert plain("import", store, table, "--again")["told"] == 2
 
@@ -111,9 +114,9 @@ def test_a_corrected_file_is_refused_whole_and_says_which_rows(store, refused, t
     run("import", store, table)
     table.write_text("\n".join(["option,value,se,key", *[row.replace(",0.1,", ",0.2,") for row in rows]]))
     message = refused("import", store, table)
-    assert "row 1: key k0" in message
-    assert "row 5: key k4" in message
-    assert "And 4 more rows like these." in message
+    assert "row 1 (key k0, line 2)" in message
+    assert "row 5 (key k4, line 6): m-5 was told as A = 4.0 ± 0.1, and the row says A = 4.0 ± 0.2" in message
+    assert "and 4 more like these." in message
 
 
 def test_a_voided_row_of_a_file_is_said_not_counted(store, tmp_path):
@@ -185,8 +188,8 @@ def test_a_map_that_leaves_out_blocks_keys_or_differences_is_refused(store, refu
     table = tmp_path / "t.csv"
     table.write_text("alloy,plus,minus,value,se,block,key\nA,,,1.0,0.1,Mon,01\n,A,B,2.0,0.1,,02\n")
     message = refused("import", store, table, "--map", "option=alloy,value=value,se=se")
-    assert "columns 'plus', 'minus', 'block', 'key' that `map` does not use" in message
-    assert "add plus=plus,minus=minus,block=block,key=key to take what is there" in message
+    assert "columns 'plus', 'minus', 'block', 'key' that --map does not use" in message
+    assert ",se=se,plus=plus,minus=minus,block=block,key=key to take what is there" in message
     given = "option=alloy,value=value,se=se,plus=plus,minus=minus,block=block,key=-"
     assert plain("import", store, table, "--map", given)["told"] == 2
     measurements = nw.load_study(store).frame("measurements")
@@ -197,6 +200,7 @@ def test_a_map_that_leaves_out_blocks_keys_or_differences_is_refused(store, refu
 def test_a_table_with_names_of_its_own_is_shown_the_map(store, refused, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text(TABLE)
-    assert "import --map option=" in refused("import", store, table)
-    table.write_text("option\tvalue\tse\nA\t1.0\t0.1\n")
-    assert r"has tabs: 'option\tvalue\tse'" in refused("import", store, table)
+    message = refused("import", store, table)
+    assert "for instance --map option=alloy,value=HV,se=se, or --ignore alloy" in message
+    table.write_text("option value se\nA 1.0 0.1\nB 1.0 0.1\n")
+    assert "between its columns; 't.csv' has blanks: 'option value se'" in refused("import", store, table)

@@ -52,7 +52,7 @@ def test_a_sheet_has_a_row_for_every_item_and_comes_back(store, tmp_path):
     table.with_columns(pl.Series("value", ["1", "0", "1", "1", "1", "0"], dtype=pl.String)).write_csv(sheet)
     again = plain("import", store, sheet)
     assert (again["told"], again["items"], again["known"], again["empty"]) == (1, 1, 5, 0)
-    assert "told 0, 6 known already" in run("import", store, sheet).stdout
+    assert "6 rows, all known already." in run("import", store, sheet).stdout
 
 
 def test_a_sheet_of_new_items_is_filled_in_with_their_names(tmp_path):

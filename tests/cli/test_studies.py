@@ -136,12 +136,12 @@ def test_import_maps_columns_matches_suggestions_and_is_idempotent(store):
 @pytest.mark.parametrize(
     ("arguments", "stdin", "sentence"),
     [
-        (["--map", "value"], CSV, "`map` must look like value=HV,se=HV_se; got 'value'."),
+        (["--map", "value"], CSV, "--map must look like value=HV,se=HV_se; got 'value'."),
         (["--map", "valeu=HV"], CSV, "got 'valeu'. Did you mean 'value'?"),
-        (["--map", "option=alloy,value=HX"], CSV, "`map` must name columns of the table"),
-        (["--map", "value=HV,value=err"], CSV, "`map` must name 'value' once"),
-        (["--map", MAP], CSV.replace("D,3.0,0.2", "D,3.0,0"), "row 3 (D): se is 0."),
-        (["--map", MAP], CSV.replace("D,3.0", "X,3.0"), "row 3: 'X' is not in the catalogue (4 options)"),
+        (["--map", "option=alloy,value=HX"], CSV, "--map must name columns of the table"),
+        (["--map", "value=HV,value=err"], CSV, "--map must name 'value' once"),
+        (["--map", MAP], CSV.replace("D,3.0,0.2", "D,3.0,0"), "row 3 (D, line 4): se is 0."),
+        (["--map", MAP], CSV.replace("D,3.0", "X,3.0"), "row 3 (line 4): 'X' is not in the catalogue"),
         ([], CSV, "has a column 'alloy' that means nothing here"),
     ],
 )
@@ -160,7 +160,8 @@ def test_the_same_key_with_another_value_is_refused_with_both(store, monkeypatch
     )
     assert code == 2
     assert message == (
-        "Error: key 2026-11-03/B already told with 1.31; you sent 1.38. Use amend if this is a correction."
+        "Error: key 2026-11-03/B already told with 1.31; you sent 1.38. Use amend on m-1 if this is a "
+        "correction."
     )
 
 
@@ -343,23 +344,14 @@ def test_a_network_disk_is_told_on_standard_error(store, monkeypatch):
     assert "network file system (nfs4)" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "sign", "sentence"),
-    [
-        ("t.csv", ";", "`table` must have commas between its columns; its first line has semicolons"),
-        ("t.csv", "\t", "must have commas between its columns (or the file must end in .tsv)"),
-        ("t.tsv", ",", "must have tabs between its columns; its first line has commas"),
-    ],
-)
-def test_other_separators_are_named(name, sign, sentence, store, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt"])
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_the_text_says_what_stands_between_its_columns(name, sign, store, tmp_path):
     path = tmp_path / name
     path.write_text(f"option{sign}value{sign}se\nA{sign}1.0{sign}0.1\n")
-    code, message = fail(monkeypatch, capsys, "import", store, path)
-    assert code != 0
-    assert sentence in " ".join(message.split())
-    code, message = fail(monkeypatch, capsys, "init", tmp_path / "new.db", path, "--eps", 1)
-    assert code != 0
-    assert "between its columns" in " ".join(message.split())
+    assert plain("import", store, path)["told"] == 1
+    path.write_text(f"id{sign}x\nA{sign}1.0\nB{sign}2.0\n")
+    assert plain("init", tmp_path / "new.db", path, "--eps", 1)["options"] == 2
 
 
 def test_names_of_columns_are_kept_for_options_that_are_added(tmp_path):

@@ -17,7 +17,7 @@ VECTORS = np.array([[1.0, 0.0, 0.1], [0.8, 0.5, 0.0], [0.0, 1.0, 0.3], [0.3, 0.3
 STATED = {"delta", "norm_bound", "ridge", "sigma_min", "seed", "recommendation", "horizon"}
 #: The others' values to try; numbers are tried at a tenth, too.
 OTHERS = {
-    "radius": [0.5, "mixture", "self-normalised", "paper", "averaged", "printed", "logarithmic"],
+    "radius": [0.5, "mixture", "self-normalised", "paper", "averaged", "restarted", "printed", "logarithmic"],
     "judge_by": ["all"],
     "noise": ["sub-gaussian"],
     "floor": [True, False],
@@ -67,7 +67,7 @@ def test_an_option_that_makes_a_bound_smaller_is_named_in_the_certificate(name, 
         other.regret_bound < usual.regret_bound * (1.0 - 1e-9)
     )
     proven = option == "radius" and value in (
-        "mixture", "self-normalised", "paper", "averaged", "printed",
+        "mixture", "self-normalised", "paper", "averaged", "restarted", "printed",
     )  # fmt: skip
     # Neither is an easier assumption: sub-Gaussian noise is what every other rule has.
     proven |= (option, value) == ("noise", "sub-gaussian") or option in ("explore", "weighted")

@@ -7,7 +7,8 @@ estimated, which a search finds at a flat maximum (1e-7), and the weights of des
 soon as they are proved to be good enough (1e-3, the default gap). These, and what `rage`, `h_rage` and
 `precision_tracking` measure, which follows from them, were written anew with the present solver; so was what
 `bayes_gap` measures, when it began to break ties on purpose, and what `top_two_thompson` measures in a
-simulation, when it began to look for the action that teaches most; its saved policy goes on as it did.
+simulation, when it began to look for the action that teaches most; its saved policy goes on as it did; and
+what the check advises, when it began to try its advice.
 """
 
 import json

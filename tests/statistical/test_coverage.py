@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 import noisewise as nw
+from noisewise.core.choice.matrices import root_into
+from noisewise.core.choice.restarts import region_of
+from noisewise.core.model.dense import theta as policy_theta
+from noisewise.core.model.vectors import spread
 
 #: Misses of 1000 runs at delta = 0.05 that a true certificate exceeds with probability below 1e-6.
 MOST_MISSES = 86
@@ -11,7 +15,7 @@ REPLICATIONS = 1000
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "rademacher", "uniform"])
-@pytest.mark.parametrize("radius", ["mixture", "self-normalised", "paper", "averaged"])
+@pytest.mark.parametrize("radius", ["mixture", "self-normalised", "paper", "averaged", "restarted"])
 def test_each_radius_covers_at_every_round(radius, noise):
     """theta on the sphere, adaptive pulls among the candidates, looked at after every round."""
     instance = nw.instances.sphere(30, 3)
@@ -23,6 +27,47 @@ def test_each_radius_covers_at_every_round(radius, noise):
     assert misses <= MOST_MISSES
     # The bound on the regret is true whenever the certificate is.
     assert sim.covered[inside].all()
+
+
+def test_restarts_leave_the_truth_in_the_region_as_often_as_promised():
+    """At delta = 0.5, after every round: the average at the true theta, and limits on true differences.
+
+    200 runs; a region that holds exceeds the limit of 134 misses with probability 1e-6.
+    """
+    misses = beyond = 0
+    for seed in range(200):
+        instance = nw.instances.sphere(6, 2)
+        rng = np.random.default_rng(seed)
+        policy = nw.greedy(instance.actions, radius="restarted", ridge=0.5, delta=0.5)
+        theta = rng.normal(size=2)
+        theta /= np.linalg.norm(theta)
+        values = instance.actions.vectors @ theta
+        outside = wrong = False
+        for t in range(24):
+            row = policy.ask() if t % 2 else int(rng.integers(6))
+            sigma = float(np.exp(rng.uniform(-2.0, 0.5)))
+            policy.tell(row, float(values[row] + sigma * rng.standard_normal()), sigma)
+            state, limits = policy._state, policy._params.setting.radius
+            region = region_of(limits, state.model, state.restarts, spread(state.model))
+            root = np.empty((2, 2))
+            root_into(root, state.model)
+            u = root @ (theta - policy_theta(state.model))
+            logs = [
+                0.5 * u @ curvature @ u - slope @ u + constant
+                for curvature, slope, constant in zip(
+                    region.curvatures, region.slopes, region.constants, strict=True
+                )
+            ]
+            outside |= bool(np.logaddexp.reduce(logs) >= region.level)
+            estimate = policy.estimate()
+            wrong |= bool(values.max() - values[estimate.recommended] > estimate.regret_bound + 1e-9)
+            wrong |= not estimate.candidates[np.argmax(values)]
+        misses += outside
+        beyond += wrong
+        assert outside or not wrong  # what is claimed is true whenever theta is in the region
+    assert misses <= 134
+    assert beyond <= misses
+    assert misses > 0
 
 
 def test_a_radius_that_is_too_small_is_caught():

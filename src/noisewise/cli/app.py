@@ -9,7 +9,10 @@ import typer
 import noisewise
 from noisewise.cli.demo import demo
 from noisewise.cli.studies import judgement, measurements, outlook, safekeeping, upkeep
+from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
+from noisewise.cli.terminal.flags import in_its_words
+from noisewise.cli.terminal.threads import lightly
 from noisewise.cli.worlds.arena import arena
 from noisewise.cli.worlds.design import design
 from noisewise.cli.worlds.paper import paper
@@ -48,18 +51,23 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(judgement.status, judgement.best, judgement.certify, judgement.check),
     *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
     *(measurements.void, measurements.amend, measurements.mend, measurements.fail, measurements.release),
-    *(upkeep.exclude, upkeep.include, upkeep.add, upkeep.list_studies, upkeep.rename),
+    *(upkeep.exclude, upkeep.include, upkeep.add, list_studies, upkeep.rename),
     *(upkeep.export, upkeep.rebuild),
     *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
     *(simulate, arena, policies, design, paper),
 )
-NAMES: dict[Callable[..., None], str] = {measurements.import_: "import", upkeep.list_studies: "list"}
+NAMES: dict[Callable[..., None], str] = {measurements.import_: "import", list_studies: "list"}
 #: These take values, which may be negative: what looks like an option but is none is an argument.
 TAKE_NUMBERS = (measurements.tell, measurements.amend)
 
+#: These are for large problems, and take all processors from the beginning.
+HEAVY = (simulate, arena, design, paper, policies, demo)
+
 for command in COMMANDS:
     settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}
-    app.command(NAMES.get(command), context_settings=settings)(command)
+    called = NAMES.get(command, command.__name__)
+    speaking = in_its_words(command, called)
+    app.command(called, context_settings=settings)(speaking if command in HEAVY else lightly(speaking))
 
 
 def main() -> None:

@@ -28,12 +28,12 @@ from noisewise.policies.shared.least_squares import Setting
 from noisewise.policies.shell.on_sets import SetState
 from noisewise.policies.shell.recommendation import Advice
 from noisewise.policies.shell.rule import Rule
-from noisewise.simulation.loop import Script, Truth, make_rounds, never
+from noisewise.simulation.loop import Script, Truth, functions_of, make_rounds, never
 from noisewise.simulation.record import Record
 from noisewise.simulation.set_loop import SetTruth, make_set_rounds
 from noisewise.simulation.stopping import Stop
 
-CHOOSE, ABSORB, RECOMMEND, RADIUS, CANDIDATES, BOUND, WANTS_PLAN = range(7)
+CHOOSE, ABSORB, RECOMMEND, RADIUS, CANDIDATES, BOUND, CERTAIN, WANTS_PLAN = range(8)
 
 
 class Params(NamedTuple):
@@ -109,6 +109,16 @@ def bound(params: Params, state: State, mask: Mask, action: int, reach: float) -
 
 
 @kernel
+def certain(params: Params, state: State, action: int, eps: float, reach: float) -> bool:
+    """That no other action is better by eps."""
+    mask, nothing = params.mask, params.no_draws
+    number: float = call_for_number(
+        params.code, CERTAIN, params.params, params.state, mask, nothing, action, eps, reach
+    )
+    return number > 0.0
+
+
+@kernel
 def wants_plan(params: Params, state: State) -> bool:
     """Whether to plan now."""
     if not params.plans:
@@ -123,8 +133,7 @@ def wants_plan(params: Params, state: State) -> bool:
 def make_glue(rule: Rule) -> Callable[..., float]:
     """The function behind the address of one rule."""
     # Plain functions in a closure: Numba's disk cache knows them by name.
-    choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
-    radius_now, candidates_now, bound_now = rule.radius, rule.candidates, rule.bound
+    choose, absorb, recommend, radius_now, candidates_now, bound_now, certain_now = functions_of(rule)
     wants_plan = rule.wants_plan or never
 
     def glue(
@@ -154,6 +163,8 @@ def make_glue(rule: Rule) -> Callable[..., float]:
                 mask[k] = found[k]
         elif what == BOUND:
             return bound_now(params, state, mask, action, one)
+        elif what == CERTAIN:
+            return 1.0 if certain_now(params, state, action, one, other) else 0.0
         elif wants_plan(params, state):
             return 1.0
         return 0.0

@@ -9,7 +9,7 @@ from dataclasses import fields
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noisewise.actions.oracle_set import Oracle
 from noisewise.core.compiler.kernels import twins_of
@@ -106,7 +106,7 @@ def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
 
     digest = hashlib.sha256(f"{sys.version} {numba.__version__} {_extension_hash()}".encode())
     homes = {make_glue.__module__}
-    functions = [] if rule is None else [getattr(rule, field.name) for field in fields(rule)]
+    functions = [] if rule is None else _functions_of(rule)
     if rule is not None and rule.on_sets is not None and oracle is not None:
         functions += [rule.on_sets.aim, rule.on_sets.parameter, *oracle]
     # Every function counts, also those that are not compiled: what they return is part of the machine
@@ -120,6 +120,12 @@ def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
         digest.update(name.encode())
         digest.update(source)
     return digest.hexdigest()[:20]
+
+
+def _functions_of(rule: Rule) -> list[Any]:
+    """What a rule declares, functions and all; with restarts, what the rule within declares as well."""
+    inner = [] if rule.around is None else _functions_of(rule.around)
+    return [getattr(rule, field.name) for field in fields(rule)] + inner
 
 
 @functools.cache

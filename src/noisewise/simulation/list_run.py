@@ -8,6 +8,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.support.randomness import generator
 from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.recommendation import make_advice
+from noisewise.policies.shell.restarting import with_columns
 from noisewise.policies.shell.rule import ANYTIME, FORESEEING, Rule, make_params
 from noisewise.simulation.compilation import compiled_loop
 from noisewise.simulation.loop import Loop, Truth, make_loop, run_replication
@@ -69,7 +70,7 @@ class ListRun(Run):
         params = make_params(self.policy.rule, actions, self.horizon, options)
         if compiled:
             columns = np.ascontiguousarray(params.setting.columns, dtype=np.float64)
-            params = params._replace(setting=params.setting._replace(columns=columns))
+            params = with_columns(params, columns)
         self._prepared = actions, compiled, params
         return params
 

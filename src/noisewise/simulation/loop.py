@@ -14,7 +14,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.policies.shell.recommendation import BEST, Advice, recommended
 from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.record import Record, keep, next_due, write_down
-from noisewise.simulation.stopping import GAP, NEVER, Stop, has_won
+from noisewise.simulation.stopping import GAP, GLR, NEVER, Stop, has_won
 
 
 class Truth(NamedTuple):
@@ -59,14 +59,19 @@ def allow(truth: Truth, turn: int, allowed: Mask) -> float:
     return float(truth.tops[turn])
 
 
+def functions_of(rule: Any) -> tuple[Callable[..., Any], ...]:
+    """What the rounds call of a rule, in their order."""
+    chooses = rule.choose, rule.absorb, rule.recommend
+    return *chooses, rule.radius, rule.candidates, rule.bound, rule.certain
+
+
 def make_rounds(rule: Any) -> Rounds:
     """The loop with the functions of a rule: from a round until the end, a stop, or until it wants to plan.
 
     Returns how many rounds are done, or the round after which the rule has to plan.
     """
     # Plain functions in a closure: Numba's disk cache knows them by name.
-    choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
-    radius_now, candidates_now, bound_now = rule.radius, rule.candidates, rule.bound
+    choose, absorb, recommend, radius_now, candidates_now, bound_now, certain_now = functions_of(rule)
     plans, wants_plan = rule.wants_plan is not None, rule.wants_plan or never
 
     def rounds(
@@ -103,7 +108,8 @@ def make_rounds(rule: Any) -> Rounds:
             candidates = candidates_now(params, state)
             if advice.kind != BEST:
                 advised = recommended(advice, pulled[: t + 1], advised, state.model, candidates, radius)
-            stopped = has_won(stop, state.model, advised, radius, precision)
+            stopped = stop.kind == GLR and certain_now(params, state, advised, stop.eps, radius)
+            stopped = stopped or has_won(stop, state.model, advised, precision)
             if t + 1 != due and not stopped and stop.kind != GAP:
                 continue
             bound = bound_now(params, state, candidates, advised, radius)

@@ -9,10 +9,8 @@ thresholds stand in most published tables; they promise nothing, and are here to
 import math
 from typing import NamedTuple
 
-import numpy as np
-
+from noisewise.core.choice.selection import likelihood_ratio
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.covariances import CANCELLED, contrast_widths
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive
 
@@ -52,29 +50,16 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
 
 
 @kernel
-def has_won(stop: Stop, model: Model, action: int, radius: float, precision: float) -> bool:
-    """Whether the likelihood ratio says to stop now and recommend ``action``; False where nothing asks."""
-    if stop.kind == NEVER or stop.kind == GAP:
-        return False
-    if stop.kind == GLR:
-        threshold = radius * radius / 2.0
-    elif stop.kind == LOG_LOG:
+def has_won(stop: Stop, model: Model, action: int, precision: float) -> bool:
+    """Whether a heuristic threshold says to stop now and recommend ``action``; False where nothing asks.
+
+    What the certificate says is the rule's own matter (`Rule.certain`).
+    """
+    if stop.kind == LOG_LOG:
         # log P is at least 0, also while the precision is small.
         threshold = math.log((1.0 + math.log(max(1.0, precision * stop.longest))) / stop.delta)
-    else:
+    elif stop.kind == LOG:
         threshold = math.log((1.0 + precision * stop.longest) / stop.delta)
+    else:
+        return False
     return likelihood_ratio(model, action, stop.eps) > threshold
-
-
-@kernel
-def likelihood_ratio(model: Model, action: int, eps: float) -> float:
-    """Z: how strongly the measurements say that no other action is better than ``action`` by eps."""
-    widths = contrast_widths(model, action)
-    ratio = np.inf
-    for k in range(widths.size):
-        # A copy of the action is as good as it: their difference is rounding, and no rival.
-        terms = model.squared_widths[k] + model.squared_widths[action]
-        if k != action and widths[k] * widths[k] > 2.0 * CANCELLED * terms:
-            lead = max(0.0, eps + model.means[action] - model.means[k])
-            ratio = min(ratio, lead * lead / (2.0 * widths[k] * widths[k]))
-    return ratio

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from noisewise.core.support.text import check_text
 from noisewise.core.support.version import __version__
@@ -37,11 +37,16 @@ from noisewise.study.stores.address import MEMORY, PATIENCE, find_study, open_st
 from noisewise.study.stores.protocol import Storage, check_name
 from noisewise.study.study import Study
 
+if TYPE_CHECKING:
+    from noisewise.study.inputs.catalogue import Catalogue
+    from noisewise.study.intake.columns.understanding import HowToRead, Understood
+
 
 def create_study(
     store: str | Path | Storage = MEMORY,
     *,
-    options: Any,
+    options: Any = None,
+    results: Any = None,
     name: str = "study",
     id: str | None = None,
     features: Sequence[str] | None = None,
@@ -67,13 +72,18 @@ def create_study(
     lease: float | None = None,
     seed: int = 0,
     clock: Callable[[], float] = time.time,
+    **reading: "Unpack[HowToRead]",
 ) -> Study:
     """Begin a study: which of these options is the best?
 
     Args:
         store: Where it is kept: a file, which is made if need be, ``"postgresql://..."``, ``":memory:"``, or
             a storage of your own.
-        options: A file (csv, tsv, parquet, arrow), a data frame, or a plain list of names.
+        options: A file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, or a plain list of names.
+            Default: the options that `results` are about.
+        results: A table of measurements to begin with, as `Study.tell_many` takes it. If one of its rows is
+            bad, no study is made. Features and costs are taken from it as well unless there are `options`;
+            they must be the same in all rows of an option.
         name: The study's name in its store.
         id: The column with the options' names.
         features: The columns the linear models use; default: all others. Text becomes categories. The
@@ -114,7 +124,8 @@ def create_study(
             "1" to "n". All options are told them in one random order, `ask` says which come next, and the
             certificate is about the mean over all of them. Items may be told without such a list: then
             they have no end, and must come in random order.
-        unit: Of your values, such as "ms" or "%", for sentences, tables and charts.
+        unit: Of your values, such as "ms" or "%", for sentences, tables and charts; default: as the header
+            of `results` says.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -122,6 +133,8 @@ def create_study(
         lease: Seconds for which a suggestion is reserved; default: one week.
         seed: Of the policy's random choices.
         clock: Where the time comes from.
+        reading: How to read the tables: ``map=``, ``ignore=``, ``decimal=``, ``allow_missing_se=``; see
+            `Study.tell_many`.
 
     Example:
         >>> study = create_study(options=["A", "B", "C"], eps=0.5)
@@ -133,7 +146,6 @@ def create_study(
     # What only a new study needs, all rules among it, is loaded here.
     from noisewise.study.asking.policy import pinned_policy
     from noisewise.study.asking.suggestion import rehearse_asking
-    from noisewise.study.inputs.catalogue_table import read_catalogue
 
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
@@ -142,9 +154,9 @@ def create_study(
     )  # fmt: skip
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])
-    catalogue = read_catalogue(
-        options, id=id, features=features, cost=cost, needs_features=facts_of(model).uses_features
-    )
+    catalogue, understood = _tables(model, options, results, id, features, cost, reading)
+    if understood is not None and unit is None:
+        question["unit"] = understood.units.get("value")
     specification = Specification(
         name=check_text("name", check_name(name)),
         catalogue=catalogue,
@@ -155,9 +167,86 @@ def create_study(
         **question,
     )
     rehearse_asking(State(specification))
-    storage = open_store(store, create=True)
-    storage.create(specification.name, specification.to_plain())
-    return Study(storage, specification.name, clock)
+    return _told(store, specification, clock, understood)
+
+
+def _told(
+    store: str | Path | Storage,
+    specification: Specification,
+    clock: Callable[[], float],
+    understood: "Understood | None",
+) -> Study:
+    """A new study, with its first measurements if there are any; if one of them is bad, there is no study."""
+
+    def made(place: str | Path | Storage) -> Study:
+        storage = open_store(place, create=True)
+        storage.create(specification.name, specification.to_plain())
+        return Study(storage, specification.name, clock)
+
+    if understood is None:
+        return made(store)
+    made(MEMORY).tell_many(understood, match=True, dry_run=True)
+    study = made(store)
+    study.tell_many(understood, match=True)
+    return study
+
+
+def _tables(
+    model: str,
+    options: Any,
+    results: Any,
+    id: str | None,
+    features: Sequence[str] | None,
+    cost: str | None,
+    reading: "HowToRead",
+) -> "tuple[Catalogue, Understood | None]":
+    """The catalogue of a new study, and its first measurements if there are any."""
+    from noisewise.study.inputs.catalogue_table import read_catalogue
+
+    uses_features = facts_of(model).uses_features
+    understood = None if results is None else _understood(results, id, features, cost, reading)
+    if options is None:
+        options, id = _options_of(understood, features, cost, uses_features)
+    catalogue = read_catalogue(
+        options, id=id, features=features, cost=cost, needs_features=uses_features,
+        decimal=reading.get("decimal"),
+    )  # fmt: skip
+    return catalogue, understood
+
+
+def _understood(
+    results: Any, id: str | None, features: Sequence[str] | None, cost: str | None, reading: "HowToRead"
+) -> "Understood":
+    from noisewise.study.inputs.tables import read_whole
+    from noisewise.study.intake.columns.mapping import with_option
+    from noisewise.study.intake.columns.understanding import Understood, understand
+
+    if isinstance(results, Understood):
+        return results
+    described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
+    table = read_whole("results", results)
+    if id is not None:
+        reading = reading.copy()
+        reading["map"] = with_option(table.frame.columns, reading.get("map"), id)
+    return understand(table, what="results", others=described, **reading)
+
+
+def _options_of(
+    understood: "Understood | None", features: Sequence[str] | None, cost: str | None,
+    needs_features: bool,
+) -> tuple[Any, str]:  # fmt: skip
+    """The options that results are about, as a table, and the column with their names."""
+    from noisewise.study.intake.columns.results import options_of
+
+    if understood is None:
+        raise TypeError("`options` must be given, or `results` whose options are meant.")
+    if needs_features and not features:
+        raise ValueError(
+            "`features` must name the columns of the results that describe options, for a linear model. "
+            'Without features use model="independent".'
+        )
+    table = options_of(understood, features, cost)
+    return table, table.frame.columns[0]
 
 
 def load_study(

@@ -1,14 +1,12 @@
 """Everything that changes a study: asking, telling, correcting, and its options, policy and model."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from collections.abc import Sequence
+from typing import Any, Literal, Unpack
 
 from noisewise.core.support.checks import check_choice
-from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_amount, check_count_within, check_within
 from noisewise.core.support.text import check_text
 from noisewise.study.asking.coming import PROBES
-from noisewise.study.intake.batch import Batch, Taken, check_batch
 from noisewise.study.intake.changes import (
     added_options,
     amended,
@@ -24,24 +22,19 @@ from noisewise.study.intake.entry import (
     find_option,
     measurement_of,
     read_told,
-    still_void,
-    told_before,
 )
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.item_entry import check_next
-from noisewise.study.intake.parsed_table import Parsed
-from noisewise.study.item_entries import ItemEntries
+from noisewise.study.intake.told_before import still_void, told_before
 from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.stores.protocol import Event
-
-if TYPE_CHECKING:
-    from noisewise.study.intake.item_tables import TakenItems
+from noisewise.study.table_entries import TableEntries
 
 
-class Entries(ItemEntries):
+class Entries(TableEntries):
     """The changes that a study can be asked for; each is decided on the newest state, and appended."""
 
     def ask(
@@ -126,7 +119,8 @@ class Entries(ItemEntries):
             told: At most one error bar: ``se=`` (one number, or two if asymmetric), ``var=``, ``sd=`` with
                 ``n=``, ``ci=(lo, hi)`` with ``level=`` (default 0.95), ``values=[...]``, ``successes=`` with
                 ``trials=``; none if you know none. Or ``items={"q17": 1, ...}``, the values of items that
-                options share, in the order that `next_items` says. Also ``block=``, ``instrument=``,
+                options share, in the order that `next_items` says. Also ``block=``, ``arm=True`` (an arm of
+                the trial that ``block=`` names), ``instrument=``,
                 ``key=`` (telling a key again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         given = _given(job, value, told)
@@ -146,58 +140,6 @@ class Entries(ItemEntries):
             return [("tell", body)]
 
         return self._record(read, ("tell", given), lambda: measurement_of(number, body))
-
-    def tell_many(
-        self,
-        measurements: Any,
-        *,
-        match: bool = False,
-        repeat: bool = False,
-        watch: Callable[[str, int, int], None] | None = None,
-    ) -> "Taken | TakenItems":
-        """Take a table of results (a file or a frame); if one row is bad, none is taken.
-
-        A table with a column ``item`` has one row for an option and an item: ``option``, ``item``, ``value``.
-        It is told option by option; telling it again is harmless.
-
-        Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
-        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons. In a table
-        with a column of error bars, a row that has none says ``none``.
-
-        Args:
-            measurements: The table.
-            match: Take a row that names only its option, or its difference, for the answer to the oldest
-                suggestion of it that is under way, if possible one for the row's block; leave rows without
-                any result for later.
-            repeat: Take a table without keys although all its rows equal measurements that were told before.
-            watch: Is called with what is being done, how many rows are done, and how many there are.
-        """
-        from noisewise.study.inputs.tables import read_table
-        from noisewise.study.intake.sheets import read_sheet
-
-        seen = watch or (lambda doing, done, of: None)
-        with without_collector():
-            table = read_table("measurements", measurements)
-            if "item" in table.columns:
-                return self._tell_items(table, match, seen)
-            sheet = read_sheet(table)
-            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen, self.specification.bounds)
-        batch: Batch | None = None
-
-        def read(news: list[Event]) -> Happened:
-            nonlocal batch
-            # Parsed once; only what came in meanwhile can make another check necessary.
-            now = self._clock()
-            if batch is None or not batch.untouched_by(news):
-                batch = check_batch(self._state, parsed, now=now, match=match, repeat=repeat, watch=seen)
-            batch.first = len(self._state.told) + 1
-            return batch
-
-        call = ("tell_many", sheet, match, repeat)
-        with without_collector():
-            return self._record(
-                read, call, lambda: Taken(cast(Batch, batch)), before=lambda: self._decided(read, [])
-            )
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""

@@ -32,7 +32,12 @@ class ItemEntries(Journal):
         return [names[place] for place in places.tolist() if place < len(names)]
 
     def _tell_items(
-        self, table: "pl.DataFrame", match: bool, watch: Callable[[str, int, int], None]
+        self,
+        table: "pl.DataFrame",
+        match: bool,
+        amend: str | None,
+        dry_run: bool,
+        watch: Callable[[str, int, int], None],
     ) -> "TakenItems":
         from noisewise.study.intake.item_tables import TakenItems, happened_of, read_item_table, tell_items
 
@@ -40,7 +45,11 @@ class ItemEntries(Journal):
 
         def read(news: list[Event]) -> Happened:
             nonlocal taken
-            taken = tell_items(self._state, parsed, now=self._clock(), match=match, watch=watch)
+            taken = tell_items(self._state, parsed, now=self._clock(), match=match, amend=amend, watch=watch)
             return happened_of(taken)
 
-        return self._record(read, ("tell_items", table, match), lambda: taken)
+        if dry_run:
+            self._catch_up()
+            read([])
+            return taken
+        return self._record(read, ("tell_items", table, match, amend), lambda: taken)

@@ -38,6 +38,7 @@ class Journal:
             False  # whether others wrote between the last changes: then it is better to look first
         )
         self._unanswered: list[Unanswered] = []
+        self._last_at: float | None = None
         self._analysis: Analysis | None = None
         self._catch_up()
 
@@ -51,6 +52,12 @@ class Journal:
         """The last hash of the log's chain, in hexadecimal: it stands for everything that happened."""
         self._catch_up()
         return self._head
+
+    @property
+    def last_change(self) -> float | None:
+        """When the last event was appended, in seconds since 1970; None before the first."""
+        self._catch_up()
+        return self._last_at
 
     @property
     def chained(self) -> str | None:
@@ -205,6 +212,7 @@ class Journal:
         if events:
             self._state.apply_all(events)
             self._head = events[-1].hash
+            self._last_at = events[-1].at
             self._forget()
 
     def _forget(self) -> None:

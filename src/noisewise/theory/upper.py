@@ -83,9 +83,9 @@ def vaee_bound(
         level = unclipped(array, np.maximum(budget, LEAST_BUDGET))
     options = {"delta": delta, "ridge": ridge, "norm_bound": norm_bound, "max_norm": max_norm, "rank": dim}
     kind = "paper" if as_printed else radius
-    if kind == "averaged":
+    if kind in ("averaged", "restarted"):
         raise ValueError(
-            "`radius` must not be 'averaged' here: how large it becomes depends on what is measured; "
+            f"`radius` must not be {kind!r} here: how large it becomes depends on what is measured; "
             "'mixture' is known beforehand."
         )
     radii = _radii(kind, array, information, options)

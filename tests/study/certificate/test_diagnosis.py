@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.study.certificate.outliers import find_outliers
 from noisewise.study.models.analysis import Analysis
 
 NAMES = [f"o{k}" for k in range(10)]
@@ -74,8 +73,12 @@ def test_a_row_in_per_cent_leads_to_the_row(with_its_error_bar):
     assert not study.check().ok
     text = advice(study)
     assert f"Look first at m-{WRONG + 1} of {NAMES[k[WRONG]]}" in text
-    assert "100 times what was expected: is its unit (per cent?) right?" in text
+    both = ", error bar and all" if with_its_error_bar else ""
+    assert f"100 times what was expected{both}: is its unit (per cent?) right?" in text
     assert "scatter" not in text
+    (correction,) = study.check().causes[0].remedy["amend"]
+    study.amend(correction.pop("measurement"), "in per cent", **correction)
+    assert study.check().ok
 
 
 def test_two_readings_that_disagree_cannot_be_told_apart_and_both_are_named():
@@ -97,10 +100,17 @@ def test_leaving_one_out_is_what_the_formula_with_leverages_says():
     total = np.bincount(k, weight)
     means = np.bincount(k, weight * value) / total
     dropped = ((value - means[k]) ** 2 * weight / (1.0 - weight / total[k]))[WRONG]
-    analysis = study._now()
-    blamed = find_outliers(analysis, analysis.columns, analysis.sigmas.estimated)
-    assert blamed.numbers == (WRONG + 1,)
-    assert f"it lies {np.sqrt(dropped):.3g} standard errors" in blamed.words
+    check = study.check()
+    (cause,) = check.causes
+    assert [row["measurement"] for row in cause.rows] == [f"m-{WRONG + 1}"]
+    assert f"it lies {np.sqrt(dropped):.3g} standard errors" in cause.words
+    # And what it would be is the fit of a study that was never told it.
+    others = np.arange(ROWS) != WRONG
+    without = told(k[others], value[others], se[others]).check()
+    assert cause.freedom == without.freedom == check.freedom - 1
+    assert cause.reduced == pytest.approx(without.reduced, rel=1e-12)
+    assert check.left_out[0]["reduced_chi_square"] == cause.reduced
+    assert cause.reduced * cause.freedom == pytest.approx(check.reduced * check.freedom - dropped)
 
 
 def test_error_bars_that_are_variances_are_said_to_be_and_others_are_not():

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import noisewise as nw
 from noisewise.study.certificate.far_off import FarOff, far_off
-from noisewise.study.evidence.any_tails import STAKES, AnyTails, Rows, _grid_weights, centres, rows_of
+from noisewise.study.evidence.any_tails import STAKES, AnyTails, PerOption, centres, grid_weights, rows_of
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.reach import reaches
@@ -24,7 +24,7 @@ FALSE_ALARM = 1e-6
 def textbook(values, sigmas, z, side):
     """The mixture, factor by factor."""
     total = 0.0
-    for stake, weight in zip(STAKES * RESOLUTION, _grid_weights(), strict=True):
+    for stake, weight in zip(STAKES * RESOLUTION, grid_weights(), strict=True):
         product = weight
         for value, sigma in zip(values, sigmas, strict=True):
             y = min((z - side * value) * stake / sigma**2, 3.0)
@@ -58,7 +58,7 @@ def test_it_is_the_textbook_mixture(side):
 
 
 def test_weights_are_shares():
-    weights = _grid_weights()
+    weights = grid_weights()
     assert weights.min() > 0.0
     assert weights.sum() == pytest.approx(1.0, abs=1e-12)
 
@@ -123,7 +123,7 @@ def test_it_seldom_speaks_against_the_truth(law):
     starts = np.append(0, np.cumsum(lengths))
     at = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
     which = np.repeat(np.arange(sequences), np.arange(1, length + 1).sum())
-    rows = Rows(starts, (sigma * errors)[which, at], sigma[which, at], np.ones(at.size))
+    rows = PerOption(starts, (sigma * errors)[which, at], sigma[which, at], np.ones(at.size))
     kind = AnyTails(rows, RESOLUTION)
     for side in (UP, DOWN):
         found = kind.log_e(np.arange(lengths.size), np.zeros((lengths.size, 1)), side).value

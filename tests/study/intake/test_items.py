@@ -248,7 +248,9 @@ def test_a_bad_row_is_named_and_none_is_told(study, columns, said):
 def test_rows_that_contradict_what_was_told_or_skip_items_are_refused(study):
     first, second, third = study.next_items("A", 3)
     study.tell(option="A", items={first: 1})
-    with pytest.raises(ValueError, match=f"row 1: item '{first}' of A was told with another value, in m-1"):
+    with pytest.raises(
+        ValueError, match=f"row 1: item '{first}' of A was told as 1 \\(m-1\\), and the row says 0\\."
+    ):
         study.tell_many({"option": ["A"], "item": [first], "value": [0]})
     with pytest.raises(ValueError, match=rf"row 1 \(A\): A goes on with item '{second}', at place 2"):
         study.tell_many({"option": ["A"], "item": [third], "value": [0]})
@@ -352,3 +354,16 @@ def test_a_study_for_one_look_takes_no_items():
         study.tell(option="A", items={"q": 1})
     with pytest.raises(ValueError, match="`items` go with looks"):
         nw.create_study(options=["A", "B"], eps=0.5, looks="once", items=5)
+
+
+def test_items_that_were_changed_in_a_table_are_corrected_together(study):
+    first, second, third = study.next_items("A", 3)
+    study.tell(option="A", items={first: 1, second: 0})
+    table = {"option": ["A"] * 3, "item": [first, second, third], "value": [0, 1, 1]}
+    with pytest.raises(ValueError, match=r"row 1: item .*m-1.*; row 2: item .*say why with amend="):
+        study.tell_many(table)
+    taken = study.tell_many(table, amend="marked anew")
+    assert ([one.id for one in taken.amended], len(taken), taken.items) == (["m-1"], 1, 1)
+    assert [event.kind for event in study.events()[-2:]] == ["amend", "tell"]
+    assert study.tell_many(table).known == 3
+    assert study.certificate().to_json() == nw.load_study(study._storage, study.name).certificate().to_json()

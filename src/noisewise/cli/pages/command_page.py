@@ -54,7 +54,10 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 `event`, `problem`): the command `verify` |
 | `noisewise.check/1` | `study`, `ok`, `reduced_chi_square`, `freedom`, `p_value`, `expected`, `problems`, \
 `notes`, `worst`, `remedies` (what to do, in words), \
-`advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`) |
+`advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`), \
+`causes` (the likeliest first: `cause`, `words`, `rows`, `remedy`, and `fit`, what it would be then), \
+`left_out` (`what`, `name`, `key`, `reduced_chi_square`, `freedom`: the fit without each suspicious row, \
+block or option) |
 | `noisewise.switch/1` | `study`, `model`, `deviation`, `extra_scatter` (the sizes in use), `was` (the model \
 before), `looks`, `certificate` |
 | `noisewise.plan/1` | `study`, `sentence`, `eps`, `confidence`, `bound` (now), `by_cost`, \

@@ -71,10 +71,10 @@ def read_error_bar(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sides(text: str) -> float | list[float]:
-    """One standard error, or two for an asymmetric one; 0,4 is neither, but a decimal comma."""
+    """One standard error, or two for an asymmetric one; 0,4 and 0,4e-1 are neither, but decimal commas."""
     if "/" in text:
         return _numbers("se", text, "/")
-    if re.fullmatch(r"\s*\d+,\d+\s*", text):
+    if re.fullmatch(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*", text):
         down, up = text.strip().split(",")
         raise ValueError(
             f"`se` must have a decimal point: {down}.{up}. For an asymmetric error, down and up, write "

@@ -17,6 +17,7 @@ from noisewise.cli.studies.session import (
     open_study,
     report,
 )
+from noisewise.cli.terminal.flags import causes_in_flags, in_flags
 
 #: Exit codes, so that scripts can loop.
 NOT_YET, DISAGREES = 3, 1
@@ -146,12 +147,14 @@ def check(store: Store, study: Name = None, json: Json = False) -> None:
         "freedom": found.freedom,
         "p_value": found.p_value if found.freedom else None,
         "expected": list(found.expected) if found.freedom else None,
-        "problems": list(found.problems),
-        "notes": list(found.notes),
+        "problems": list(map(in_flags, found.problems)),
+        "notes": list(map(in_flags, found.notes)),
         "worst": [dict(row) for row in found.worst],
-        "remedies": list(found.remedies),
+        "remedies": list(map(in_flags, found.remedies)),
         "advice": found.advice,
+        "causes": causes_in_flags(found.causes),
+        "left_out": [dict(one) for one in found.left_out],
     }
-    report("check", opened, json, content, str(found).splitlines())
+    report("check", opened, json, content, list(map(in_flags, str(found).splitlines())))
     if not found.ok:
         raise typer.Exit(DISAGREES)

@@ -10,6 +10,7 @@ import typer
 
 from noisewise.cli.terminal.lines import width_of, wrapped
 from noisewise.cli.terminal.output import print_json
+from noisewise.cli.terminal.threads import threads_for
 from noisewise.core.support.text import printable
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def open_study(store: str, name: str | None, *, write: bool = False) -> "Study":
     import noisewise as nw
 
     with told_warnings():
-        return nw.load_study(store, name, read_only=not write)
+        study = nw.load_study(store, name, read_only=not write)
+    threads_for(max(len(study.options), len(study.specification.catalogue.features)))
+    return study
 
 
 @contextmanager

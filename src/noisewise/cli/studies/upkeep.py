@@ -1,4 +1,4 @@
-"""Studies and their options: ``init list add exclude include rename export rebuild``."""
+"""Studies and their options: ``init add exclude include rename export rebuild``."""
 
 import sys
 from pathlib import Path
@@ -6,16 +6,50 @@ from typing import Annotated, Any
 
 import typer
 
+from noisewise.cli.studies.columns import (
+    TABLES,
+    AllowMissing,
+    Arms,
+    Counts,
+    Decimal,
+    Ignore,
+    Map,
+    Network,
+    Studies,
+    read_options,
+    understand_table,
+)
 from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
 from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
 from noisewise.cli.terminal.options import parse_named, split_list
 from noisewise.cli.terminal.output import print_json
-from noisewise.cli.terminal.tables import read_stdin, write_table
+from noisewise.cli.terminal.tables import write_table
 
 Options = Annotated[
     list[str],
-    typer.Argument(help="A table (csv, tsv, parquet, arrow; - for CSV on standard input), or names."),
+    typer.Argument(metavar="OPTIONS...", help=f"A table ({TABLES}), or names."),
+]
+FirstOptions = Annotated[
+    list[str],
+    typer.Argument(metavar="[OPTIONS]...", help=f"A table ({TABLES}), or names; not needed with --from."),
+]
+Results = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="TABLE",
+        help="Results to begin with: options, their features and the measurements come from this table.",
+    ),
+]
+Features = Annotated[
+    list[str],
+    typer.Option(
+        "--features", "-f", metavar="COLUMNS", help="Columns for a linear model, with commas between them."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show how the table of --from is understood; make nothing.")
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the names.")]
 AddedIdColumn = Annotated[
@@ -60,19 +94,28 @@ Exported = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The file: .jsonl for the log; .csv, .parquet or .jsonl for a table."),
 ]
-TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+
+
+#: What init cannot do without.
+NEEDS_OPTIONS = (
+    "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with --from."
+)
 
 
 def init(
     store: Store,
-    options: Options,
+    options: FirstOptions = [],  # noqa: B006 - typer reads it; it is never changed
+    results: Results = None,
+    map: Map = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006
+    decimal: Decimal = None,
+    allow_missing_se: AllowMissing = False,
+    network: Network = False,
+    arms: Arms = False,
+    counts: Counts = None,
+    dry_run: DryRun = False,
     id: IdColumn = None,
-    features: Annotated[
-        list[str],
-        typer.Option(
-            "--features", "-f", metavar="COLUMNS", help="Numeric columns for a linear model, with commas."
-        ),
-    ] = [],  # noqa: B006 - typer reads it; it is never changed
+    features: Features = [],  # noqa: B006
     cost: Cost = None,
     model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
@@ -98,58 +141,52 @@ def init(
 ) -> None:
     """Begin a study: which of these options is the best?"""
     import noisewise as nw
-    from noisewise.core.support.words import counted
-    from noisewise.study.stores.secrets import without_secrets
 
+    described = split_list(features)
+    if results is None and (map or ignore or dry_run or network or arms or not options):
+        raise ValueError(NEEDS_OPTIONS)
+    about = [*described, *([cost] if cost else [])]
+    understood = None if results is None else understand_table(
+        results, map, ignore, decimal, allow_missing_se, about, None if options else id,
+        Studies(network, arms, counts),
+    )  # fmt: skip
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
         study = nw.create_study(
-            store, name=name, options=read_options(options), id=id, features=split_list(features) or None,
+            ":memory:" if dry_run else store, name=name, options=read_options(options) if options else None,
+            results=understood, decimal=decimal, id=id if options else None, features=described or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
             scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
             lease=None if lease is None else lease * 86400.0, seed=seed,
         )  # fmt: skip
-    notes = study.notes
-    how_many = counted(len(study.options), "option")
-    spending = f", a budget of {counted(budget, 'measurement')}" if budget is not None else ""
-    once = ", looked at once" if looks == "once" else ""
-    words = [
-        f"Study {study.name!r} in {without_secrets(store)}: {how_many}, {model} model{spending}{once}.",
-        *notes,
+    asked = {"model": model, "budget": budget, "looks": looks}
+    _report_made(study, store, json, asked, understood, dry_run)
+
+
+def _report_made(
+    study: Any, store: str, json: bool, asked: dict[str, Any], understood: Any, dry_run: bool
+) -> None:
+    from noisewise.core.support.words import counted
+    from noisewise.study.stores.secrets import without_secrets
+
+    content = {"options": len(study.options), "notes": study.notes, "policy": study.policy, **asked}
+    if understood is not None:
+        content |= {"told": study.n_measurements, "dry_run": dry_run, "understood": understood.to_plain()}
+    budget = content["budget"]
+    parts = [
+        counted(content["options"], "option"),
+        *([counted(content["told"], "measurement")] if understood is not None else []),
+        f"{content['model']} model",
+        *([f"a budget of {counted(budget, 'measurement')}"] if budget is not None else []),
+        *(["looked at once"] if content["looks"] == "once" else []),
     ]
-    content = {"options": len(study.options), "model": model, "notes": notes}
-    report("init", study, json, content | {"policy": study.policy, "budget": budget, "looks": looks}, words)
-
-
-def read_options(options: list[str]) -> Any:
-    """A table, or names."""
-    if options == ["-"]:
-        return read_stdin("options")
-    if len(options) == 1 and options[0].lower().endswith(TABLE_ENDINGS):
-        return Path(options[0])
-    from noisewise.study.inputs.tables import ENDINGS, FOREIGN
-
-    for option in options:
-        if option.lower().endswith((*ENDINGS, *FOREIGN)):
-            raise ValueError(
-                f"`options` must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
-                "like a file. Save it as CSV in UTF-8."
-            )
-    return options
-
-
-def list_studies(store: Store, json: Json = False) -> None:
-    """List the studies of a store."""
-    import noisewise as nw
-
-    with told_warnings():
-        names = nw.open_store(store, read_only=True).names()
-    if json:
-        print_json("list", {"studies": names})
-        return
-    say(names or ["There are no studies yet."])
+    place = "(a dry run: nothing was made)" if dry_run else f"in {without_secrets(store)}"
+    words = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
+    if understood is not None:
+        words = [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *words]
+    report("init", study, json, content, words)
 
 
 def add(

@@ -1,15 +1,7 @@
-"""Tables that commands read and write: CSV on standard input, and files by their ending."""
+"""Tables that commands write: files by their ending."""
 
-import sys
 from pathlib import Path
 from typing import Any
-
-
-def read_stdin(what: str) -> Any:
-    """A table of comma-separated values from standard input."""
-    from noisewise.study.inputs.delimited import read_delimited
-
-    return read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
 
 
 def write_csv(frame: Any, path: Path) -> None:

@@ -6,6 +6,10 @@ that is as good as the best of them but for its share: f need not fit the norm o
 and κ the logarithm of the average at θ̂, Ville's inequality says
 
     ‖θ - θ̂‖² in the norm of V  <=  2·(log(1/δ) - κ) + λ·(norm_bound² - ‖θ̂‖²).
+
+``"restarted"`` averages this martingale with others that begin later (`restarts.py`). What these say is no
+ball around θ̂, so the radius is that of the first alone, with its share of δ: rules that need one number use
+it, while bounds, candidates and stopping rules use all.
 """
 
 import math
@@ -13,17 +17,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.compiler.kernels import kernel
+from noisewise.core.compiler.kernels import kernel, large_kernel
 from noisewise.core.model.dense import LOG_DET, TOLD, Floats, theta
 from noisewise.core.model.model import Model
 from noisewise.core.model.vectors import covariance
 from noisewise.core.support.checks import check_choice, check_positive, check_probability
 
 #: The radii by name, and the kind that each is; a number fixes it by hand.
-RADII = ("mixture", "self-normalised", "paper", "averaged")
-MIXTURE, SELF_NORMALISED, PAPER, AVERAGED, FIXED = range(5)
+RADII = ("mixture", "self-normalised", "paper", "averaged", "restarted")
+MIXTURE, SELF_NORMALISED, PAPER, AVERAGED, RESTARTED, FIXED = range(6)
+#: Those that depend on what was measured, and on all features at once.
+AVERAGES = (AVERAGED, RESTARTED)
 #: The priors of the averaged radius: precision per direction in units of dim/norm_bound², and their shares.
 SCALES, SCALE_SHARES = np.array([1.0, 4.0, 16.0, 64.0]), np.array([0.2, 0.35, 0.3, 0.15])
+#: The part of δ that belongs to restarts.
+RESTARTS = 1.0 / 3.0
 
 
 class Radius(NamedTuple):
@@ -88,7 +96,7 @@ def confidence_radius(radius: Radius, model: Model) -> float:
     With probability at least 1 - delta, at all times, ``‖θ̂ - θ‖ <= radius`` in the norm of V, if the
     noise is sigma-sub-Gaussian given the past, the action and sigma (note 3 on the paper).
     """
-    if radius.kind == AVERAGED:
+    if radius.kind == AVERAGED or radius.kind == RESTARTED:
         return averaged_radius(radius, model)
     return radius_after(radius, model.tally[LOG_DET], model.tally[TOLD])
 
@@ -101,7 +109,18 @@ def averaged_radius(radius: Radius, model: Any) -> float:
 
 @kernel
 def averaged_over_scales(radius: Radius, estimate: Floats, spread: Floats, log_det: float) -> float:
-    """The averaged radius around an estimate whose covariance and information are these.
+    """The averaged radius around an estimate whose covariance and information are these."""
+    average = averaged_at_estimate(radius, estimate, spread, log_det)
+    if radius.kind == RESTARTED:
+        average += math.log(1.0 - RESTARTS)
+    excess = radius.ridge * np.dot(estimate, estimate) - radius.bias * radius.bias
+    # An estimate that the norm bound contradicts makes the region no smaller than a single number has it.
+    return math.sqrt(max(radius.doubt - 2.0 * average - excess, radius.doubt))
+
+
+@large_kernel
+def averaged_at_estimate(radius: Radius, estimate: Floats, spread: Floats, log_det: float) -> float:
+    """κ, the logarithm of the average over `SCALES` at θ̂.
 
     In the directions of the covariance let j² be λ times its eigenvalues, the information 1/j² - 1 ridges.
     The prior with f ridges has in its logarithm at θ̂ ``½·Σ λθ̂²·(j² - f(1 + j²))/(1 + (f - 1)j²)``, less half
@@ -119,16 +138,14 @@ def averaged_over_scales(radius: Radius, estimate: Floats, spread: Floats, log_d
         learned = log_det + np.log(grown).sum() - dim * math.log(f)
         logs[k] = math.log(SCALE_SHARES[k]) + 0.5 * (fitted - learned)
     top = logs.max()
-    average = top + math.log(np.exp(logs - top).sum())
-    # An estimate that the norm bound contradicts makes the region no smaller than a single number has it.
-    return math.sqrt(max(radius.doubt - 2.0 * average + most - along.sum(), radius.doubt))
+    return float(top + math.log(np.exp(logs - top).sum()))
 
 
 @kernel
 def radius_after(radius: Radius, log_det: float, told: float) -> float:
     """The radius after ``told`` measurements that raised ``log det V`` by ``log_det``.
 
-    The averaged one depends on what was measured as well: it is infinite here.
+    The averaged ones depend on what was measured as well: they are infinite here.
     """
     information, bias = log_det + radius.doubt, radius.bias
     if radius.kind == MIXTURE:
@@ -144,4 +161,4 @@ def radius_after(radius: Radius, log_det: float, told: float) -> float:
         return 2.0 * bias + 16.0 * math.sqrt(
             math.log(4.0 * rounds * rounds / radius.delta) * rank * math.log1p(spread)
         )
-    return math.inf if radius.kind == AVERAGED else radius.fixed
+    return radius.fixed if radius.kind == FIXED else math.inf

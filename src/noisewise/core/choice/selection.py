@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.compiler.kernels import has_twins, kernel
-from noisewise.core.model.covariances import contrast_widths, covariance_with
+from noisewise.core.model.covariances import CANCELLED, contrast_widths, covariance_with
 from noisewise.core.model.dense import NOBODY, SAFEST, Floats
 from noisewise.core.model.model import Model
 from noisewise.core.native.verbs import verb
@@ -219,6 +219,20 @@ def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -
         rival = int(rivals.argmax())
         easiest = int(np.flatnonzero(floors <= least + TIE * lowest)[0])
         current = rival if floors[rival] < np.inf else easiest
+
+
+@kernel
+def likelihood_ratio(model: Model, action: int, eps: float) -> float:
+    """Z: how strongly the measurements say that no other action is better than ``action`` by eps."""
+    widths = contrast_widths(model, action)
+    ratio = np.inf
+    for k in range(widths.size):
+        # A copy of the action is as good as it: their difference is rounding, and no rival.
+        terms = model.squared_widths[k] + model.squared_widths[action]
+        if k != action and widths[k] * widths[k] > 2.0 * CANCELLED * terms:
+            lead = max(0.0, eps + model.means[action] - model.means[k])
+            ratio = min(ratio, lead * lead / (2.0 * widths[k] * widths[k]))
+    return ratio
 
 
 has_twins(__name__, "noisewise.core.choice.calls")

@@ -17,7 +17,7 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, option
-from noisewise.policies.shell.rule import Rule
+from noisewise.policies.shell.rule import Rule, own_ball
 
 
 class State(NamedTuple):
@@ -113,6 +113,7 @@ def budget_rule(
         absorb=absorb,
         recommend=recommend,
         radius=present_radius,
+        ball=own_ball,
         candidates=not_ruled_out,
         needs_horizon=True,
         fixed_set=True,

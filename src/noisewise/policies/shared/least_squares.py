@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet, OracleSet
-from noisewise.core.choice.radius import AVERAGED, Radius, confidence_radius, make_radius
+from noisewise.core.choice.radius import AVERAGES, RADII, RESTARTED, Radius, confidence_radius, make_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import SAFEST, DenseModel, fold, new_model
@@ -87,10 +87,15 @@ def make_setting(actions: ActionSet | OracleSet, options: dict[str, Any]) -> Set
         sigma_min=options["sigma_min"],
         rank=actions.rank,
     )
-    if radius.kind == AVERAGED and isinstance(actions.columns, Separate):
+    if radius.kind in AVERAGES and isinstance(getattr(actions, "columns", None), Separate):
         raise ValueError(
-            "`radius` must not be 'averaged' for options without features, which share no weights; "
-            "radius='mixture' serves them."
+            f"`radius` must not be {RADII[radius.kind]!r} for options without features, which share no "
+            "weights; radius='mixture' serves them."
+        )
+    if radius.kind == RESTARTED and isinstance(actions, OracleSet):
+        raise ValueError(
+            "`radius` must not be 'restarted' on an infinite set, whose questions are answered for one "
+            f"ellipsoid at a time; got {actions!r}: radius='averaged' serves it."
         )
     return Setting(actions.columns, radius.ridge, radius)
 

@@ -17,6 +17,7 @@ from noisewise.core.support.checks import check_number, check_sigma
 from noisewise.core.support.randomness import check_seed
 from noisewise.policies.shell.decide import imagine
 from noisewise.policies.shell.policy_file import Saved, copy_state, restore_state, told_actions, write_saved
+from noisewise.policies.shell.restarting import fitted
 from noisewise.policies.shell.rule import Rule, make_params
 
 #: Rewards further from 0 than this many sigmas overflow when they are squared.
@@ -64,15 +65,15 @@ class BasePolicy(ABC):
         """Everything the policy believes now."""
 
     def _prepare(self, rule: Rule, actions: Any, options: dict[str, Any], horizon: int | None) -> None:
-        self.rule = rule
         self.actions = actions
         # Numbers of NumPy become plain ones, which a file can hold.
         self.options = {
             name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()
         }
+        self.rule = fitted(rule, self.options)
         self.seed = check_seed(self.options.get("seed", 0))
         self.horizon = horizon
-        self._params = make_params(rule, actions, horizon, self.options)
+        self._params = make_params(self.rule, actions, horizon, self.options)
         self._sigmas = array("d")
         self._told = array("q")  # the actions, in order; none on sets whose actions have no rows
 

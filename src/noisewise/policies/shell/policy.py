@@ -94,7 +94,7 @@ class Policy(BasePolicy):
         self._prepare(rule, listed, options, horizon)
         self._everything: Mask = np.ones(listed.n_actions, dtype=np.bool_)
         self._everything.flags.writeable = False
-        self._state = rule.init(self._params)
+        self._state = self.rule.init(self._params)
         self._advice_kind = self._make_advice().kind
         self._check_certified()
 

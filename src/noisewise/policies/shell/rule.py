@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from types import ModuleType
 from typing import Any, Literal
 
-from noisewise.core.choice.radius import FIXED
-from noisewise.core.choice.selection import Mask, regret_bound
+from noisewise.core.choice.radius import FIXED, Radius
+from noisewise.core.choice.selection import Mask, likelihood_ratio, regret_bound
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shell.on_sets import OnSets
@@ -62,6 +62,19 @@ def bound_by_radius(params: Any, state: Any, candidates: Mask, action: int, radi
     return regret_bound(state.model, candidates, action, radius)
 
 
+@kernel
+def certain_by_radius(params: Any, state: Any, action: int, eps: float, radius: float) -> bool:
+    """The likelihood ratio of most rules: every other action's lead, over its width, is above the radius."""
+    return likelihood_ratio(state.model, action, eps) > radius * radius / 2.0
+
+
+@kernel
+def own_ball(params: Any) -> Radius:
+    """The ball of most rules: the radius that was chosen."""
+    radius: Radius = params.setting.radius
+    return radius
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """An algorithm as functions on a state of arrays, which they change in place.
@@ -95,6 +108,12 @@ class Rule:
     """``(params)``: the largest sigma that the certificate allows; plain Python."""
     bound: Callable[[Any, Any, Mask, int, float], float] = bound_by_radius
     """``(params, state, candidates, action, radius)``: how far ``action`` can be below the best."""
+    certain: Callable[[Any, Any, int, float, float], bool] = certain_by_radius
+    """``(params, state, action, eps, radius)``: whether no other action is better by eps or more."""
+    ball: Callable[[Any], Radius] | None = None
+    """``(params)``: the radius such that theta is within the ball around the model's estimate at all times,
+    and all measurements are in the model; None if the certificate rests on something else. Only with one can
+    the rule have ``radius="restarted"``."""
     n_draws: Callable[[Any], int] = no_draws
     """``(params) ->`` how many standard normal numbers ``choose`` wants each round."""
     wants_plan: Callable[[Any, Any], bool] | None = None
@@ -112,6 +131,8 @@ class Rule:
     filled with many measurements at once; these are the actions and sigmas, in an order that means nothing.
     A rule without it learns measurements one by one; plain Python."""
 
+    around: "Rule | None" = None
+    """The rule that this one is, with restarts around it."""
     compiled: bool = True
     """Whether Numba can compile the kernels."""
     needs_horizon: bool = False

@@ -90,6 +90,9 @@ def expected_noise(analysis: Analysis, sigma: float | None, probe: str = OPTION)
     columns, sigmas = analysis.columns, analysis.sigmas
     known = sigmas.estimated if sigmas.waiting else sigmas.certified
     of_kind = (columns.minus >= 0) == (probe == DIFFERENCE)
+    if columns.arm is not None and probe == DIFFERENCE:
+        of_kind = of_kind | columns.arm
+        known = np.where(columns.arm, math.sqrt(2.0) * known, known)  # two arms make a difference
     seen = np.flatnonzero(of_kind if of_kind.any() else np.ones(known.size, dtype=bool))
     seen = seen[np.isfinite(known[seen]) & (known[seen] > 0.0)]
     if not seen.size:
@@ -143,15 +146,19 @@ def _belonging(logs: Floats, option: Codes, n: int) -> Floats:
 
 
 def block_going_on(analysis: Analysis) -> str:
-    """The block of the last measurement, which goes on unless something else is said."""
+    """The block of the last measurement, which goes on unless something else is said.
+
+    A study that was told by its arms is over: no block goes on in it.
+    """
     columns = analysis.columns
-    level = np.flatnonzero(columns.minus < 0)
+    level = np.flatnonzero((columns.minus < 0) & (True if columns.arm is None else ~columns.arm))
     if not level.size:
         return NO_BLOCK
     return columns.blocks[int(columns.block[level[np.argmax(columns.number[level])]])]
 
 
 def usual_probe(analysis: Analysis) -> str:
-    """Differences where nothing else was measured so far."""
-    minus = analysis.columns.minus
-    return DIFFERENCE if minus.size and bool((minus != NOBODY).all()) else OPTION
+    """Differences where nothing else was measured so far; arms of studies are sides of differences."""
+    minus, arm = analysis.columns.minus, analysis.columns.arm
+    compared = minus != NOBODY if arm is None else (minus != NOBODY) | arm
+    return DIFFERENCE if minus.size and bool(compared.all()) else OPTION

@@ -76,6 +76,7 @@ def with_more(columns: Columns, more: More) -> Columns:
     return Columns(
         **joined, blocks=list(known), pools=columns.pools or [""], moment=moment, fits=columns.fits,
         singles=columns.singles | _singles(columns, more, added["number"], joined["readings"][-count:]),
+        arm=None if columns.arm is None else np.append(columns.arm, np.zeros(count, dtype=bool)),
     )  # fmt: skip
 
 

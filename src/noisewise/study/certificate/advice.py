@@ -6,13 +6,21 @@ of extra scatter and of deviations have the same unknowns besides, so they may b
 suggests is its `remedy`.
 """
 
+from noisewise.core.model.dense import Floats
+from noisewise.study.log.measurements import Columns
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.remedies import Remedy
 
 
-def advise(analysis: Analysis) -> Remedy | None:
-    """What to do about a chi-square that is too large; None if nothing is known beyond the usual."""
-    likelihood, sizes = analysis.likelihood(), analysis.sizes
+def advise(analysis: Analysis, columns: Columns | None = None, sigma: Floats | None = None) -> Remedy | None:
+    """What to do about a chi-square that is too large; None if nothing is known beyond the usual.
+
+    Args:
+        analysis: What the measurements say.
+        columns: Those that are judged; default: all.
+        sigma: Their standard errors without extra scatter; default: as stated.
+    """
+    likelihood, sizes = analysis.likelihood(columns, sigma), analysis.sizes
     if not likelihood.measurements:
         return None
     found = analysis.model.remedy(likelihood, sizes, analysis.sums)

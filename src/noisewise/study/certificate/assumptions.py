@@ -12,6 +12,7 @@ from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NON
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.networks.shared_arms import shared_arms
 from noisewise.study.models.own_readings import is_linked, own_rows
 from noisewise.study.models.sizes.variance_components import with_limit
 
@@ -115,6 +116,8 @@ def about_blocks(analysis: Analysis, check: Check) -> list[str]:
     sums = analysis.sums
     if not (sums.has_border and (sums.minus < 0).any()):
         return []
+    if analysis.columns.arm is not None and analysis.columns.arm[analysis.columns.minus < 0].all():
+        return ["which options a study tried was not decided by how its arms came out"]
     if analysis.specification.blocks == ANY:
         return ["nothing about blocks but their unknown offsets: anybody may have chosen what to measure"]
     if analysis.block_doubt is None:
@@ -126,6 +129,13 @@ def about_blocks(analysis: Analysis, check: Check) -> list[str]:
         f"{analysis.block_doubt}; so the bound that holds whoever chose what to measure is used, which is "
         "larger: finish blocks that were begun"
     ]
+
+
+def about_shared_arms(analysis: Analysis, check: Check) -> list[str]:
+    """Differences that may have errors in common."""
+    if not shared_arms(analysis.columns):
+        return []
+    return ["differences of one block that share an option have no error in common (see the check)"]
 
 
 def about_fit(analysis: Analysis, check: Check) -> list[str]:
@@ -146,7 +156,10 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
     said = analysis.model.assumptions(sizes)
     if sizes.extra_scatter or model.extra_scatter is not None:
         scatter = with_limit(sizes.extra_scatter, sizes.largest_scatter)
-        said.append(f"every error bar lacks the same extra scatter, {scatter}, which is added in squares")
+        arms = "" if analysis.columns.arm is None else "; a difference of two arms lacks it once"
+        said.append(
+            f"every error bar lacks the same extra scatter, {scatter}, which is added in squares{arms}"
+        )
     if analysis.state.switched:
         told = counted(analysis.state.switched, "measurement")
         said.append(f"the model was chosen after {told} had been seen")
@@ -155,9 +168,23 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
 
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
-TOPICS: tuple[Topic, ...] = (about_error_bars, about_time, about_model, about_blocks, about_fit)
+TOPICS: tuple[Topic, ...] = (
+    about_error_bars,
+    about_time,
+    about_model,
+    about_blocks,
+    about_shared_arms,
+    about_fit,
+)
 #: The same for certificates that hold for one look only.
-ONE_LOOK_TOPICS: tuple[Topic, ...] = (about_one_look, about_errors_once, about_time, about_model, about_fit)
+ONE_LOOK_TOPICS: tuple[Topic, ...] = (
+    about_one_look,
+    about_errors_once,
+    about_time,
+    about_model,
+    about_shared_arms,
+    about_fit,
+)
 
 
 def approximations(analysis: Analysis) -> tuple[str, ...]:

@@ -199,7 +199,7 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
     level = columns.minus < 0
     # In another block another value is nothing special: its offset may be all there is to it.
     one_block = np.unique(columns.block[level]).size == 1
-    if one_block and math.isfinite(claim.bound):
+    if one_block and columns.arm is None and math.isfinite(claim.bound):
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
         top = int(np.argmax(signed))
         if state.ids[columns.plus[top]] not in (claim.option, claim.largest_estimate):

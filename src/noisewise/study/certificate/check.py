@@ -15,6 +15,7 @@ from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
+from noisewise.study.models.networks.shared_arms import shared_arms, shared_in_words
 from noisewise.study.models.own_readings import own_rows
 from noisewise.study.models.scatter import unequal_scatter
 from noisewise.study.models.sizes.variance_components import usual_errors
@@ -45,6 +46,8 @@ class Check:
     compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
     far_off: FarOff | None = None  # in the place of chi-square, where errors may have any tails
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
+    causes: tuple[Any, ...] = ()  # what is probably wrong, the likeliest first: `causes.cause.Cause`
+    left_out: tuple[dict[str, Any], ...] = ()  # what the fit would be without each suspicious row or block
 
     @property
     def ok(self) -> bool:
@@ -66,7 +69,7 @@ class Check:
                 f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
         lines += [f"PROBLEM: {problem}." for problem in self.problems]
-        lines += [*self.remedies, *self.notes]
+        lines += [*self.remedies, *_without_in_words(self.left_out), *self.notes]
         if self.worst:
             lines.append("Largest residuals, in standard errors:")
             lines += [f"  {row['what']} {row['name']}: {row['residual']:+.1f}" for row in self.worst]
@@ -76,6 +79,17 @@ class Check:
 
     def _repr_html_(self) -> str:
         return as_html("Check", str(self).splitlines(), good=self.ok)
+
+
+def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
+    """One sentence about everything that was left out in turn."""
+    if not left_out:
+        return []
+    said = []
+    for one in left_out:
+        name = one["name"] if one["what"] == "measurement" else f"{one['what']} {one['name']}"
+        said.append(f"{number(one['reduced_chi_square'])} without {name}")
+    return [f"Left out in turn, the reduced chi-square would be {', '.join(said)}."]
 
 
 def check_fit(analysis: Analysis) -> Check:
@@ -117,7 +131,7 @@ def check_fit(analysis: Analysis) -> Check:
         problems.append(outlier)
     compared, disagreement = _own_agreement(analysis)
     problems += disagreement
-    notes = tuple(_sizes_in_words(analysis))
+    notes = (*_sizes_in_words(analysis), *_shared_in_words(analysis))
     return Check(
         reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared, far_off=off
     )
@@ -147,7 +161,8 @@ def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
         without |= own_rows(columns)  # whose own scatter is all that is known of them
     if np.isin(columns.kind, (KINDS.index(COUNTS), KINDS.index(BOUNDED))).any():
         usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
-        sigma = np.where(without, sigma, np.hypot(usual, analysis.sizes.extra_scatter))
+        extra = analysis.sizes.extra_scatter * np.sqrt(columns.extra_share)
+        sigma = np.where(without, sigma, np.hypot(usual, extra))
     if without.any():
         # Their common sigma was estimated from this very fit.
         columns, sigma = columns.select(~without), sigma[~without]
@@ -215,12 +230,13 @@ def _worst(
 
 
 def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
-    """A measurement as people know it: its number, its key, and what it measured."""
+    """A measurement as people know it: its number, its key or its row, and what it measured."""
     ids, minus, number = analysis.state.ids, columns.minus[at], int(columns.number[at])
     what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
     told = analysis.state.told
-    key = told[number - 1].get("key") if number <= len(told) else None
-    return f"m-{number}{f' (key {key})' if key else ''} of {what}"
+    body = told[number - 1] if number <= len(told) else {}
+    known = [f"{name} {body[name]}" for name in ("key", "row") if body.get(name)]
+    return f"m-{number}{f' ({known[0]})' if known else ''} of {what}"
 
 
 def _beyond_span(analysis: Analysis) -> str | None:
@@ -264,6 +280,18 @@ def _unlike_the_others(analysis: Analysis, suspicious: float) -> str | None:
         return None
     name, size = analysis.state.ids[at], analysis.sizes.deviation
     return analysis.model.unlike_the_others(name, float(apart[at]), size)
+
+
+def _shared_in_words(analysis: Analysis) -> list[str]:
+    """Differences of one block that may have errors in common: the first, and how many there are."""
+    shared = shared_arms(analysis.columns)
+    if not shared:
+        return []
+    words = shared_in_words(shared[0], analysis.state.ids[shared[0].option])
+    more = (
+        f" So do those of {counted(len(shared) - 1, 'other pair')} of block and option." if shared[1:] else ""
+    )
+    return [f"{words[0].upper()}{words[1:]}.{more}"]
 
 
 def _sizes_in_words(analysis: Analysis) -> list[str]:

@@ -1,9 +1,18 @@
-"""What to do about a problem of the check, the likeliest cause first: rows, units, blocks, then structure.
+"""What to do about a problem of the check: every cause is fitted, and the likeliest comes first.
 
 None of this is needed for a certificate or a suggestion, and it takes longer than both: only `Study.check`
-and the report ask. Single measurements come first, since one wrong row looks like extra scatter everywhere;
-then error bars that are variances, then conditions that changed from block to block, then the sizes of
-`noisewise.study.certificate.advice`.
+and the report ask. A cause is a hypothesis with a remedy. Its remedy is tried, and it is judged by
+
+    D = -2·log L + penalty,
+
+L the restricted likelihood: options' values (weights, offsets of blocks) are integrated out with a flat
+prior, the same for all causes. What a cause fits besides has a normal prior of the size that suits it best
+(`causes.rows`, `causes.offsets`) or costs log f for each number, f the degrees of freedom; what could be
+any one of k costs 2·log k; a remedy that leaves a misfit costs `TELLING`, about 20 to 1. Two causes whose D
+differ by less than that are both said.
+
+A cause is said if the measurements disagree with their error bars by more than chance (chi-square), and it
+explains them better than no cause; or, where chi-square sees nothing, if it does so by `LOUD`.
 """
 
 import math
@@ -11,265 +20,165 @@ from dataclasses import replace
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import counted, number
-from noisewise.study.certificate.advice import advise
-from noisewise.study.certificate.check import (
-    SUSPICIOUS,
-    UNEQUAL,
-    Check,
-    checkable,
-    name_of,
-    standard_residuals,
-    tails,
+from noisewise.core.support.words import number
+from noisewise.study.certificate.causes.cause import (
+    DEVIATION,
+    OFFSETS,
+    ORDER,
+    ROOTS,
+    ROW,
+    SCATTER,
+    UNDERSTATED,
+    UNIT,
+    VARIANCES,
+    Cause,
 )
-from noisewise.study.certificate.outliers import find_outliers, fit_rest
-from noisewise.study.inputs.error_bars import KNOWN, READINGS
-from noisewise.study.log.measurements import KINDS, NO_BLOCK, Columns
+from noisewise.study.certificate.causes.error_bars import common_factor, copies, equal_bars, transformed
+from noisewise.study.certificate.causes.left_out import left_out_in_turn
+from noisewise.study.certificate.causes.offsets import labelled_offsets, offsets_in_order
+from noisewise.study.certificate.causes.readings import about_own_readings, unequal_readings
+from noisewise.study.certificate.causes.rows import wrong_rows
+from noisewise.study.certificate.causes.scatters import unequal_bars
+from noisewise.study.certificate.causes.sizes import wrong_sizes
+from noisewise.study.certificate.causes.table import Table
+from noisewise.study.certificate.check import SUSPICIOUS, UNEQUAL, Check, tails
+from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.networks.independent_fit import fit_independent
-from noisewise.study.models.own_readings import LEAST, is_linked, own_rows
-from noisewise.study.models.remedies import Remedy
-from noisewise.study.models.scatter import LEAST_FREEDOM, chance_of_equal_scatter, unequal_scatter
+from noisewise.study.models.remedies import TELLING
+from noisewise.study.models.scatter import unequal_scatter
 
-#: By how much log L must be larger before error bars are taken for variances: than as given, than otherwise.
-#: Down to `EVEN` of the latter they fit as well, having no number that was fitted.
-MUCH, SOME, EVEN = 6.0, 1.0, -2.0
-#: Neighbours in the order of telling are a run if they agree by this many standard errors more than chance.
-RUNS = 3.0
-#: Degrees of freedom below which nothing is said about blocks or error bars that look too large.
-FEW = 5
+#: By how much D must fall for a cause that chi-square does not see.
+LOUD = 8.0
 #: A reduced chi-square below this makes error bars look too large.
 TOO_LARGE = 0.5
-#: The chance above which options are said to scatter alike, and readings of an option beyond which that gains
-#: nothing.
-ALIKE, MANY = 0.2, 12
+#: After a remedy without any fitted number the fit must be at least this likely, on both sides.
+FITS = SUSPICIOUS / 10.0
 
 
 def explain(analysis: Analysis, check: Check) -> Check:
     """The same check with what to do about its problems."""
-    columns, sigma = checkable(analysis)
-    remedies: list[str] = []
+    table = Table(analysis)
     notes = list(check.notes)
-    advice: dict[str, str] = {}
-    if check.freedom > 0 and check.p_value < SUSPICIOUS:
-        found, advice = _about_misfit(analysis, columns, sigma)
-        remedies += found
-    elif check.freedom > 0 and tails(analysis, check.reduced, check.freedom)[1] < SUSPICIOUS:
-        notes = [*_about_too_large(analysis, columns, check.reduced), *notes]
-    if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
-        remedies.append(_about_scatter(analysis, columns, pool))
-    notes += _about_own(analysis)
-    return replace(check, remedies=tuple(remedies), notes=tuple(notes), advice=advice, explained=True)
+    remedies: list[str] = []
+    causes: list[Cause] = []
+    left_out: tuple[dict[str, object], ...] = ()
+    pool = unequal_scatter(table.columns, UNEQUAL)
+    if pool is not None:  # then standard errors from that pool say little about single measurements
+        causes.append(unequal_readings(analysis, table.columns, pool))
+        remedies.append(causes[0].words)
+    judged = pool is None or bool(table.known.any())
+    if judged and check.freedom > 0 and math.isfinite(check.reduced) and table.count:
+        misfit = check.p_value < SUSPICIOUS
+        slack = tails(analysis, check.reduced, check.freedom)[1] < SUSPICIOUS
+        found = _causes(table, misfit, slack)
+        said = _in_words(table, found, misfit)
+        causes += found
+        if misfit or any(one.kind in (ROW, UNIT) for one in found):
+            remedies += said
+            left_out = left_out_in_turn(table)
+        else:
+            notes = [*said, *notes]
+    notes += about_own_readings(analysis)
+    return replace(
+        check,
+        remedies=tuple(remedies),
+        notes=tuple(notes),
+        advice=causes[0].switch if causes else {},
+        causes=tuple(causes),
+        left_out=left_out,
+        explained=True,
+    )
 
 
-def _about_misfit(analysis: Analysis, columns: Columns, sigma: Floats) -> tuple[list[str], dict[str, str]]:
-    """What to do about a chi-square that is too large, and the same as arguments of `Study.switch`."""
-    if blamed := find_outliers(analysis, columns, sigma):
-        return [blamed.words], {}
-    found = advise(analysis)
-    variances, likely = _variances(analysis, columns, found)
-    blocks = _blocks(analysis, columns, sigma)
-    # What a person can look up in a moment comes before what changes the model.
-    first = [said for said in (variances, blocks) if said]
-    sure = bool(blocks or (variances and likely))
-    fixes = []
-    if analysis.model.way_out:
-        fixes.append(analysis.model.way_out)
-    if not _named(columns):
-        fixes.append("give block= if days, plates or judges differ")
-    fixes.append("use larger error bars")
-    otherwise = "; or ".join(fixes)
-    if found:
-        said = f"{found.words[0].upper()}{found.words[1:]}."
-        return [*first, said, f"Otherwise, {otherwise}."], {} if sure else found.switch
-    return [*first, f"{'Otherwise' if first else 'To fix it'}, {otherwise}."], {}
+def _causes(table: Table, misfit: bool, slack: bool) -> list[Cause]:
+    """What explains the measurements better than nothing, the likeliest first."""
+    too_large = slack and table.rest.reduced < TOO_LARGE and table.known.mean() > 0.5
+    with np.errstate(all="ignore"):
+        if too_large and (copied := copies(table)) is not None:
+            return [copied]
+        found = [wrong_rows(table), *transformed(table)]
+        if misfit or too_large:
+            found.append(common_factor(table))
+        if misfit:
+            found += [wrong_sizes(table), *unequal_bars(table)]
+            found += [*labelled_offsets(table), offsets_in_order(table)]
+    least = table.deviance - (0.0 if misfit or too_large else LOUD)
+    likely = [_judged(one) for one in found if one is not None and _helps(table, one)]
+    likely = [one for one in likely if one.deviance < least]
+    likely = _merged(table, sorted(_cautious(table, likely), key=lambda one: one.deviance))
+    return [one for one in likely if one.deviance < likely[0].deviance + TELLING]
 
 
-def _named(columns: Columns) -> bool:
-    """Whether blocks were given."""
-    return any(columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block))
+def _helps(table: Table, cause: Cause) -> bool:
+    """Whether the fit is better once its remedy is followed."""
+    if cause.freedom <= 0:
+        return True
+    if not math.isfinite(cause.reduced):
+        return False
+    upper, lower, _ = tails(table.analysis, cause.reduced, cause.freedom)
+    if cause.kind in (VARIANCES, ROOTS):
+        return min(upper, lower) >= FITS
+    before = table.rest.reduced
+    return upper >= SUSPICIOUS or abs(_log(cause.reduced)) < abs(_log(before))
 
 
-def _variances(analysis: Analysis, columns: Columns, found: Remedy | None = None) -> tuple[str | None, bool]:
-    """A sentence if the square roots of the error bars explain the residuals; whether better than all else.
+def _log(reduced: float) -> float:
+    return math.log(max(reduced, 1e-300))
 
-    Better than the error bars as they are, than any multiple of them, and than what was found besides. All
-    are restricted likelihoods, so that neither many options nor a number that is fitted has an advantage.
+
+def _judged(cause: Cause) -> Cause:
+    """A remedy after which the measurements still disagree has to be clearly better than others."""
+    left = cause.freedom > 0 and cause.chance < SUSPICIOUS
+    return replace(cause, deviance=cause.deviance + TELLING) if left else cause
+
+
+def _cautious(table: Table, causes: list[Cause]) -> list[Cause]:
+    """Without repeats error bars cannot be told from features: that options deviate is the cautious reading.
+
+    More measurements would average extra scatter out, and a deviation stays.
     """
-    known = columns.select(columns.kind == KINDS.index(KNOWN))
-    if known.value.size < 10 or np.ptp(np.log(known.sigma)) < 1e-9:
-        return None, False
-    roots = np.sqrt(known.sigma)
-    rest = fit_rest(analysis, known, roots)
-    as_given = fit_rest(analysis, known, known.sigma)
-    if rest.freedom < FEW or not 0.0 < as_given.squares < math.inf:
-        return None, False
-    upper, lower, _ = tails(analysis, rest.squares / rest.freedom, rest.freedom)
-    if min(upper, lower) < SUSPICIOUS / 10.0:
-        return None, False
-    scale = math.sqrt(as_given.squares / as_given.freedom)
-    given = _restricted(analysis, known, known.sigma)
-    others = [_restricted(analysis, known, scale * known.sigma), given + (found.gain if found else 0.0)]
-    likely = _restricted(analysis, known, roots)
-    if likely - given < MUCH or likely - max(others) < EVEN:
-        return None, False
-    fit = f"(reduced chi-square {number(rest.squares / rest.freedom)}). If they are, tell them as var=."
-    if likely - max(others) < SOME:
-        return f"If the error bars were variances, their square roots would fit as well {fit}", False
-    return f"Your error bars look like variances: their square roots fit {fit}", True
-
-
-def _restricted(analysis: Analysis, columns: Columns, sigma: Floats) -> float:
-    """The restricted log-likelihood of error bars."""
-    sizes, likelihood = analysis.sizes, analysis.likelihood(columns, sigma)
-    return -0.5 * likelihood(sizes.deviation, sizes.extra_scatter)
-
-
-def _blocks(analysis: Analysis, columns: Columns, sigma: Floats) -> str | None:
-    """A sentence if measurements agree with their neighbours, or within an instrument, beyond chance."""
-    told = analysis.state.told
-    for what in ("instrument", "by"):
-        labels = [str(told[number - 1].get(what) or NO_BLOCK) for number in columns.number]
-        names = sorted(set(labels))
-        if len(names) < 2 or _named(columns):
-            continue
-        codes = np.array([names.index(label) for label in labels], dtype=np.int64)
-        rest = fit_rest(analysis, columns._replace(block=codes, blocks=names), sigma)
-        if (
-            rest.freedom >= FEW
-            and tails(analysis, rest.squares / rest.freedom, rest.freedom)[0] >= SUSPICIOUS
-        ):
-            sources = "Instruments" if what == "instrument" else "Those who measured (by=)"
-            return (
-                f"{sources} differ by an offset: with the {what} as block= the reduced "
-                f"chi-square is {number(rest.squares / rest.freedom)}. Tell it as block= as well."
-            )
-    if (agreement := _agreement(analysis, columns, sigma)) is None:
-        return None
-    said = f"What was told one after the other agrees (correlation {number(agreement, 2)} of the residuals)"
-    if _named(columns):
-        return f"{said}: conditions changed within your blocks as time went on; make the blocks shorter."
-    return f"{said}: conditions changed as time went on. Give block=, such as the day or the batch."
-
-
-def _agreement(analysis: Analysis, columns: Columns, sigma: Floats) -> float | None:
-    """The correlation of neighbours in the order of telling, whatever the options' values, if it is large.
-
-    In the independent model, where residuals of one option sum to 0: features that miss something would make
-    all residuals of an option alike, in whichever order it was told.
-    """
-    sums = analysis.pooled(columns, sigma)
-    fit = fit_independent(analysis.n, sums)
-    freedom = columns.value.size - fit.rank
-    if freedom < 4 * FEW or tails(analysis, fit.squares(sums) / freedom, freedom)[0] >= SUSPICIOUS:
-        return None  # repeats agree: whatever is wrong is not a matter of time
-    residuals = standard_residuals(analysis, columns, sigma, sums, fit)[np.argsort(columns.number)]
-    # Ranks: one wrong measurement must not speak for all.
-    ranks = np.argsort(np.argsort(residuals)) - 0.5 * (residuals.size - 1)
-    total = float(ranks @ ranks)
-    correlation = float(ranks[:-1] @ ranks[1:]) / total if total else 0.0
-    return correlation if correlation * math.sqrt(residuals.size) > RUNS else None
-
-
-def _about_too_large(analysis: Analysis, columns: Columns, reduced: float) -> list[str]:
-    """Notes about a chi-square that is too small; it makes no certificate false."""
-    known = columns.kind == KINDS.index(KNOWN)
-    if not known.mean() > 0.5:
-        return []
-    variances, likely = _variances(analysis, columns)
-    if variances and likely:
-        return [variances]
-    if reduced >= TOO_LARGE:
-        return []
-    if copies := _copies(columns.select(known)):
-        return [
-            f"Reduced chi-square {number(reduced)}: {counted(copies, 'measurement')} repeat another one to "
-            "the last digit. Were they told twice? Each counts."
-        ]
-    mean = f" where the value is the mean of about {round(1.0 / reduced)}" if reduced > 1e-3 else ""
-    too_large = (
-        f"Reduced chi-square {number(reduced)}: your error bars look too large, like standard deviations of "
-        f"single readings{mean}. If so, tell sd= with n=."
-    )
-    return [too_large, *([variances] if variances else [])]
-
-
-def _copies(columns: Columns) -> int:
-    """How many measurements repeat another one exactly, if most repeats do; else 0."""
-    rows = np.column_stack([columns.plus, columns.minus, columns.block, columns.value, columns.sigma])
-    distinct = np.unique(rows, axis=0).shape[0]
-    probes = np.unique(rows[:, :3], axis=0).shape[0]
-    copies, repeats = rows.shape[0] - distinct, rows.shape[0] - probes
-    return copies if copies > 0.5 * repeats else 0
-
-
-def _about_scatter(analysis: Analysis, columns: Columns, pool: int) -> str:
-    """Where the scatter of readings differs, and what to do so that only equals are pooled."""
-    members = (columns.kind == KINDS.index(READINGS)) & (columns.pool == pool)
-    name = columns.pools[pool]
-    for what, codes, names in (
-        ("option", columns.plus, analysis.state.ids),
-        ("block", columns.block, columns.blocks),
-    ):
-        groups: dict[int, Mask] = {int(code): members & (codes == code) for code in np.unique(codes[members])}
-        if len(groups) < 2 or chance_of_equal_scatter(columns, groups.values()) < SUSPICIOUS:
-            continue
-        spread = {code: _scatter(columns, group) for code, group in groups.items()}
-        most, least = max(spread, key=lambda k: spread[k]), min(spread, key=lambda k: spread[k])
-        return (
-            f"Within {name} the scatter differs between {what}s: single readings of "
-            f"{names[most] or 'no block'} scatter by {number(spread[most])}, those of "
-            f"{names[least] or 'no block'} by {number(spread[least])}. Give the readings of each {what} an "
-            "instrument= of its own, so that only equals are pooled, or take logarithms of all values if "
-            f"large ones scatter more.{_make_it_own(analysis) if what == 'option' else ''}"
-        )
-    alone = np.where(members, columns.scatter / np.maximum(columns.readings - 1.0, 1.0), -np.inf)
-    worst = int(np.argmax(alone))
-    usual = float(np.sqrt(np.median(alone[members])))
-    said = (
-        f"Within {name} the readings of {name_of(analysis, columns, worst)} scatter most, by "
-        f"{number(math.sqrt(alone[worst]))} where {number(usual)} is usual."
-    )
-    if name.startswith("instrument "):
-        return (
-            f"{said} Look for outlying readings; where these are the rule, as with timings, take logarithms "
-            "or tell a mean with an se= that you know."
-        )
-    return (
-        f"{said} Look for outlying readings; or name the instrument= of each, so that only equals are pooled."
-    )
-
-
-def _make_it_own(analysis: Analysis) -> str:
-    """The way out where options share nothing."""
-    if analysis.model.shares_information or is_linked(analysis.columns):
-        return ""
-    return " Or make the study with scatter=\"own\": then no option's readings stand for another's."
-
-
-def _about_own(analysis: Analysis) -> list[str]:
-    """A note where few readings of each option scatter alike, as far as can be seen."""
-    sums = analysis.own_readings
-    if sums is None:
-        return []
-    some = np.flatnonzero(sums.readings >= LEAST)
-    if (
-        some.size < 2
-        or (sums.readings[some] - 1.0).sum() < LEAST_FREEDOM
-        or np.median(sums.readings[some]) > MANY
-    ):
-        return []
-    columns = analysis.columns
-    columns = columns.select(own_rows(columns) & (columns.readings > 1.0))
-    if chance_of_equal_scatter(columns, [np.ones(columns.value.size, dtype=bool)]) < ALIKE:
-        return []
+    deviation = min((one.deviance for one in causes if one.kind == DEVIATION), default=math.nan)
+    if table.repeated or math.isnan(deviation):
+        return causes
     return [
-        "As far as can be seen, all options scatter alike. If you know that they do (one instrument, one "
-        'procedure), a study made with scatter="pooled" needs fewer readings.'
+        replace(one, deviance=max(one.deviance, deviation + 0.5 * TELLING))
+        if one.kind == UNDERSTATED
+        else one
+        for one in causes
     ]
 
 
-def _scatter(columns: Columns, group: Mask) -> float:
-    return float(np.sqrt(columns.scatter[group].sum() / max(1.0, (columns.readings[group] - 1.0).sum())))
+def _merged(table: Table, causes: list[Cause]) -> list[Cause]:
+    """Without those that say the same in other words.
+
+    A cause that includes a simpler one, as factors of their own include a common one, is told first or not at
+    all. With equal error bars a factor and extra scatter are one cause: that which can be switched on.
+    """
+    causes = [one for place, one in enumerate(causes) if place == 0 or not one.nested]
+    kinds = [one.kind for one in causes]
+    if not (SCATTER in kinds and UNDERSTATED in kinds and equal_bars(table)):
+        return causes
+    scatter, factor = (causes[kinds.index(kind)] for kind in (SCATTER, UNDERSTATED))
+    times = number(float(factor.remedy["se_times"]), 2)
+    words = f"{scatter.words} As all error bars are equal, that is to make them {times} times as large."
+    both = replace(scatter, words=words, deviance=min(scatter.deviance, factor.deviance))
+    rest = [one for one in causes if one not in (scatter, factor)]
+    return sorted([*rest, both], key=lambda one: one.deviance)
+
+
+def _in_words(table: Table, causes: list[Cause], misfit: bool) -> list[str]:
+    """The causes, and what to do if it is none of them."""
+    words = [one.words if len(causes) == 1 else one.unsure or one.words for one in causes[:3]]
+    said = [*words[:1], *(f"Or, nearly as likely: {text[0].lower()}{text[1:]}" for text in words[1:])]
+    if not misfit or (causes and causes[0].kind in (ROW, UNIT)):
+        return said
+    fixes = []
+    if table.analysis.model.way_out:
+        fixes.append(table.analysis.model.way_out)
+    columns = table.columns
+    advised = any(one.kind in (ORDER, OFFSETS) for one in causes)
+    if not advised and not any(columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block)):
+        fixes.append("give block= if days, plates or judges differ")
+    fixes.append("use larger error bars")
+    first = "Otherwise" if said else "Nothing that was tried explains it clearly. To fix it"
+    return [*said, f"{first}, {'; or '.join(fixes)}."]

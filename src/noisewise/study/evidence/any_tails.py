@@ -51,17 +51,17 @@ ROOM = 1 << 14
 STEPS, CLOSE = 60, 1e-10
 
 
-def _grid_weights() -> Floats:
+def grid_weights() -> Floats:
     """The law of d as for known error bars, each part of it at the nearest stake."""
     middles = np.sqrt(STAKES[1:] * STAKES[:-1])
     below = (WEIGHTS * erf(middles[:, None] * np.sqrt(SCALES / 2.0))).sum(axis=1)
     return np.diff(np.concatenate([[0.0], below, [1.0]]))
 
 
-_LOG_WEIGHTS = np.log(_grid_weights())
+_LOG_WEIGHTS = np.log(grid_weights())
 
 
-def _log_products(factors: Floats, rows: "Rows") -> Floats:
+def _log_products(factors: Floats, rows: "PerOption") -> Floats:
     """The logarithms of products over each option's measurements: a few at a time are multiplied first."""
     first = rows.starts[:-1]
     if (rows.times != 1.0).any():
@@ -75,7 +75,7 @@ def _log_products(factors: Floats, rows: "Rows") -> Floats:
     return np.asarray(np.add.reduceat(logs, begins[:-1], axis=0))
 
 
-class Rows(NamedTuple):
+class PerOption(NamedTuple):
     """Measurements, those of an option one after the other, large values being good."""
 
     starts: Codes  # (n + 1,): where those of each option begin
@@ -97,7 +97,7 @@ class AnyTails(Kind):
     told: ClassVar[tuple[str, ...]] = (KNOWN,)
     convex = False
 
-    def __init__(self, rows: Rows, resolution: float, most: float = MOST) -> None:
+    def __init__(self, rows: PerOption, resolution: float, most: float = MOST) -> None:
         self._rows, self.resolution, self._most = rows, resolution, most
         self._stakes = STAKES * resolution
 
@@ -137,7 +137,7 @@ class AnyTails(Kind):
                 value[some, part], slope[some, part] = self._sums(some_rows, z[some, part], side)
         return LogEvidence(value, slope)
 
-    def _sums(self, rows: Rows, z: Floats, side: float) -> LogEvidence:
+    def _sums(self, rows: PerOption, z: Floats, side: float) -> LogEvidence:
         """The mixture at distances from the estimates of these options, (options, distances)."""
         place = np.repeat(np.arange(len(z)), np.diff(rows.starts))
         weight = rows.sigma**-2.0
@@ -175,7 +175,7 @@ class AnyTails(Kind):
             parts.append([np.append(part[some], add) for part, add in zip(rows[1:], extra, strict=True)])
         starts = np.cumsum([0, *(part[0].size for part in parts)])
         value, sigma, times = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return AnyTails(Rows(starts, value, sigma, times), self.resolution)
+        return AnyTails(PerOption(starts, value, sigma, times), self.resolution)
 
     @property
     def _usual(self) -> Floats:
@@ -200,7 +200,7 @@ def scrambled(bits: Bits) -> Bits:
     return np.asarray((bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9))
 
 
-def rows_of(option: Codes, value: Floats, sigma: Floats, n: int) -> Rows:
+def rows_of(option: Codes, value: Floats, sigma: Floats, n: int) -> PerOption:
     """Measurements, sorted so that nothing depends on the order of telling.
 
     Args:
@@ -211,18 +211,18 @@ def rows_of(option: Codes, value: Floats, sigma: Floats, n: int) -> Rows:
     """
     order = np.lexsort((sigma, value, option))
     starts = np.concatenate([[0], np.cumsum(np.bincount(option, minlength=n))]).astype(np.int64)
-    return Rows(starts, value[order], sigma[order], np.ones(order.size))
+    return PerOption(starts, value[order], sigma[order], np.ones(order.size))
 
 
-def picked(rows: Rows, options: Codes) -> Rows:
+def picked(rows: PerOption, options: Codes) -> PerOption:
     """The measurements of some options."""
     counts = np.diff(rows.starts)[options]
     starts = np.append(0, np.cumsum(counts))
     at = np.arange(starts[-1]) + np.repeat(rows.starts[options] - starts[:-1], counts)
-    return Rows(starts, rows.value[at], rows.sigma[at], rows.times[at])
+    return PerOption(starts, rows.value[at], rows.sigma[at], rows.times[at])
 
 
-def centres(rows: Rows, resolution: float) -> Floats:
+def centres(rows: PerOption, resolution: float) -> Floats:
     """Where the evidence of both sides is equal, (n,); 0 where nothing was measured.
 
     With the mean suspected ever higher one of both grows and the other falls: Newton's steps, kept between

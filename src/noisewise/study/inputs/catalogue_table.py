@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, VALUE
 from noisewise.core.support.text import check_text, check_texts
 from noisewise.study.inputs.catalogue import Catalogue, Feature, some_of
-from noisewise.study.inputs.number_columns import are_numbers, read_column
+from noisewise.study.inputs.dialects.headers import columns_called
+from noisewise.study.inputs.number_columns import are_numbers, plain_numbers, read_column
 from noisewise.study.inputs.numbers import is_number
-from noisewise.study.inputs.tables import as_texts, is_plain_list, read_table
+from noisewise.study.inputs.read_table import ReadTable
+from noisewise.study.inputs.tables import as_texts, is_plain_list, read_whole
 
 
 def read_catalogue(
@@ -25,6 +28,7 @@ def read_catalogue(
     cost: str | None,
     needs_features: bool,
     known: Sequence[Feature] | None = None,
+    decimal: str | None = None,
 ) -> Catalogue:
     """Check the table of options and encode its features.
 
@@ -36,9 +40,13 @@ def read_catalogue(
         cost: The column with the costs; default: the one called "cost", if any.
         needs_features: Whether the model that the study begins with uses features.
         known: Features of an earlier catalogue that these options join.
+        decimal: The decimal sign of the table, where its cells do not settle it.
     """
-    table = _listed(options) if is_plain_list(options) else read_table("options", options)
+    whole = ReadTable(_listed(options)) if is_plain_list(options) else read_whole("options", options)
+    table = whole.frame
+    id, cost, features = _as_written(table, id, cost, features)
     id = _id_column(table, id)
+    whole.refuse_dates([id])
     table = table.with_columns(_names(table, id))
     cost = cost if cost is not None else ("cost" if "cost" in table.columns and cost != id else None)
     if cost is not None:
@@ -46,7 +54,10 @@ def read_catalogue(
     chosen = _chosen(table, id, cost, features) if needs_features or features else []
     for column in (id, *([cost] if cost else []), *chosen):
         check_text("name of a column", column)
-    notes: list[str] = []
+    whole.refuse_dates([*chosen, *([cost] if cost else [])])
+    whole = plain_numbers(replace(whole, frame=table), [*chosen, *([cost] if cost else [])], decimal=decimal)
+    table, guessed = whole.frame, "; ".join(whole.guesses)
+    notes = [f"The table of options was read with {guessed}."] if guessed else []
     table = _merge(table, id, [*chosen, *([cost] if cost else [])], notes)
     ids = table[id].to_list()
     way_out = 'or use model="independent"' if needs_features else "or leave it out of features"
@@ -56,6 +67,19 @@ def read_catalogue(
     costs = None if cost is None else _costs(table, ids, cost)
     kept = [feature for feature, _ in encoded]
     return Catalogue(ids, kept, values, costs, notes, id, cost or "cost")
+
+
+def _as_written(
+    table: pl.DataFrame, id: str | None, cost: str | None, features: Sequence[str] | None
+) -> tuple[str | None, str | None, Sequence[str] | None]:
+    """Columns as the table spells them: units in brackets may be left out."""
+
+    def spelt(name: Any) -> Any:
+        found = columns_called(table.columns, name) if isinstance(name, str) else []
+        return found[0] if len(found) == 1 else name
+
+    listed = None if features is None else features if isinstance(features, str) else [*map(spelt, features)]
+    return spelt(id), spelt(cost), listed
 
 
 def _listed(names: Any) -> pl.DataFrame:

@@ -1,59 +1,80 @@
 """Tables as text (csv, tsv): every cell is read as the text it is, rows must be whole, formulas stay texts.
 
-Nothing is guessed: "1.10" is not 1.1, "007" is not 7. Which columns hold numbers is known by their names, and
-`numbers.py` reads them. A row with fewer or more cells than the first line was cut or shifted,
-and is refused with its number.
+No cell is guessed: "1.10" is not 1.1, "007" is not 7. Which columns hold numbers is known by their names, and
+`numbers.py` reads them; the encoding, what stands between columns and lines above the header are found by the
+modules in `dialects/`. A row with fewer or more cells than the header was cut or shifted, and is refused with
+its number.
 
 A text that begins with = + - @, a tab or a carriage return would be run as a formula by spreadsheets. When
 written it gets an apostrophe in front, which is taken away when it is read; numbers are written as they are.
 """
 
-import codecs
 import csv
 import io
 import re
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from noisewise.core.support.text import printable
+from noisewise.study.inputs.dialects.encodings import as_utf8
+from noisewise.study.inputs.dialects.layout import SAMPLE, Layout, find_layout
+from noisewise.study.inputs.dialects.number_texts import NO_NUMBER, forms_of
+from noisewise.study.inputs.read_table import ReadTable
 
-#: What stands between columns, and how messages call it.
-CALLED = {";": "semicolons", "\t": "tabs", ",": "commas"}
 #: A text that a spreadsheet would run, behind any number of apostrophes.
 _FORMULA = r"^'*[=+\-@\t\r]"
 _PROTECTED = r"^''*[=+\-@\t\r]"
 _NEWLINE, _RETURN, _QUOTE = b"\n"[0], b"\r"[0], b'"'[0]
 
 Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
 
 
-def read_delimited(what: str, content: bytes, separator: str, name: str) -> pl.DataFrame:
-    """A table of texts, with null for empty cells; rows that are wholly empty are left out.
+def read_delimited(what: str, content: bytes, usual: str, name: str) -> ReadTable:
+    """A table of texts; rows that are wholly empty are left out.
 
     Args:
         what: The argument, for messages.
         content: The bytes of the file.
-        separator: What stands between columns.
+        usual: What stands between columns if the text itself does not say.
         name: What to call the file in messages.
     """
-    content = _as_utf8(what, content, name)
+    content, encoding = as_utf8(what, content, name)
     if not content.strip():
         raise ValueError(f"`{what}` must be a table with a first line of column names; {name} is empty.")
-    rows, header = _checked(what, content, separator, name)
+    layout = find_layout(content, usual)
+    rows, header, lines = _checked(what, content, layout, name)
+    _check_blanks(what, content, header, name)
+    guesses = [*layout.guesses, *([] if encoding is None else [encoding])]
     if not rows:
-        return _named(what, pl.DataFrame(schema=dict.fromkeys(_places(header), pl.String)), header)
+        table = pl.DataFrame(schema=dict.fromkeys(_places(header), pl.String))
+        return _table(what, table, header, lines, layout.separator, guesses, name)
     try:
-        table = pl.read_csv(rows, separator=separator, infer_schema=False, has_header=False)
+        table = pl.read_csv(rows, separator=layout.separator, infer_schema=False, has_header=False)
     except pl.exceptions.PolarsError as problem:
         first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise ValueError(f"`{what}` must be a readable table; {name} is not: {first_line}") from None
     table = table.cast(pl.String).rename(dict(zip(table.columns, _places(header), strict=True)))
     table = table.with_columns(_plain_text(pl.all()))
-    table = table.filter(pl.any_horizontal(pl.all().is_not_null()))
-    return _named(what, table, header)
+    filled = table.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+    if not filled.all():
+        table, lines = table.filter(filled), lines[filled.to_numpy()]
+    return _table(what, table, header, lines, layout.separator, guesses, name)
+
+
+def _table(
+    what: str,
+    frame: pl.DataFrame,
+    header: list[str],
+    lines: Numbers,
+    separator: str,
+    guesses: list[str],
+    name: str,
+) -> ReadTable:
+    frame = _named(what, frame, header, guesses, lines)
+    return ReadTable(frame, name, lines, separator=separator, guesses=guesses)
 
 
 def write_delimited(table: pl.DataFrame) -> str:
@@ -75,52 +96,55 @@ def _plain_text(cell: pl.Expr) -> pl.Expr:
     return pl.when(text.str.len_bytes() > 0).then(text)
 
 
-def _as_utf8(what: str, content: bytes, name: str) -> bytes:
-    """The content in UTF-8, without a mark at its beginning, with line feeds at the end of lines."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        try:
-            content = content.decode("utf-16").encode()
-        except UnicodeError:
-            raise ValueError(f"`{what}` must be text; {name} is cut UTF-16: save it as UTF-8.") from None
-    content = content.removeprefix(codecs.BOM_UTF8)
-    if not content.isascii():
-        try:
-            content.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            line = content.count(b"\n", 0, problem.start) + 1
-            raise ValueError(
-                f"`{what}` must be text in UTF-8; line {line} of {name} is in another encoding: save it as "
-                "UTF-8."
-            ) from None
-    if b"\0" in content:
-        line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        raise ValueError(f"`{what}` must be text; line {line} of {name} holds a byte 0.")
-    return content.replace(b"\r", b"\n") if b"\r" in content and b"\n" not in content else content
-
-
-def _checked(what: str, content: bytes, separator: str, name: str) -> tuple[bytes, list[str]]:
-    """The rows below the first line, without empty ones, and the cells of that line; rows must be whole."""
+def _checked(what: str, content: bytes, layout: Layout, name: str) -> tuple[bytes, list[str], Numbers]:
+    """The rows below the header, without empty ones, the cells of the header, and the line of each row."""
     data = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
-    quoted = _quoted(what, data, separator, name)
-    ends = np.flatnonzero((data == _NEWLINE) & ~quoted)
+    quoted = _quoted(what, data, layout.separator, name)
+    breaks = np.flatnonzero(data == _NEWLINE)
+    ends = breaks[~quoted[breaks]]
     starts = np.concatenate([[0], ends[:-1] + 1])
     # Separators outside of quotation marks before the end of each row; a count per byte would take 8 of it.
-    before = np.searchsorted(np.flatnonzero((data == ord(separator)) & ~quoted), ends)
+    before = np.searchsorted(np.flatnonzero((data == ord(layout.separator)) & ~quoted), ends)
     cells = np.diff(before, prepend=0) + 1
     length = ends - starts - ((ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN))
     full = length > 0
-    first = int(np.argmax(full))
-    head = bytes(data[starts[first] : ends[first]]).decode()
-    header = [cell.strip() for cell in next(csv.reader(io.StringIO(head, newline=""), delimiter=separator))]
-    _check_separator(what, head, header, separator)
-    wrong = full & (cells != cells[first])
+    first = int(np.flatnonzero(full)[layout.above])
+    full[:first] = False
+    lines = np.searchsorted(breaks, starts) + 1
+    header = _header(bytes(data[starts[first] : ends[first]]).decode(), layout)
+    there = np.flatnonzero(full)[1:]
+    header = _without_ends(header, data, ends[there], cells[there], layout.separator)
+    wrong = cells[there] != len(header)
     if wrong.any():
-        _refuse_row(what, name, data, starts, ends, cells, full, int(np.argmax(wrong)), first, separator)
+        at = int(np.argmax(wrong))
+        row = bytes(data[starts[there[at]] : ends[there[at]]][:60]).decode(errors="replace").rstrip("\r")
+        raise ValueError(
+            f"`{what}`: row {at + 1} (line {lines[there[at]]} of {name}) "
+            f"{_why_wrong(row, int(cells[there[at]]), len(header), layout.separator)}"
+        )
     below = ends[first] + 1
+    kept = data[below:]
     if not full[first:].all():
-        kept = np.repeat(full, np.diff(np.concatenate([[0], ends + 1])))
-        return data[below:][kept[below:]].tobytes(), header
-    return data[below:].tobytes(), header
+        kept = kept[np.repeat(full, np.diff(np.concatenate([[0], ends + 1])))[below:]]
+    return kept.tobytes(), header, lines[there]
+
+
+def _header(line: str, layout: Layout) -> list[str]:
+    cells = next(csv.reader(io.StringIO(line, newline=""), delimiter=layout.separator))
+    header = [cell.strip() for cell in cells]
+    return [header[0].lstrip("# "), *header[1:]] if layout.comment_header else header
+
+
+def _without_ends(header: list[str], data: Bytes, ends: Numbers, cells: Numbers, separator: str) -> list[str]:
+    """The header of rows that all end with one separator more, or less, than it does."""
+    if not cells.size or (cells != cells[0]).any():
+        return header
+    if cells[0] == len(header) - 1 and not header[-1]:
+        return header[:-1]
+    last = ends - 1 - (data[np.maximum(ends - 1, 0)] == _RETURN)
+    if cells[0] == len(header) + 1 and (data[last] == ord(separator)).all():
+        return [*header, ""]
+    return header
 
 
 def _quoted(what: str, data: Bytes, separator: str, name: str) -> NDArray[np.bool_]:
@@ -147,52 +171,61 @@ def _quoted(what: str, data: Bytes, separator: str, name: str) -> NDArray[np.boo
     return inside
 
 
-def _check_separator(what: str, head: str, header: list[str], separator: str) -> None:
-    """Refuse a text whose only column is a whole row, because other characters stand between its columns."""
-    if len(header) != 1:
-        return
-    between = next((sign for sign in CALLED if sign != separator and sign in head), None)
-    if between is not None:
-        way_out = " (or the file must end in .tsv)" if between == "\t" else ""
-        commas = ", and points in its numbers" if between == ";" else ""
-        raise ValueError(
-            f"`{what}` must have {CALLED[separator]} between its columns{way_out}; its first line has "
-            f"{CALLED[between]}: '{printable(header[0])}'. Save it with {CALLED[separator]} between "
-            f"columns{commas}."
-        )
-
-
-def _refuse_row(
-    what: str, name: str, data: Bytes, starts: Any, ends: Any, cells: Any, full: Any, at: int, first: int,
-    separator: str,
-) -> None:  # fmt: skip
-    row = int(full[first + 1 : at + 1].sum())
-    line = int((data[: starts[at]] == _NEWLINE).sum()) + 1
-    found, wanted = int(cells[at]), int(cells[first])
-    shown = printable(bytes(data[starts[at] : ends[at]][:60]).decode(errors="replace").rstrip("\r"))
+def _why_wrong(row: str, found: int, wanted: int, separator: str) -> str:
+    shown = printable(row)
     comma = separator == "," and found > wanted and re.search(r"\d,\d", shown)
     why = "is a number written with a decimal comma?" if comma else "does a cell hold a separator?"
     why = "is it cut short?" if found < wanted else why
-    raise ValueError(
-        f"`{what}`: row {row} (line {line} of {name}) has {found} cells where the first line has {wanted}; "
-        f"{why} {shown!r}"
-    )
+    return f"has {found} cells where the header has {wanted}; {why} {shown!r}"
+
+
+def _check_blanks(what: str, content: bytes, header: list[str], name: str) -> None:
+    """Refuse a text whose columns are set apart by blanks: names may hold blanks as well."""
+    many = len(header[0].split())
+    if len(header) > 1 or many < 2:
+        return
+    rows = [
+        line.split() for line in content[:SAMPLE].decode(errors="ignore").splitlines()[1:-1] if line.strip()
+    ]
+    if rows and all(len(row) == many and forms_of(row[-1]) is not NO_NUMBER for row in rows):
+        raise ValueError(
+            f"`{what}` must have commas, semicolons or tabs between its columns; {name} has blanks: "
+            f"{printable(header[0][:60])!r}. Save it as CSV."
+        )
 
 
 def _places(header: list[str]) -> list[str]:
     return [f"column {k}" for k in range(len(header))]
 
 
-def _named(what: str, table: pl.DataFrame, header: list[str]) -> pl.DataFrame:
-    """The table with the names of its first line; columns without a name must be empty, and go."""
+def _named(
+    what: str, table: pl.DataFrame, header: list[str], guesses: list[str], lines: Numbers
+) -> pl.DataFrame:
+    """The table with the names of its header; columns without a name must be empty or count rows, and go."""
     kept: dict[str, str] = {}
     for place, column in zip(_places(header), header, strict=True):
         if not column:
-            if not table[place].is_null().all():
-                row = int(table[place].is_not_null().arg_max() or 0) + 1
-                raise ValueError(f"`{what}`: row {row} has a cell in a column without a name.")
-        elif column in kept.values():
-            raise ValueError(f"`{what}` must have different names of columns; {column!r} stands twice.")
-        else:
-            kept[place] = column
+            if table[place].is_null().all():
+                continue
+            if place == _places(header)[0] and _counts_rows(table[place]):
+                guesses.append("a first column without a name that counts the rows left out")
+                continue
+            row = int(table[place].is_not_null().arg_max() or 0)
+            raise ValueError(
+                f"`{what}`: row {row + 1} (line {lines[row]}) has a cell in a column without a name: name it "
+                "in the header; if other lines stand above the header, delete them."
+            )
+        if column in kept.values():
+            places = [str(at) for at, name in enumerate(header, start=1) if name == column]
+            raise ValueError(
+                f"`{what}` must have different names of columns; {column!r} stands twice (columns "
+                f"{' and '.join(places)}): rename one."
+            )
+        kept[place] = column
     return table.select(list(kept)).rename(kept)
+
+
+def _counts_rows(column: pl.Series) -> bool:
+    """Whether a column holds 0, 1, 2, ... or 1, 2, 3, ..., as data frames are written."""
+    n = column.len()
+    return any(column.equals(pl.Series(column.name, range(k, n + k)).cast(pl.String)) for k in (0, 1))

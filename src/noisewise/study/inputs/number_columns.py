@@ -2,11 +2,15 @@
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
+from noisewise.study.inputs.dialects.decimals import looks_numeric, read_numbers
+from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.numbers import CODE, NUMBER, read_number
+from noisewise.study.inputs.read_table import ReadTable
 
 
 def read_column(column: pl.Series) -> Sequence[float | int | None]:
@@ -34,3 +38,24 @@ def are_numbers(column: pl.Series) -> bool:
     """Whether every text of a column is a number, and none a code such as 007."""
     numbers = column.str.contains(f"^{NUMBER}$") & ~column.str.contains(f"^{CODE}")
     return bool(numbers.fill_null(True).all())
+
+
+def plain_numbers(
+    table: ReadTable, columns: Sequence[str], *, decimal: str | None = None, words: Wording = PYTHON
+) -> ReadTable:
+    """A table whose columns of numbers are plain, whatever their dialect was; others stay as they are.
+
+    Args:
+        table: The table.
+        columns: Those that may hold numbers; the others may settle the decimal sign.
+        decimal: The decimal sign as a person said it; None: the cells settle it.
+        words: How messages call what a person can say.
+    """
+    frame = table.frame
+    numeric = {name: frame[name] for name in columns if looks_numeric(frame[name])}
+    found = read_numbers(
+        numeric, decimal=decimal, separator=table.separator, exact=table.exact, words=words,
+        others=[frame[name] for name in frame.columns if name not in numeric],
+    )  # fmt: skip
+    guesses = [*table.guesses, *found.guesses]
+    return replace(table, frame=frame.with_columns(found.columns.values()), guesses=guesses)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from noisewise.core.support.checks import as_float
 from noisewise.core.support.ranges import VALUE
 from noisewise.core.support.text import printable
+from noisewise.study.inputs.strange_cells import why_strange
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
 #: A zero before another digit: a code such as 007, which is not a number though it reads as one.
@@ -60,7 +61,7 @@ def _read_text(text: str) -> Written:
         return Written(float(text), None)
     raise ValueError(
         f'`value` must be a number, or a number with its standard error such as "12.34(5)" or '
-        f'"12.34 ± 0.05"; got {printable(text[:60])!r}.{comma_hint(text)}'
+        f'"12.34 ± 0.05"; got {printable(text[:60])!r}.{hint_for(text)}'
     )
 
 
@@ -69,7 +70,12 @@ def read_number(name: str, text: str, where: str = "") -> float:
     plain = text.strip()
     if _is_number(plain) or plain.casefold() in _NO_NUMBER:
         return float(plain)
-    raise ValueError(f"{where}`{name}` must be a number; got {printable(text[:60])!r}.{comma_hint(text)}")
+    raise ValueError(f"{where}`{name}` must be a number; got {printable(text[:60])!r}.{hint_for(text)}")
+
+
+def hint_for(text: str) -> str:
+    """What to do about a text that should be a number, if that can be told."""
+    return comma_hint(text) or why_strange(text.strip())
 
 
 def comma_hint(text: str) -> str:

@@ -9,40 +9,67 @@ import polars as pl
 
 from noisewise.core.support.text import check_text, is_half
 from noisewise.study.inputs.delimited import read_delimited
+from noisewise.study.inputs.dialects.workbooks import WORKBOOKS, read_workbook
+from noisewise.study.inputs.read_table import ReadTable
 
 READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
     ".parquet": pl.read_parquet,
     ".arrow": pl.read_ipc,
     ".feather": pl.read_ipc,
 }
-#: What stands between the columns of a text.
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-ENDINGS = (*SEPARATORS, *READERS)
+#: What usually stands between the columns of a text; the text itself is asked first.
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ",", ".tab": "\t", ".dat": ","}
+ENDINGS = (*SEPARATORS, *READERS, *WORKBOOKS)
 #: Files that people take for tables, and that must be saved as something else first.
-FOREIGN = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".txt", ".json", ".jsonl", ".db", ".sqlite")
+FOREIGN = (
+    ".xls", ".xlsb", ".ods", ".numbers", ".json", ".jsonl", ".db", ".sqlite", ".pdf", ".png", ".jpg", ".jpeg",
+    ".gif", ".svg", ".docx", ".doc", ".md", ".html", ".zip", ".gz", ".py", ".ipynb", ".rds", ".mat", ".pkl",
+)  # fmt: skip
+#: How files begin that are no texts, whatever they are called.
+_BEGINNINGS = {
+    b"SQLite format 3": "a database",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"%PDF": "a PDF",
+    b"\x1f\x8b": "compressed",
+    b"\xd0\xcf\x11\xe0": "an old workbook (.xls), or one with a password",
+    b"<!DOCTYPE": "a web page",
+    b"<html": "a web page",
+    b"{": "JSON",
+    b"\x80\x04": "a pickle",
+}
+_ZIP = b"PK\x03\x04"
 
 
 def read_table(what: str, source: Any) -> pl.DataFrame:
     """A polars frame of a file, a frame (polars, pandas, pyarrow) or a mapping of columns.
 
-    Texts (csv, tsv) come as texts; everything else keeps the types it has.
+    Texts (csv, tsv, txt) come as texts; everything else keeps the types it has.
     """
-    if isinstance(source, pl.DataFrame):
+    return read_whole(what, source).frame
+
+
+def read_whole(what: str, source: Any) -> ReadTable:
+    """A table with what was guessed when it was read; see `read_table`."""
+    if isinstance(source, ReadTable):
         return source
+    if isinstance(source, pl.DataFrame):
+        return ReadTable(source)
     if isinstance(source, str | PathLike):
-        return _read_file(what, Path(source))
+        return _read_file(what, str(source))
     if isinstance(source, Mapping):
-        return _of_columns(what, source)
+        return ReadTable(_of_columns(what, source))
     import narwhals as nw
 
     try:
         table: pl.DataFrame = nw.from_native(source, eager_only=True).to_polars()
     except TypeError:
         raise TypeError(
-            f"`{what}` must be a file (csv, tsv, parquet, arrow), a data frame, a mapping of columns or a "
-            f"list; got {type(source).__name__}."
+            f"`{what}` must be a file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, a mapping of "
+            f"columns or a list; got {type(source).__name__}."
         ) from None
-    return table
+    return ReadTable(table)
 
 
 def _of_columns(what: str, source: Mapping[Any, Any]) -> pl.DataFrame:
@@ -74,22 +101,54 @@ def is_plain_list(source: Any) -> bool:
     return isinstance(source, list | tuple | range | set)
 
 
-def _read_file(what: str, path: Path) -> pl.DataFrame:
+def split_sheet(source: str) -> tuple[Path, str | None]:
+    """The path of a file, and the sheet that is named behind it: results.xlsx#Monday."""
+    for ending in WORKBOOKS:
+        at = source.lower().find(ending + "#")
+        if at >= 0:
+            end = at + len(ending)
+            return Path(source[:end]), source[end + 1 :]
+    return Path(source), None
+
+
+def _read_file(what: str, source: str) -> ReadTable:
+    path, sheet = split_sheet(source)
     ending = path.suffix.lower()
-    if ending not in ENDINGS:
+    if ending not in ENDINGS and (ending in FOREIGN or not path.is_file()):
+        _refuse_kind(what, path)
         raise ValueError(
-            f"`{what}` must be a file that ends in one of {', '.join(ENDINGS)}; got {str(path)!r}. Save "
-            "it as one of them, for instance as CSV in UTF-8."
+            f"`{what}` must be a file that ends in one of {', '.join(ENDINGS)}; got {source!r}. Save it as "
+            "one of them, for instance as CSV in UTF-8."
         )
     if not path.is_file():
         raise FileNotFoundError(f"`{what}` must be a file that exists; there is no {str(path)!r}.")
-    if ending in SEPARATORS:
-        return read_delimited(what, path.read_bytes(), SEPARATORS[ending], repr(path.name))
-    try:
-        return READERS[ending](path)
-    except (pl.exceptions.PolarsError, OSError) as problem:
-        first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise ValueError(f"`{what}` must be a readable table; {str(path)!r} is not: {first_line}") from None
+    if ending in READERS:
+        try:
+            return ReadTable(READERS[ending](path), repr(path.name))
+        except (pl.exceptions.PolarsError, OSError) as problem:
+            first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+            raise ValueError(
+                f"`{what}` must be a readable table; {str(path)!r} is not: {first_line}"
+            ) from None
+    if _beginning(path).startswith(_ZIP):
+        return read_workbook(what, path, sheet)
+    _refuse_kind(what, path, "no workbook" if ending in WORKBOOKS else None)
+    return read_delimited(what, path.read_bytes(), SEPARATORS.get(ending, ","), repr(path.name))
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(16)
+
+
+def _refuse_kind(what: str, path: Path, otherwise: str | None = None) -> None:
+    """Refuse a file that begins as no text does, and say what it is."""
+    start = _beginning(path) if path.is_file() else b""
+    kind = next((kind for sign, kind in _BEGINNINGS.items() if start.startswith(sign)), otherwise)
+    if kind is not None:
+        raise ValueError(
+            f"`{what}` must be a table; {path.name!r} is {kind}. Save the table as CSV, .xlsx or .parquet."
+        )
 
 
 def as_texts(what: str, column: pl.Series) -> pl.Series:

@@ -4,57 +4,52 @@ Parsing takes most of the time and does not depend on the study (`parsed_table.p
 faster, only the check against the state is made again.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from noisewise.core.support.sequences import MadeOnDemand
+from noisewise.core.support.words import counted
 from noisewise.study.inputs.catalogue import some_of
-from noisewise.study.intake.answers import about_block, about_lease, block_asked
+from noisewise.study.intake.answers import about_lease
 from noisewise.study.intake.copies import find_copies
+from noisewise.study.intake.corrections import Change, changes_in_words, corrected
 from noisewise.study.intake.entry import (
     Measurement,
     body_of,
     check_pair,
-    difference,
     find_job,
     find_probe,
     measurement_of,
-    still_void,
-    told_before,
 )
+from noisewise.study.intake.known_rows import Repeat, find_known
 from noisewise.study.intake.parsed_table import Parsed, Watch
-from noisewise.study.intake.suited import refuse_unsuited
-from noisewise.study.log.jobs import TOLD, Job
+from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks
+from noisewise.study.intake.suited import refuse_unsuited_rows
+from noisewise.study.intake.told_before import Before, difference, find_before, still_void
+from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import Event, to_json
 
-#: Rows that one message names at most.
-NAMED = 5
 
-
-class RowFates(NamedTuple):
-    """What becomes of the rows of a table in the present state."""
-
-    fresh: Sequence[int]  # places that are told
-    options: Sequence[str]  # of every place
-    minus: list[str | None] | None
-    jobs: dict[int, str]
-    notes: dict[int, list[str]]
-    known: int
-    voided: list[str]  # measurements that rows were told as, and that do not count
-    blocks: dict[int, str]  # of places that name none, from the suggestions they answer
-
-    def content(self, parsed: Parsed, place: int) -> dict[str, Any]:
-        """What a row says, with the block of the suggestion that it answers."""
-        block = {"block": self.blocks[place]} if place in self.blocks else {}
-        return parsed.content(place) | block
+class KnownRowsWarning(UserWarning):
+    """Rows without keys equal measurements from tables before, and were taken for them."""
 
 
 class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
     """The events of a table, each made when it is needed."""
 
-    def __init__(self, parsed: Parsed, told: RowFates, first: int, watch: Watch) -> None:
+    def __init__(
+        self, parsed: Parsed, told: RowFates, first: int, watch: Watch, corrections: list[dict[str, Any]]
+    ) -> None:
         self.parsed, self.told, self.first, self.watch = parsed, told, first, watch
+        self.corrections = corrections  # bodies of events "amend"
+
+    def happened(self) -> "Sequence[tuple[str, dict[str, Any]]]":
+        """All that happens: corrections, then new measurements."""
+        if not self.corrections:
+            return self
+        return [*(("amend", body) for body in self.corrections), *self]
 
     def __len__(self) -> int:
         return len(self.told.fresh)
@@ -76,9 +71,10 @@ class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
     def untouched_by(self, news: list[Event]) -> bool:
         """Whether the rows can be told as they were checked although these events came between.
 
-        Others' measurements change nothing unless they name a key or answer a suggestion that is ours.
+        Others' measurements change nothing unless they name a key or answer a suggestion that is ours, or
+        come from a table, which may be the same.
         """
-        if any(event.kind != "tell" or "minus" in event.body for event in news):
+        if any(event.kind != "tell" or "minus" in event.body or "row" in event.body for event in news):
             return False
         keys = {event.body["key"] for event in news if "key" in event.body}
         jobs = {event.body["job"] for event in news if "job" in event.body}
@@ -99,8 +95,16 @@ class Taken(MadeOnDemand[Measurement]):
     """The measurements that a table brought, each made when looked at, and what became of the others."""
 
     def __init__(self, batch: Batch) -> None:
+        self.understood: Any = None  # how the table was read: `Understood`
         self._batch = batch
         self.known, self.voided = batch.told.known, batch.told.voided
+        rows = batch.parsed.rows
+        #: Rows that were taken for equal ones of another table, and the measurements that these are.
+        self.equal = [(rows[p] + 1, f"m-{batch.told.equal[p]}") for p in sorted(batch.told.elsewhere)]
+        #: Measurements that were corrected.
+        self.amended = [measurement_of(body["number"], body["content"]) for body in batch.corrections]
+        #: Measurements that an earlier version of this table brought, and that are not in it.
+        self.missing = [f"m-{number}" for number in batch.told.missing]
         self.empty = batch.parsed.n_empty
         jobs = batch.told.jobs
         self.unasked = len(batch) - (sum(place in jobs for place in batch.told.fresh) if jobs else 0)
@@ -128,20 +132,32 @@ class Taken(MadeOnDemand[Measurement]):
 
 
 def check_batch(
-    state: State, parsed: Parsed, *, now: float, match: bool, repeat: bool, watch: Watch
+    state: State,
+    parsed: Parsed,
+    *,
+    now: float,
+    match: bool,
+    repeat: Repeat,
+    watch: Watch,
+    amend: str | None = None,
 ) -> Batch:
     """Check rows against the study: who they are about, and what was told before; all are told, or none."""
     watch("checking", 0, len(parsed))
     options, minus, jobs, notes = _probes(state, parsed, now)
     told = RowFates([], options, minus, jobs, notes, 0, [], {})
-    _take_blocks(state, parsed, told, list(jobs))
-    fresh, known, voided = _without_known(state, parsed, told, match)
-    told = told._replace(fresh=fresh, known=known, voided=voided)
-    _refuse_unsuited(state, parsed, told)
-    _note_copies(state, parsed, told, repeat)
+    take_blocks(state, parsed, told, list(jobs))
+    told = _without_known(state, parsed, told, match)
+    told = _without_equal(state, parsed, told, repeat)
+    told = _with_keys_given(state, parsed, told, repeat)
+    refuse_unsuited_rows(state, parsed, told)
+    if told.changes and amend is None:
+        raise ValueError(changes_in_words(state, sorted(told.changes)))
+    if repeat is not True:
+        _note_copies(state, parsed, told)
     if match:
-        _take_blocks(state, parsed, told, _answer(state, parsed, told, now))
-    return Batch(parsed, told, len(state.told) + 1, watch)
+        take_blocks(state, parsed, told, answer_suggestions(state, parsed, told, now))
+    corrections = [corrected(state, change, str(amend)) for change in sorted(told.changes)]
+    return Batch(parsed, told, len(state.told) + 1, watch, corrections)
 
 
 def _probes(
@@ -175,15 +191,13 @@ def _probes(
     return found, minus if any(other is not None for other in minus) else None, jobs, notes
 
 
-def _without_known(
-    state: State, parsed: Parsed, told: RowFates, match: bool
-) -> tuple[Sequence[int], int, list[str]]:
-    """The places of rows that were not told before; contradictions are refused together."""
+def _without_known(state: State, parsed: Parsed, told: RowFates, match: bool) -> RowFates:
+    """The same without rows whose key or suggestion was told before."""
     keys = parsed.column("key")
     if not told.jobs and (keys is None or _are_new(state, keys)):
-        return range(len(parsed)), 0, []
+        return told._replace(fresh=range(len(parsed)))
     keys = keys or [None] * len(parsed)
-    fresh, voided, conflicts = [], [], []
+    fresh, voided, changes = [], [], []
     first_with: dict[str, int] = {}
     at_once = state.keys.keys() | state.freed.keys()
     known = 0
@@ -191,8 +205,11 @@ def _without_known(
         job = told.jobs.get(place)
         if key is not None and key in first_with:
             if _body(parsed, told, first_with[key]) != _body(parsed, told, place):
-                row = parsed.rows[place] + 1
-                raise ValueError(f"row {row}: key {key} stands twice in the table, with different content.")
+                first, row = parsed.rows[first_with[key]] + 1, parsed.rows[place] + 1
+                raise ValueError(
+                    f"row {row}: key {key} stands in row {first}, too, with different content; give each "
+                    "measurement a key of its own."
+                )
             known += 1
             continue
         if key is not None:
@@ -200,36 +217,95 @@ def _without_known(
         if key not in at_once and job not in state.answers:
             fresh.append(place)
             continue
-        body, where = _body(parsed, told, place), f"row {parsed.rows[place] + 1}: "
-        try:
-            before = told_before(state, body, where)
-            if before is None and match and key is None and job is not None:
-                _refuse_other_answer(state, body, job, where)
-        except ValueError as conflict:
-            conflicts.append(str(conflict))
-            continue
+        body, row = _body(parsed, told, place), parsed.rows[place] + 1
+        before = find_before(state, body)
+        if before is None and match and key is None and job is not None:
+            before = _other_answer(state, body, job)
         if before is None:
             fresh.append(place)
+        elif before.differs is not None:
+            changes.append(Change(row, before.number, body))
         elif before.voided is None:
             known += 1
         else:
-            voided.append(str(still_void(before, where)))
-    if conflicts:
-        more = len(conflicts) - NAMED
-        rest = f" And {more} more rows like these." if more > 0 else ""
-        raise ValueError(" ".join(conflicts[:NAMED]) + rest)
-    return fresh, known, voided
+            voided.append(str(still_void(before, f"row {row}: ")))
+    return told._replace(fresh=fresh, known=known, voided=voided, changes=changes)
 
 
-def _refuse_unsuited(state: State, parsed: Parsed, told: RowFates) -> None:
-    """Refuse rows of a kind that says nothing in this study."""
-    if state.specification.items is None and state.specification.noise is None and not told.jobs:
-        return
-    for place in told.fresh:
-        minus = None if told.minus is None else told.minus[place]
-        job = state.jobs[told.jobs[place]] if place in told.jobs else None
-        where = f"row {parsed.rows[place] + 1} ({told.options[place]}): "
-        refuse_unsuited(state, told.content(parsed, place), minus, job, where)
+def _without_equal(state: State, parsed: Parsed, told: RowFates, repeat: Repeat) -> RowFates:
+    """The same without rows that name neither key nor suggestion, and equal rows of tables before."""
+    loose = _loose(parsed, told)
+    if repeat is True or not loose or not len(state.told):
+        return told
+    found = find_known(
+        state,
+        parsed.values(loose),
+        [parsed.rows[place] + 1 for place in loose],
+        lambda at: _body(parsed, told, loose[at]),
+        others=repeat == "others",
+    )
+    gone = {loose[at] for at in (*found.known, *found.voided, *found.changed)}
+    if not gone:
+        return told
+    rows = {at: parsed.rows[loose[at]] + 1 for at in (*found.voided, *found.changed)}
+    voided = [
+        f"row {rows[at]}: m-{number} was told with this content and voided ({state.voided[number]}); it "
+        'still does not count. If it is right after all, say repeat="others".'
+        for at, number in sorted(found.voided.items())
+    ]
+    changes = [Change(rows[at], n, _body(parsed, told, loose[at])) for at, n in found.changed.items()]
+    return told._replace(
+        fresh=[place for place in told.fresh if place not in gone],
+        known=told.known + len(found.known),
+        voided=[*told.voided, *voided],
+        changes=[*told.changes, *changes],
+        equal={loose[at]: number for at, number in found.known.items()},
+        missing=found.missing,
+        elsewhere=frozenset(loose[at] for at in found.elsewhere),
+    )
+
+
+def _with_keys_given(state: State, parsed: Parsed, told: RowFates, repeat: Repeat) -> RowFates:
+    """The same, where a table that was told without keys comes again with keys: they are corrections."""
+    keys = parsed.column("key")
+    keyed = [] if keys is None or repeat else [place for place in told.fresh if keys[place] is not None]
+    if not keyed or not len(state.told):
+        return told
+    bodies = {place: _body(parsed, told, place) for place in keyed}
+    found = find_known(
+        state,
+        parsed.values(keyed),
+        [parsed.rows[place] + 1 for place in keyed],
+        lambda at: {name: part for name, part in bodies[keyed[at]].items() if name != "key"},
+        others=False,
+    )
+    for at in found.elsewhere:
+        note = f"equals m-{found.known[at]}, which was told before without a key."
+        told.notes.setdefault(keyed[at], []).append(note)
+    sure = {keyed[at]: number for at, number in found.known.items() if at not in found.elsewhere}
+    same = {place: number for place, number in sure.items() if "key" not in state.told[number - 1]}
+    return told._replace(
+        fresh=[place for place in told.fresh if place not in same],
+        changes=[*told.changes, *(Change(parsed.rows[p] + 1, n, bodies[p]) for p, n in same.items())],
+    )
+
+
+def warn_of_equal(taken: Taken) -> None:
+    """Rows that may have been measured again are never passed over in silence."""
+    if taken.equal:
+        pairs = some_of([f"row {row} = {id}" for row, id in taken.equal])
+        warnings.warn(
+            f"{counted(len(taken.equal), 'row')} without a key equal measurements of tables before and were "
+            f'taken for them ({pairs}). If they were measured again, say repeat="others".',
+            KnownRowsWarning,
+            stacklevel=3,
+        )
+
+
+def _loose(parsed: Parsed, told: RowFates) -> list[int]:
+    """The places of rows to tell that name neither a key nor a suggestion."""
+    keys = parsed.column("key")
+    return [p for p in told.fresh if (keys is None or keys[p] is None) and p not in told.jobs]
 
 
 def _are_new(state: State, keys: Sequence[str | None]) -> bool:
@@ -241,13 +317,13 @@ def _are_new(state: State, keys: Sequence[str | None]) -> bool:
     return different.isdisjoint(state.keys) and different.isdisjoint(state.freed)
 
 
-def _refuse_other_answer(state: State, body: dict[str, Any], job: str, where: str) -> None:
+def _other_answer(state: State, body: dict[str, Any], job: str) -> Before | None:
     """A sheet that comes back twice corrects what was told; it does not repeat it."""
     number = state.answers.get(job)
     if number is None or number in state.voided or state.jobs[job].status != TOLD:
-        return
-    if (differ := difference(state, number, body)) is not None:
-        raise ValueError(f"{where}{job} already told with {differ}. Use amend on m-{number} to correct it.")
+        return None
+    differ = difference(state, number, body)
+    return None if differ is None else Before(number, differs=differ)
 
 
 def _body(parsed: Parsed, told: RowFates, place: int) -> dict[str, Any]:
@@ -257,71 +333,18 @@ def _body(parsed: Parsed, told: RowFates, place: int) -> dict[str, Any]:
     return body
 
 
-def _note_copies(state: State, parsed: Parsed, told: RowFates, repeat: bool) -> None:
-    """Refuse a table that was told before, as a whole; name the rows that may have been."""
-    keys = parsed.column("key")
-    loose = [p for p in told.fresh if (keys is None or keys[p] is None) and p not in told.jobs]
+def _note_copies(state: State, parsed: Parsed, told: RowFates) -> None:
+    """Name rows that equal measurements which were told one by one: they may be the same."""
+    loose = _loose(parsed, told)
     if not loose or not len(state.told):
         return
     found = find_copies(state, parsed.values(loose), lambda at: _body(parsed, told, loose[at]))
-    copies = {loose[at]: number for at, number in found.items()}
-    if len(copies) == len(loose) > 1 and not repeat:
-        pairs = some_of([f"row {parsed.rows[place] + 1} = m-{copies[place]}" for place in loose])
+    if len(found) == len(loose) > 1:
+        pairs = some_of([f"row {parsed.rows[loose[at]] + 1} = m-{number}" for at, number in found.items()])
         raise ValueError(
-            f"all {len(loose)} rows without a key equal measurements that were told before ({pairs}): "
-            "nothing was told. If they were really measured again, say so (repeat=True, --again); keys make "
-            "importing a table twice harmless."
+            f"all {len(loose)} new rows equal measurements that were told before, one by one or by an older "
+            f"version ({pairs}): nothing was told. If they were really measured again, say so: repeat=True."
         )
-    for place, number in copies.items():
+    for at, number in found.items():
         note = f"equals m-{number}, which was told before without a key."
-        told.notes.setdefault(place, []).append(note)
-
-
-def _answer(state: State, parsed: Parsed, told: RowFates, now: float) -> list[int]:
-    """Let rows that name no suggestion answer the oldest of what they measured that are under way.
-
-    Rows come first whose block a suggestion names. The others answer one for a block that is not named, or
-    any: what a row says about its block wins.
-
-    Returns:
-        The places of these rows.
-    """
-    waiting: dict[frozenset[str | None], list[Job]] = {}
-    taken = set(told.jobs.values())
-    for job in state.open_jobs(now):
-        if job.id not in taken:
-            waiting.setdefault(frozenset((job.option, job.minus)), []).append(job)
-    if not waiting:
-        return []
-    blocks, answering = parsed.column("block"), []
-    for known in (True, False):
-        for place in told.fresh:
-            probe = (told.options[place], None if told.minus is None else told.minus[place])
-            jobs = waiting.get(frozenset(probe))
-            if place in told.jobs or not jobs:
-                continue
-            block = None if blocks is None else blocks[place]
-            fits = [job for job in jobs if job.block == block]
-            if known and (block is None or not fits):
-                continue
-            fits = fits or [job for job in jobs if job.block is None]
-            found = (fits if block is not None and fits else jobs)[0]
-            jobs.remove(found)
-            told.jobs[place] = found.id
-            answering.append(place)
-    return answering
-
-
-def _take_blocks(state: State, parsed: Parsed, told: RowFates, answering: list[int]) -> None:
-    """Give rows that answer suggestions and name no block the blocks that were asked for."""
-    said = parsed.column("block") or [None] * len(parsed)
-    named: dict[str | None, set[str]] = {}
-    for place in answering:
-        named.setdefault(state.jobs[told.jobs[place]].together, set()).update(filter(None, [said[place]]))
-    for place in answering:
-        job = state.jobs[told.jobs[place]]
-        where = f"row {parsed.rows[place] + 1} ({told.options[place]}): "
-        if said[place] is None and (block := block_asked(state, job, where, named[job.together])) is not None:
-            told.blocks[place] = block
-        if elsewhere := about_block(job, said[place]):
-            told.notes.setdefault(place, []).extend(elsewhere)
+        told.notes.setdefault(loose[at], []).append(note)

@@ -15,11 +15,11 @@ from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
 
 
-def require_reason(reason: Any) -> str:
+def require_reason(reason: Any, name: str = "reason") -> str:
     """A reason in words: readers of the log will want to know it later."""
     if reason is None or not str(reason).strip():
-        raise ValueError("`reason` must say why, in a few words; got nothing.")
-    return check_text("reason", reason, most=NOTE_LENGTH)
+        raise ValueError(f"`{name}` must say why, in a few words; got nothing.")
+    return check_text(name, reason, most=NOTE_LENGTH)
 
 
 def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         merged["values"] = old["values"]
     if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
         merged["value"] = old.get("value")
-    merged = {name: old[name] for name in (*ABOUT, "at", "cost") if name in old} | merged
+    merged = {name: old[name] for name in (*ABOUT, "arm", "at", "cost") if name in old} | merged
     content = read_told(state, merged, now=now)
     broken = any(one.number == number for one in state.ignored.values())
     if not says_error and content["kind"] == "none" and not broken:

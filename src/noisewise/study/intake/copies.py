@@ -7,12 +7,12 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.intake.answers import took_its_block
-from noisewise.study.intake.entry import CONTENT
+from noisewise.study.intake.known_rows import signature
 from noisewise.study.log.state import State
 
 
 def find_copies(state: State, values: Floats, body: Callable[[int], dict[str, Any]]) -> dict[int, int]:
-    """Which new measurements equal one that was told without a key, with its number.
+    """Which new measurements equal one that was told without a key and from no table, with its number.
 
     Args:
         state: What was told.
@@ -26,13 +26,9 @@ def find_copies(state: State, values: Floats, body: Callable[[int], dict[str, An
     earlier: dict[tuple[Any, ...], int] = {}
     for number in columns.number[np.isin(columns.value, values[shared])].tolist():
         content = state.told[number - 1]
-        if "key" not in content:
-            earlier.setdefault(_signature(content), number)
+        if "key" not in content and "row" not in content:
+            earlier.setdefault(signature(content), number)
             if "block" in content and took_its_block(state, content):
-                earlier.setdefault(_signature(content | {"block": None}), number)
-    found = {place: earlier.get(_signature(body(place))) for place in np.flatnonzero(shared).tolist()}
+                earlier.setdefault(signature(content | {"block": None}), number)
+    found = {place: earlier.get(signature(body(place))) for place in np.flatnonzero(shared).tolist()}
     return {place: number for place, number in found.items() if number is not None}
-
-
-def _signature(content: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(content.get(part, usual) for part, usual in CONTENT.items())

@@ -8,13 +8,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.study.inputs.error_bars import Bounds, read_measured
-from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked, took_its_block
+from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked
+from noisewise.study.intake.arms import check_arm
 from noisewise.study.intake.item_entry import items_content
 from noisewise.study.intake.suited import refuse_unsuited
 from noisewise.study.log.model_choice import named_models
@@ -25,13 +26,6 @@ MOST_PAIRS = 500
 #: What describes a measurement besides its value and error bar.
 ABOUT = ("block", "instrument", "key", "by", "note")
 ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "trials")
-#: What makes two tellings of one key the same, with what an event need not say.
-CONTENT = {
-    "option": None, "minus": None, "value": None, "kind": None, "sigma": None, "readings": 1, "scatter": 0.0,
-    "block": None, "instrument": None, "values": None, "places": None, "items": None,
-}  # fmt: skip
-#: What makes them different only if it is said again. Who told it, and notes, do not.
-SAID_AGAIN = ("at", "cost")
 
 
 class Told(TypedDict, total=False):
@@ -51,6 +45,7 @@ class Told(TypedDict, total=False):
     trials: int | None
     items: Mapping[str, float] | None
     block: str | None
+    arm: bool | None
     instrument: str | None
     key: str | None
     by: str | None
@@ -172,6 +167,8 @@ def _about(given: dict[str, Any], where: str) -> dict[str, Any]:
         if given.get(name) is not None:
             most = NOTE_LENGTH if name == "note" else NAME_LENGTH
             content[name] = check_text(name, given[name], most=most, where=where)
+    if given.get("arm"):
+        content["arm"] = check_arm(given, content, where)
     for name, accepted in (("at", TIME), ("cost", COST)):
         if given.get(name) is not None:
             try:
@@ -187,65 +184,6 @@ def body_of(
     """The body of an event "tell"."""
     body = {"option": option, **({} if minus is None else {"minus": minus}), **content}
     return body | ({} if job is None else {"job": job}) | ({"notes": list(notes)} if notes else {})
-
-
-class Before(NamedTuple):
-    """A measurement that was told before."""
-
-    number: int
-    voided: str | None = None  # why it does not count
-
-
-def told_before(state: State, body: dict[str, Any], where: str = "") -> Before | None:
-    """The measurement that was told with the same key and content; another content is refused.
-
-    What was told before a correction counts as told, so that importing the same file again changes nothing.
-    After a measurement was voided its key is free for another content; the same content stays void. Without a
-    key, the answer to a suggestion that was told with the same content is the same answer.
-    """
-    key, job = body.get("key"), body.get("job")
-    if key is None:
-        number = state.answers.get(job) if job is not None else None
-        if number is None or number in state.voided or difference(state, number, body):
-            return None
-        return Before(number) if "key" not in state.told[number - 1] else None
-    number = state.keys.get(key)
-    if number is not None:
-        if (differ := difference(state, number, body)) is None:
-            return Before(number)
-        raise ValueError(f"{where}key {key} already told with {differ}. Use amend if this is a correction.")
-    for number in state.freed.get(key, ()):
-        if difference(state, number, body) is None:
-            return Before(number, state.voided[number])
-    return None
-
-
-def still_void(before: Before, where: str = "") -> ValueError:
-    """The refusal to count what was voided."""
-    return ValueError(
-        f"{where}m-{before.number} was told with this key and content and voided ({before.voided}): told "
-        "again it still does not count. If it is right after all, tell it with another key."
-    )
-
-
-def difference(state: State, number: int, body: dict[str, Any]) -> str | None:
-    """How a measurement differs from what is told now, such as "1.31; you sent 1.38"; None if it does not."""
-    told = state.told[number - 1]
-    if "block" not in body and "block" in told and took_its_block(state, told):
-        body = body | {"block": told["block"]}  # as it was when it was told for the first time
-    for version in (told, *state.superseded.get(number, ())):
-        if _differing(version, body) is None:
-            return None
-    part = _differing(told, body)
-    old, new = told.get(str(part)), body.get(str(part))
-    return f"{old:g}; you sent {new:g}" if part == "value" else f"{part}={old!r}; you sent {new!r}"
-
-
-def _differing(told: dict[str, Any], body: dict[str, Any]) -> str | None:
-    first = "value" if told.get("value") != body.get("value") else None
-    parts = (part for part, usual in CONTENT.items() if told.get(part, usual) != body.get(part, usual))
-    again = (part for part in SAID_AGAIN if part in body and told.get(part) != body[part])
-    return first or next(parts, None) or next(again, None)
 
 
 def find_job(state: State, job: Any, where: str = "") -> Job:

@@ -1,7 +1,7 @@
 """Tables of items: one row for an option and an item, told together, option by option in their order."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,12 +14,16 @@ from noisewise.core.support.text import check_texts, printable
 from noisewise.study.inputs.items import Places, item_name
 from noisewise.study.inputs.number_columns import read_column
 from noisewise.study.inputs.tables import as_texts
+from noisewise.study.intake.corrections import NAMED
 from noisewise.study.intake.entry import Measurement, find_job, find_option, measurement_of
-from noisewise.study.intake.item_entry import check_items_belong, items_summary, unknown_item
+from noisewise.study.intake.item_entry import amended_items, check_items_belong, items_summary, unknown_item
 from noisewise.study.intake.parsed_table import Watch
 from noisewise.study.log.item_order import told_in, why_not_next
 from noisewise.study.log.items import ROUNDING, Answers, ToldItems
 from noisewise.study.log.state import State
+
+if TYPE_CHECKING:
+    from noisewise.study.intake.columns.understanding import Understood
 
 #: Columns of a table of items.
 COLUMNS = ("option", "item", "value", "job", "by")
@@ -45,8 +49,26 @@ class ItemGroup(NamedTuple):
     rows: NDArray[np.int64]
 
 
+class ItemChange(NamedTuple):
+    """An item that was told with another value."""
+
+    row: int  # in its table, from 1
+    option: str
+    item: str
+    number: int  # of the measurement
+    before: float
+    value: float
+
+    def __str__(self) -> str:
+        was = f"item {self.item!r} of {self.option} was told as {self.before:g} (m-{self.number})"
+        return f"row {self.row}: {was}, and the row says {self.value:g}"
+
+
 class TakenItems(MadeOnDemand[Measurement]):
     """The measurements that a table of items brought, and what became of its rows."""
+
+    #: How the table was read.
+    understood: "Understood | None" = None
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -56,6 +78,14 @@ class TakenItems(MadeOnDemand[Measurement]):
         self.items = 0  # rows that were told
         self.unasked = 0  # measurements that no suggestion asked for
         self.voided: list[str] = []
+        self.corrections: list[dict[str, Any]] = []  # bodies of events "amend"
+        self.equal: list[tuple[int, str]] = []  # none: items are known by their names
+        self.missing: list[str] = []
+
+    @property
+    def amended(self) -> list[Measurement]:
+        """Measurements of which items were corrected."""
+        return [measurement_of(body["number"], body["content"]) for body in self.corrections]
 
     def __len__(self) -> int:
         return len(self.bodies)
@@ -118,7 +148,9 @@ def _values(column: pl.Series) -> Floats:
     return np.array(read_column(column), dtype=np.float64)
 
 
-def tell_items(state: State, table: ItemTable, *, now: float, match: bool, watch: Watch) -> TakenItems:
+def tell_items(
+    state: State, table: ItemTable, *, now: float, match: bool, watch: Watch, amend: str | None = None
+) -> TakenItems:
     """Compare a table of items with the study: all of its rows are told, or none."""
     check_items_belong(state, "")
     taken = TakenItems()
@@ -139,7 +171,25 @@ def tell_items(state: State, table: ItemTable, *, now: float, match: bool, watch
             taken.bodies.append(body)
             taken.items += body["readings"]
             taken.unasked += group.job is None
+    taken.corrections = _corrected(state, telling.changes, amend)
     return taken
+
+
+def _corrected(state: State, changes: list[ItemChange], reason: str | None) -> list[dict[str, Any]]:
+    """The events that correct items; without a reason all of them are refused together."""
+    if changes and reason is None:
+        changes = sorted(changes)
+        more = len(changes) - NAMED
+        rest = f"; and {more} more like these" if more > 0 else ""
+        raise ValueError(
+            f"{'; '.join(map(str, changes[:NAMED]))}{rest}. Nothing was told: if these are corrections, say "
+            'why with amend="reason".'
+        )
+    told: dict[int, dict[str, float]] = {}
+    for change in changes:
+        told.setdefault(change.number, {})[change.item] = change.value
+    contents = {number: amended_items(state, number, items) for number, items in sorted(told.items())}
+    return [{"number": n, "reason": reason, "content": content} for n, content in contents.items()]
 
 
 def _check_values(state: State, table: ItemTable, match: bool) -> None:
@@ -207,6 +257,7 @@ class _Telling:
         self._state, self._table, self._places = state, table, places
         self._answers: dict[str, Answers] = {}
         self._n_names = len(state.items.names)
+        self.changes: list[ItemChange] = []
 
     def body(self, group: ItemGroup, taken: TakenItems) -> dict[str, Any] | None:
         """The body of the event that tells a group; None if nothing of it is new."""
@@ -251,29 +302,25 @@ class _Telling:
             at = int(np.argmax(apart))
             raise ValueError(
                 f"row {group.rows[at] + 1}: item {self._table.names[codes[at]]!r} of {group.option} "
-                "stands twice in the table, with different values."
+                "stands twice in the table, with different values; keep the row that is right."
             )
         return group.rows[np.sort(first)]
 
     def _check_same(self, option: str, answers: Answers, rows: NDArray[np.int64], places: Places) -> None:
         state = self._state
-        other = answers.at(places) != state.items.unit(self._table.value[rows])
-        if not other.any():
-            return
-        at = int(np.argmax(other))
-        name = self._table.names[self._table.item[rows[at]]]
-        if (
-            places[at] >= len(state.items.names)
-            or not state.items.of(state.index[option]).has(places[at : at + 1])[0]
-        ):
-            raise ValueError(
-                f"row {rows[at] + 1}: item {name!r} of {option} stands twice, with different values."
-            )
-        number = told_in(state, option, int(places[at]))
-        raise ValueError(
-            f"row {rows[at] + 1}: item {name!r} of {option} was told with another value, in m-{number}. "
-            "Use amend if this is a correction."
-        )
+        told, said = answers.at(places), state.items.unit(self._table.value[rows])
+        mine = state.items.of(state.index[option])
+        for at in np.flatnonzero(told != said).tolist():
+            name, row = self._table.names[self._table.item[rows[at]]], int(rows[at]) + 1
+            place = int(places[at])
+            if place >= len(state.items.names) or not mine.has(places[at : at + 1])[0]:
+                raise ValueError(
+                    f"row {row}: item {name!r} of {option} stands twice, with different values; keep the row "
+                    "that is right."
+                )
+            before = state.items.low + float(told[at]) * (state.items.high - state.items.low)
+            value = float(self._table.value[rows[at]])
+            self.changes.append(ItemChange(row, option, name, told_in(state, option, place), before, value))
 
     def _check_next(
         self, group: ItemGroup, answers: Answers, rows: NDArray[np.int64], places: Places
@@ -285,7 +332,8 @@ class _Telling:
 
 def happened_of(taken: TakenItems) -> "RehearsedItems":
     """The events of a table of items."""
-    return RehearsedItems([("tell", body) for body in taken.bodies])
+    corrections = [("amend", body) for body in taken.corrections]
+    return RehearsedItems([*corrections, *(("tell", body) for body in taken.bodies)])
 
 
 class RehearsedItems(list[tuple[str, dict[str, Any]]]):

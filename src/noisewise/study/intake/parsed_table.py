@@ -76,6 +76,7 @@ class Parsed:
         """The bodies of plain rows as JSON text, the same as of `content` with an option, and faster."""
         texts = [(f',"{name}":', self.column(name) or []) for name in _TEXTS if name in self.sheet.columns]
         known: dict[str, str] = {option: to_json(option) for option in set(options)}
+        keys = self.column("key")
         for first in range(0, len(places), CHUNK):
             some = places[first : first + CHUNK]
             values, sigmas = self._value[some].tolist(), self._sigma[some].tolist()
@@ -83,6 +84,8 @@ class Parsed:
                 more = "".join(
                     [begun + _quoted(cells[place]) for begun, cells in texts if cells[place] is not None]
                 )
+                if keys is None or keys[place] is None:
+                    more += f',"row":{self.rows[place] + 1}'
                 yield (
                     place,
                     (
@@ -94,15 +97,18 @@ class Parsed:
     def content(self, place: int, begun: dict[str, Any] | None = None) -> dict[str, Any]:
         """What a row says by itself, behind what an event begins with."""
         content = {} if begun is None else begun
-        if self._bodies is not None:
-            return content | self._bodies[place]
         row, columns = self.rows[place], self.sheet.columns
-        sigma = float(self._sigma[place])
-        content["value"], content["kind"] = float(self._value[place]), KNOWN
-        content["sigma"] = content["shown"] = sigma
-        for name in _TEXTS:
-            if name in columns and columns[name][row] is not None:
-                content[name] = columns[name][row]
+        if self._bodies is not None:
+            content |= self._bodies[place]
+        else:
+            sigma = float(self._sigma[place])
+            content["value"], content["kind"] = float(self._value[place]), KNOWN
+            content["sigma"] = content["shown"] = sigma
+            for name in _TEXTS:
+                if name in columns and columns[name][row] is not None:
+                    content[name] = columns[name][row]
+        if "key" not in content and ("job" not in columns or columns["job"][row] is None):
+            content["row"] = row + 1  # what names it instead: see `known_rows`
         return content
 
     def values(self, places: list[int]) -> Floats:

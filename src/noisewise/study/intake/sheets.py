@@ -12,26 +12,18 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.checks import nearest
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_texts
+from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.number_columns import cells_of, read_column
 from noisewise.study.inputs.numbers import NUMBER, as_count, carries_error, read_number
-from noisewise.study.inputs.tables import as_texts, read_table
-from noisewise.study.intake.entry import ABOUT, ERROR_WAYS
+from noisewise.study.inputs.tables import as_texts
+from noisewise.study.intake.columns.understanding import understand
+from noisewise.study.intake.roles import COUNT, ERROR_COLUMNS, NAME, PROBES, READINGS, RESULTS, ROLE
 
+#: Rows without an error bar that one message names beside the first.
+NAMED = 5
 #: What says that a measurement has no error bar.
 NO_ERROR = "none"
-#: What was measured.
-PROBES = ("option", "plus", "minus", "job")
-#: Columns of a table of measurements; intervals and asymmetric errors take two each.
-COLUMNS = (
-    "option", "plus", "minus", "value", *ERROR_WAYS, "lo", "hi", "se_up", "se_down", *ABOUT, "at", "cost",
-    "job",
-)  # fmt: skip
-#: Columns that say an error bar by themselves.
-ERROR_COLUMNS = ("se", "var", "sd", "lo", "hi", "se_up", "se_down", "values", "successes", "trials")
-RESULTS = ("value", *ERROR_COLUMNS)
-_COUNTS = ("n", "successes", "trials")
 #: Texts that hardly repeat; equal ones of all other columns are kept once.
 _OWN = ("key", "note", "job")
 
@@ -57,25 +49,22 @@ class Sheet(NamedTuple):
 
 
 def read_sheet(source: Any) -> Sheet:
-    """Read a table of measurements (a file, a frame or a mapping of columns)."""
-    table = read_table("measurements", source)
-    for column in table.columns:
-        if column not in COLUMNS:
-            raise ValueError(
-                f"`measurements` has a column {column!r} that means nothing here; rename or drop it, or say "
-                f"which column is which (import --map option=…,value=…,se=…). "
-                f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
-            )
-    purposely = _without_error(table)
+    """Read a table of measurements: a file, a frame, a mapping of columns, or one that was understood."""
+    understood = understand(source)
+    table = understood.frame
     columns = {name: _read(table[name]) for name in table.columns}
     sheet = Sheet(columns, table.height)
-    _check_errors(sheet, purposely)
+    if not understood.allow_missing_se:
+        _check_errors(sheet, _without_error(table), understood.words)
     return sheet
 
 
 def _read(column: pl.Series) -> Sequence[Any]:
     name = column.name
-    if name in PROBES or name in ABOUT:
+    kind = ROLE[name].kind
+    if name == "arm":
+        return [_is_arm(cell, row) for row, cell in enumerate(column.to_list(), start=1)]
+    if kind == NAME:
         texts = as_texts("measurements", column).to_list()
         check_texts(name, texts, most=NOTE_LENGTH if name == "note" else NAME_LENGTH)
         seen: dict[Any, Any] = {}
@@ -83,12 +72,12 @@ def _read(column: pl.Series) -> Sequence[Any]:
     if column.dtype == pl.String:
         column = column.str.strip_chars()
         column = column.set((column == "") | (column.str.to_lowercase() == NO_ERROR), None)
-    if name == "values":
+    if kind == READINGS:
         return [_readings(cell, row) for row, cell in enumerate(column.to_list(), start=1)]
     if name == "value":
         return _values(column)
     numbers = read_column(column)
-    return [as_count(number) for number in numbers] if name in _COUNTS else numbers
+    return [as_count(number) for number in numbers] if kind == COUNT else numbers
 
 
 def _values(column: pl.Series) -> Sequence[Any]:
@@ -105,6 +94,14 @@ def _readings(cell: Any, row: int) -> Any:
     return [read_number("values", part, f"row {row}: ") for part in cell.split(";")]
 
 
+def _is_arm(cell: Any, row: int) -> bool | None:
+    """Whether a row is an arm of the study that its block names."""
+    known = {"true": True, "yes": True, "1": True, "false": None, "no": None, "0": None}
+    if cell is None or str(cell).casefold() in known:
+        return None if cell is None else known[str(cell).casefold()]
+    raise ValueError(f"row {row}: `arm` must be true or false; got {str(cell)!r}.")
+
+
 def _without_error(table: pl.DataFrame) -> set[int]:
     """Rows that say that they have no error bar."""
     said: set[int] = set()
@@ -114,7 +111,7 @@ def _without_error(table: pl.DataFrame) -> set[int]:
     return said
 
 
-def _check_errors(sheet: Sheet, purposely: set[int]) -> None:
+def _check_errors(sheet: Sheet, purposely: set[int], words: Wording) -> None:
     """Refuse empty cells where the others have error bars."""
     present = [name for name in ERROR_COLUMNS if name in sheet.columns]
     values = sheet.columns.get("value")
@@ -123,14 +120,24 @@ def _check_errors(sheet: Sheet, purposely: set[int]) -> None:
     bars = [sheet.columns[name] for name in present]
     if len(bars) == 1 and (isinstance(bars[0], array) or not any(bar is None for bar in bars[0])):
         return
+    blank = []
     for row, cells in enumerate(zip(*bars, strict=True)):
         value = values[row]
         if value is None or row in purposely or any(cell is not None for cell in cells):
             continue
-        if carries_error(value):
-            continue
-        what = next((sheet.columns[name][row] for name in PROBES if name in sheet.columns), None)
-        said = f"row {row + 1}" + ("" if what is None else f" ({what})")
-        raise ValueError(
-            f"{said}: no error bar in {', '.join(present)}. Fill it in, or write {NO_ERROR} if it is unknown."
-        )
+        if not carries_error(value):
+            blank.append(row)
+    if not blank:
+        return
+    what = next((sheet.columns[name][blank[0]] for name in PROBES if name in sheet.columns), None)
+    said = f"row {blank[0] + 1}" + ("" if what is None else f" ({what})")
+    others = "" if len(blank) == 1 else f" (nor in {_listed(blank[1:])})"
+    raise ValueError(
+        f"{said}: no error bar in {', '.join(present)}{others}. Fill it in, or write {NO_ERROR} if it is "
+        f"unknown; {words.allow_missing_se} takes all such rows without."
+    )
+
+
+def _listed(rows: list[int]) -> str:
+    shown = ", ".join(f"row {row + 1}" for row in rows[:NAMED])
+    return shown + (f" and {len(rows) - NAMED} more" if len(rows) > NAMED else "")

@@ -1,11 +1,15 @@
 """Measurements that a study cannot use because of what it was made for: refused before writing."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.specification import HEAVY
 from noisewise.study.log.state import State
+
+if TYPE_CHECKING:
+    from noisewise.study.intake.parsed_table import Parsed
+    from noisewise.study.intake.row_fates import RowFates
 
 
 def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job | None, where: str) -> None:
@@ -42,3 +46,14 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
             f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), which needs options that '
             "are measured one by one: it takes neither differences (minus=) nor blocks."
         )
+
+
+def refuse_unsuited_rows(state: State, parsed: "Parsed", told: "RowFates") -> None:
+    """The same for the rows of a table that are told."""
+    if state.specification.items is None and state.specification.noise is None and not told.jobs:
+        return
+    for place in told.fresh:
+        minus = None if told.minus is None else told.minus[place]
+        job = state.jobs[told.jobs[place]] if place in told.jobs else None
+        where = f"row {parsed.rows[place] + 1} ({told.options[place]}): "
+        refuse_unsuited(state, told.content(parsed, place), minus, job, where)

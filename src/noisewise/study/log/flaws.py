@@ -110,11 +110,16 @@ def _all_usable(state: "State", names: tuple[str, ...], bodies: Sequence[dict[st
         and set(map(type, column.get("readings", ()))) <= {int}
         and all(_are_within(column[name], accepted) for name, accepted in _RANGES.items() if name in names)
         and all(_are_texts(column[name]) for name in _TEXTS if name in names)
+        and ("arm" not in names or ("block" in names and "minus" not in names and _all_true(column["arm"])))
     )
 
 
 def _are_texts(texts: Sequence[Any]) -> bool:
     return set(map(type, texts)) <= {str} and all(texts)
+
+
+def _all_true(marks: Sequence[Any]) -> bool:
+    return all(mark is True for mark in marks)
 
 
 def _are_within(numbers: Sequence[Any], accepted: Range) -> bool:
@@ -156,6 +161,8 @@ def _check_content(state: "State", body: dict[str, Any], number: int | None = No
     for name in _TEXTS:
         if name in body:
             _text(body, name)
+    if "arm" in body and not (body["arm"] is True and "block" in body and "minus" not in body):
+        raise FlawError("an arm belongs to the study that its block names, and is no difference")
     if kind == ITEMS:
         _refuse_items(items_flaw(state, body, number))
 

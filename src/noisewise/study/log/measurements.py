@@ -42,6 +42,7 @@ class Columns(NamedTuple):
     moment: Codes | None = None  # the same for all that were told together; None where that is unknown
     fits: tuple[Any, ...] = ()  # of earlier moments, where those of the first moment stand for more than one
     singles: dict[int, Floats] = {}  # noqa: RUF012 - never changed; the readings behind a value, by number
+    arm: NDArray[np.bool_] | None = None  # whether it is an arm of the study that its block names
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
@@ -50,16 +51,28 @@ class Columns(NamedTuple):
             **{n: part[mask] if isinstance(part, np.ndarray) else part for n, part in parts.items()}
         )
 
+    @property
+    def extra_share(self) -> Floats:
+        """The part of the variance of extra scatter that each measurement has, (N,).
+
+        Arms of one study have half each: extra scatter is what the *difference* of two arms lacks, as it is
+        of a difference that was told as such, and two arms' halves make it up.
+        """
+        return np.ones(self.value.size) if self.arm is None else np.where(self.arm, 0.5, 1.0)
+
 
 class Measurements:
     """All measurements of a study; the number of one is its place, from 1."""
 
     def __init__(self) -> None:
-        codes = {"plus": "i", "minus": "i", "block": "i", "kind": "b", "readings": "q", "pool": "i"}
+        codes = {
+            "plus": "i", "minus": "i", "block": "i", "kind": "b", "readings": "q", "pool": "i", "arm": "b",
+        }  # fmt: skip
         self._whole = {name: array(code) for name, code in codes.items()}
         self._real = {name: array("d") for name in ("value", "sigma", "scatter")}
         self._live = array("b")
         self._moment, self._at = array("i"), math.nan  # which moment, and when the latest was
+        self._row = array("i")  # the row of the table that it came from without a key; 0: from none
         self.blocks: dict[str, int] = {NO_BLOCK: 0}
         self.pools: dict[str, int] = {}
         self._singles: dict[int, Floats] = {}
@@ -83,6 +96,7 @@ class Measurements:
             (self._whole if name in self._whole else self._real)[name].extend(values)
         self._live.extend(itertools.repeat(1, len(bodies)))
         self._moment.extend(self._moments(at))
+        self._row.extend(map(_row_of, bodies))
         self._columns = None
 
     def replace(self, number: int, plus: int, minus: int, body: dict[str, Any]) -> None:
@@ -90,6 +104,7 @@ class Measurements:
         self._keep_singles(number, body)
         for name, (value,) in self._entries([plus], [minus], [body]).items():
             (self._whole if name in self._whole else self._real)[name][number - 1] = value
+        self._row[number - 1] = _row_of(body)
         self._columns = None
 
     def void(self, number: int) -> None:
@@ -101,6 +116,18 @@ class Measurements:
         """Let a measurement count that could not be used before it was corrected."""
         self._live[number - 1] = 1
         self._columns = None
+
+    def from_tables(self) -> tuple[Codes, Codes, Codes]:
+        """The numbers of measurements that came from tables without keys, their rows, and which table it was.
+
+        Rows of one table were told at one moment, in their order.
+        """
+        rows = np.array(self._row, dtype=np.int64)
+        places = np.flatnonzero(rows)
+        rows, moments = rows[places], np.array(self._moment, dtype=np.int64)[places]
+        begins = (np.diff(moments) != 0) | (np.diff(rows) <= 0)
+        tables = np.concatenate([np.zeros(min(1, rows.size), dtype=np.int64), np.cumsum(begins)])
+        return places + 1, rows, tables
 
     def is_live(self, number: int) -> bool:
         """Whether a measurement counts."""
@@ -127,6 +154,7 @@ class Measurements:
                 pools=list(self.pools),
                 moment=np.array(self._moment, dtype=np.int64)[live],
                 singles=self._singles,
+                arm=whole["arm"].astype(bool) if whole["arm"].any() else None,
             )
         return self._columns
 
@@ -158,10 +186,16 @@ class Measurements:
             "kind": [_CODE_OF_KIND[body["kind"]] for body in bodies],
             "readings": [body.get("readings", 1) for body in bodies],
             "pool": [pools[pool] for pool in shared],
+            "arm": [1 if "arm" in body else 0 for body in bodies],
             "value": [body["value"] for body in bodies],
             "sigma": [body.get("sigma", np.nan) for body in bodies],
             "scatter": [body.get("scatter", 0.0) for body in bodies],
         }
+
+
+def _row_of(body: dict[str, Any]) -> int:
+    row = body.get("row", 0)
+    return row if type(row) is int and 0 < row < 2**31 else 0
 
 
 def pool_of(body: dict[str, Any]) -> str:

@@ -176,6 +176,17 @@ def check_question(
         "items": check_pool(items),
         "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
     }
+    _check_together(checked, chosen, scatter)
+    if checked["span"] is None and checked["eps"] is None:
+        raise ValueError(
+            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
+            "must be given, in the unit of your values: nothing else says what a small difference is."
+        )
+    return checked
+
+
+def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:
+    """Refuse what does not go with each other."""
     if checked["looks"] == ONCE:
         _check_one_look(checked)
     if checked["noise"] == HEAVY:
@@ -190,12 +201,6 @@ def check_question(
             'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot '
             "be told from their own. Leave one of them out."
         )
-    if checked["span"] is None and checked["eps"] is None:
-        raise ValueError(
-            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
-            "must be given, in the unit of your values: nothing else says what a small difference is."
-        )
-    return checked
 
 
 def check_tails(chosen: ModelChoice, looks: str | None) -> None:

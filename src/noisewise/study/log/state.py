@@ -245,8 +245,8 @@ class State:
             if one.number == number and one.mended is None:
                 self.ignored[one.event] = replace(one, mended=f"m-{number} was amended")
                 self.measurements.revive(number)
-                if content.get("key"):
-                    self.keys.setdefault(content["key"], number)
+        if content.get("key") and self.measurements.is_live(number):
+            self.keys.setdefault(content["key"], number)
 
     def _on_mend(self, body: dict[str, Any], event: Event) -> None:
         one = self.ignored[body["event"]]

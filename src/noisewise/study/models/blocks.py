@@ -47,7 +47,9 @@ def doubt_about_blocks(columns: Columns, sigma: Floats, fit: Fit, sign: float) -
         sign: Of the goal.
     """
     named = np.array([name != NO_BLOCK for name in columns.blocks], dtype=bool)
-    rows = np.flatnonzero((columns.minus < 0) & named[columns.block])
+    # Arms of one study are tried side by side: no value came before the choice of another.
+    apart = True if columns.arm is None else ~columns.arm
+    rows = np.flatnonzero((columns.minus < 0) & named[columns.block] & apart)
     counts = np.bincount(columns.block[rows], minlength=named.size)
     left, went_on = int((counts == 1).sum()), int((counts > 1).sum())
     if left > FEW + SHARE * went_on and went_on:

@@ -139,7 +139,7 @@ def widened(columns: Columns, sigmas: Sigmas, extra: float, largest: float) -> S
     """
     if extra == largest == 0.0:
         return sigmas
-    barred = columns.kind != KINDS.index(NONE)
+    barred = np.sqrt((columns.kind != KINDS.index(NONE)) * columns.extra_share)
     estimated = np.hypot(sigmas.estimated, extra * barred)
     same = sigmas.certified is sigmas.estimated and extra == largest
     return sigmas._replace(

@@ -84,7 +84,8 @@ def coming_blocks(analysis: Analysis, block: int | None, batch: int | None) -> C
 def _sizes(analysis: Analysis) -> dict[str, int]:
     """How many measurements each named block holds."""
     columns = analysis.columns
-    counts = np.bincount(columns.block[columns.minus < 0], minlength=len(columns.blocks))
+    level = (columns.minus < 0) & (True if columns.arm is None else ~columns.arm)
+    counts = np.bincount(columns.block[level], minlength=len(columns.blocks))
     return {
         name: int(count)
         for name, count in zip(columns.blocks, counts, strict=True)

@@ -1,5 +1,6 @@
 """Noise levels as people say them: with shares, with costs, or like those so far."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import as_float, check_number, check_positive
 from noisewise.core.support.ranges import check_amount
-from noisewise.study.asking.coming import expected_noise
+from noisewise.study.asking.coming import DIFFERENCE, expected_noise, usual_probe
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
@@ -100,6 +101,8 @@ def _usual(analysis: Analysis) -> NoiseMenu:
             "noise=[(0.3, 0.9), (0.03, 0.1)] with shares: nothing was measured yet."
         )
     stated, extra = analysis.stated.estimated, analysis.sizes.extra_scatter
+    if analysis.columns.arm is not None and usual_probe(analysis) == DIFFERENCE:
+        stated = np.where(analysis.columns.arm, math.sqrt(2.0) * stated, stated)  # two arms make one
     times = _going_with_options(analysis)
     if times is not None:
         sigma, share = _levels(stated / times[analysis.columns.plus], 0.0)
@@ -116,7 +119,7 @@ def _going_with_options(analysis: Analysis) -> Floats | None:
     As far as that is so, RACE reckons with it (`expected_noise`), and what it gets for it must be the same.
     """
     columns, sigma = analysis.columns, analysis.stated.estimated
-    if analysis.sizes.extra_scatter > 0.0 or (columns.minus >= 0).any():
+    if analysis.sizes.extra_scatter > 0.0 or (columns.minus >= 0).any() or columns.arm is not None:
         return None
     expected = expected_noise(analysis, None)
     times = expected / float(np.mean(sigma**-2.0) ** -0.5)

@@ -55,6 +55,7 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
         "sigma": pl.Series(sigma).fill_nan(None),
         "kind": texts["kind"],
         "block": texts["block"],
+        **({} if analysis.columns.arm is None else {"arm": ["true" if "arm" in b else None for b in bodies]}),
         "instrument": texts["instrument"],
         "key": texts["key"],
         "job": texts["job"],

@@ -23,7 +23,7 @@ from noisewise.policies.shared.least_squares import (
 )
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import anytime, below, own_ball, rule_in
 
 
 class Params(NamedTuple):
@@ -98,6 +98,7 @@ def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float
 RULE = rule_in(
     __name__,
     name="oful",
+    ball=own_ball,
     recommend=best_mean,
     on_sets=OnSets(aim),
     sees_sigma="never",

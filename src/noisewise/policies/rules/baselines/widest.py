@@ -8,7 +8,7 @@ from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Params, State
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import own_ball, rule_in
 
 
 @kernel
@@ -33,6 +33,7 @@ RULE = rule_in(
     imagine=least_squares.imagine,
     recommend=least_squares.best_mean,
     radius=least_squares.present_radius,
+    ball=own_ball,
     candidates=least_squares.not_ruled_out,
     on_sets=OnSets(aim),
     catch_up=least_squares.nothing_else,

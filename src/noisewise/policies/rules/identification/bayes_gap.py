@@ -21,7 +21,7 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import own_ball, rule_in
 
 #: Gaps are guessed by bounds of this many standard errors, as the authors do.
 GUESS = 3.0
@@ -151,6 +151,7 @@ RULE = rule_in(
     name="bayes_gap",
     imagine=imagine,
     radius=present_radius,
+    ball=own_ball,
     candidates=not_ruled_out,
     reconstruction=True,
     reference="Hoffman, Shahriari and de Freitas 2014",

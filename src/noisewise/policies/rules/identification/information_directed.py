@@ -23,7 +23,7 @@ from noisewise.core.support.checks import check_choice, check_positive
 from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Setting, State, make_setting, scaled_radius, within
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import anytime, below, own_ball, rule_in
 
 #: A mixture counts as optimal when no action promises to improve it by more than this share.
 OPTIMAL = 1e-9
@@ -184,6 +184,7 @@ def certificate(params: Params, state: State) -> str:
 RULE = rule_in(
     __name__,
     name="information_directed",
+    ball=own_ball,
     init=least_squares.plain_init,
     absorb=least_squares.learn,
     imagine=least_squares.imagine,

@@ -29,7 +29,7 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import own_ball, rule_in
 
 #: Where the learners' doubt starts, as in the authors' experiments; in nats.
 FIRST_DOUBT = 0.01
@@ -172,6 +172,7 @@ RULE = rule_in(
     name="lingame",
     recommend=best_mean,
     radius=present_radius,
+    ball=own_ball,
     candidates=not_ruled_out,
     reference="Degenne, Ménard, Shang and Valko, Gamification of pure exploration for linear bandits, "
     "LinGame; in precision instead of counts here",

@@ -21,7 +21,7 @@ from noisewise.policies.shared.least_squares import (
     within,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import anytime, below, own_ball, rule_in
 
 
 class Params(NamedTuple):
@@ -128,6 +128,7 @@ def most_sigma(params: Params) -> float:
 RULE = rule_in(
     __name__,
     name="lingape",
+    ball=own_ball,
     recommend=best_mean,
     sees_sigma="never",
     order_free=True,

@@ -14,7 +14,7 @@ from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.budget import recommend
 from noisewise.policies.shared.least_squares import Setting, make_setting, not_ruled_out, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import own_ball, rule_in
 
 #: A phase may be this much longer than the best design would make it: exact designs take twice the time.
 GAP = 0.05
@@ -130,6 +130,7 @@ RULE = rule_in(
     name="phased_elimination",
     recommend=recommend,
     radius=present_radius,
+    ball=own_ball,
     candidates=not_ruled_out,
     fixed_set=True,
     reconstruction=True,

@@ -174,6 +174,12 @@ def candidates(params: Params, state: State) -> Mask:
 
 
 @kernel
+def ball(params: Params) -> Radius:
+    """Of the anytime part, at half of delta."""
+    return params.anytime
+
+
+@kernel
 def radius(params: Params, state: State) -> float:
     """The anytime radius, at half of delta."""
     return confidence_radius(params.anytime, state.model)

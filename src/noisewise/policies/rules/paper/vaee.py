@@ -21,7 +21,7 @@ from noisewise.core.support.checks import check_choice
 from noisewise.policies.shared.least_squares import Setting, imagine, make_setting, present_radius
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import own_ball, rule_in
 
 
 class Params(NamedTuple):
@@ -112,6 +112,7 @@ RULE = rule_in(
     name="vaee",
     imagine=imagine,
     radius=present_radius,
+    ball=own_ball,
     on_sets=OnSets(aim, eliminates=True, among_candidates=among_candidates, recommends_last=recommends_last),
     reference="Breaking the Total Variance Barrier, Algorithm 1",
     guarantee="anytime certificate; simple regret 2·radius·x, x the clipped level of Theorem 1, for "

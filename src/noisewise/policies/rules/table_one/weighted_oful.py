@@ -31,7 +31,7 @@ from noisewise.policies.shared.least_squares import (
 )
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import anytime, below, rule_in
+from noisewise.policies.shell.rule import anytime, below, own_ball, rule_in
 
 
 class Params(NamedTuple):
@@ -122,6 +122,7 @@ def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float
 RULE = rule_in(
     __name__,
     name="weighted_oful",
+    ball=own_ball,
     imagine=imagine,
     recommend=best_mean,
     on_sets=OnSets(aim),

@@ -17,15 +17,9 @@ units, and its mean is ``v = R(θ̂_s - θ̂)``:
 
     G = I - JᵀJ - (KᵀK - f·JᵀJ),    posterior precision KᵀK + G = I + (f - 1)·JᵀJ.
 
-**Together.** Each has a share; one of a restart that has not begun stands still at 1. If shares add up to at
-most 1, ``Σ share·M < 1/δ`` at all times with probability 1 - δ (Ville). This region is convex, and lies in
-ellipsoids that are easy to compute: for any weights τ that add up to 1, by Jensen,
-
-    Σ τ·(log share + log M(u) - log τ)  <=  log Σ share·M(u)  <  log 1/δ,
-
-a quadratic in u. Every τ gives one, and all hold at once, so τ may be chosen by looking at the data. The span
-says ``‖φ + Ju‖² <= 1`` (Popoviciu); η/2 times that may be added. τ = (1, 0, ...) with η = 1 is a ball around
-the fit.
+**Together.** Each has a share; one of a restart that has not begun stands still at 1. What their average
+leaves possible, and ellipsoids around that, is `core.choice.regions`; the span says ``‖φ + Ju‖² <= 1``
+(Popoviciu).
 """
 
 import math
@@ -35,16 +29,11 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.choice.radius import SCALE_SHARES, SCALES
+from noisewise.core.choice.regions import Region, around_the_fit, new_ellipsoids, short_ellipsoids
 from noisewise.core.model.dense import Floats
 
 #: The ridge of a restart's prior, in the same units.
 RESTART_SCALE = 4.0
-#: Multipliers of the span: without it, and the ball around the fit.
-MULTIPLIERS = (0.0, 1.0)
-#: Ellipsoids that are longer than 1/√this in some direction, in standard errors, bound nothing there.
-FLAT = 1e-3
-#: How often τ is improved, how many of the last are kept, and how many restarts on their own.
-IMPROVED, KEPT, ALONE = 6, 3, 3
 
 
 class Units(NamedTuple):
@@ -123,17 +112,6 @@ class WeightEllipsoid(NamedTuple):
     radius: float
     root: Floats  # (dim, dim): root·rootᵀ is the inverse of its matrix
 
-    def spread(self, directions: Floats) -> Floats:
-        """The covariance of its points that are furthest out along directions with these second moments."""
-        inverse = self.root @ self.root.T
-        along = inverse @ directions
-        length = max(float(np.trace(along)), 1e-300)
-        return np.asarray(self.radius**2 / length * (along @ inverse))
-
-    def width(self, directions: Floats) -> float:
-        """How far it reaches along these directions, in the mean square."""
-        return self.radius * math.sqrt(max(0.0, float(np.sum(self.root * (directions @ self.root)))))
-
 
 class WeightRegion:
     """The region in which the average of some martingales is below 1/δ.
@@ -148,71 +126,32 @@ class WeightRegion:
     def __init__(
         self, units: Units, martingales: Sequence[Martingale], level: float, *, careful: bool = False
     ) -> None:
-        self._units, self._level = units, level
         some = martingales[:1] if careful else martingales
-        self._curvatures = np.array([one.curvature for one in some])
-        self._slopes = np.array([one.slope for one in some])
-        self._constants = np.array([one.constant for one in some])
-        self._multipliers = MULTIPLIERS[1:] if careful else MULTIPLIERS
-        self._square = units.shrunk.T @ units.shrunk
-        self._pull = units.shrunk.T @ units.pulled
-        self._excess = float(units.pulled @ units.pulled) - 1.0
+        self._careful = careful
+        self._region = Region(
+            curvatures=np.array([one.curvature for one in some]),
+            slopes=np.array([one.slope for one in some]),
+            constants=np.array([one.constant for one in some]),
+            square=units.shrunk.T @ units.shrunk,
+            pull=units.shrunk.T @ units.pulled,
+            excess=float(units.pulled @ units.pulled) - 1.0,
+            level=level,
+        )
+        self._found = new_ellipsoids(len(some), units.dim)
 
     def around_the_fit(self) -> list[WeightEllipsoid]:
         """What the martingale from the start allows, with the span and without."""
-        tau = self._alone(0)
-        return [found for eta in self._multipliers if (found := self.ellipsoid(tau, eta)) is not None]
+        return self._first(around_the_fit(self._region, self._careful, self._found))
 
     def ellipsoids(self, directions: Floats) -> list[WeightEllipsoid]:
         """Ellipsoids that are short along directions with these second moments, (dim, dim)."""
-        found = self.around_the_fit()
-        count = self._constants.size
-        if count == 1:
-            return found
-        starts = [(0.0, self._alone(k)) for k in range(count)]
-        starts += [(eta, self._alone(0)) for eta in self._multipliers if eta]
-        tried = [(eta, tau, one) for eta, tau in starts if (one := self.ellipsoid(tau, eta)) is not None]
-        if not tried:
-            return found
-        tried.sort(key=lambda start: start[2].width(directions))
-        found += [one for _, tau, one in tried if not tau[0]][:ALONE]
-        eta, tau, best = tried[0]
-        improved = []
-        for _ in range(IMPROVED):
-            tau = 0.5 * (tau + self._balanced(best, directions))
-            better = self.ellipsoid(tau, eta)
-            if better is None:
-                break
-            best = better
-            improved.append(best)
-        return found + improved[-KEPT:]
+        if self._careful:
+            return self.around_the_fit()
+        return self._first(short_ellipsoids(self._region, directions, self._found))
 
-    def ellipsoid(self, tau: Floats, eta: float) -> WeightEllipsoid | None:
-        """The ellipsoid of these weights; None if it is too flat to be of use."""
-        there = np.flatnonzero(tau > 0.0)
-        weight = tau[there]
-        matrix = np.tensordot(weight, self._curvatures[there], 1) + eta * self._square
-        pull = weight @ self._slopes[there] - eta * self._pull
-        constant = float(weight @ (self._constants[there] - np.log(weight))) + 0.5 * eta * self._excess
-        sizes, axes = np.linalg.eigh(matrix)
-        if not (np.isfinite(sizes).all() and sizes[0] >= FLAT and math.isfinite(constant)):
-            return None
-        centre = axes @ ((axes.T @ pull) / sizes)
-        # A region that the span leaves nothing of is not smaller than what a single known number would have.
-        squared = max(2.0 * (self._level - constant) + float(pull @ centre), 2.0 * self._level)
-        return WeightEllipsoid(centre, math.sqrt(squared), axes / np.sqrt(sizes))
-
-    def _alone(self, which: int) -> Floats:
-        tau = np.zeros(self._constants.size)
-        tau[which] = 1.0
-        return tau
-
-    def _balanced(self, one: WeightEllipsoid, directions: Floats) -> Floats:
-        """Weights in proportion to what the martingales are at its ends: with these Jensen loses nothing."""
-        moments = np.outer(one.centre, one.centre) + one.spread(directions)
-        logs = self._constants + 0.5 * np.tensordot(self._curvatures, moments, 2) - self._slopes @ one.centre
-        weights = np.exp(logs - logs.max())
-        return np.asarray(weights / weights.sum())
+    def _first(self, count: int) -> list[WeightEllipsoid]:
+        centres, radii, roots = self._found
+        return [WeightEllipsoid(centres[k].copy(), float(radii[k]), roots[k].copy()) for k in range(count)]
 
 
 class Reaches:

@@ -1,8 +1,8 @@
 """The sizes of deviations and of extra scatter: stated, or found by restricted likelihood.
 
-With variances ``v = σ² + extra²`` of the measurements and deviations of size τ, y is normal around ``Xβ``
-with covariance ``Σ = diag(v) + τ²·(same option)``; β (weights and offsets, or the options themselves) is of
-no interest here and is integrated out with a flat prior:
+With variances ``v = σ² + extra²`` of the measurements (of arms: half of extra²) and deviations of size
+τ, y is normal around ``Xβ`` with covariance ``Σ = diag(v) + τ²·(same option)``; β (weights and offsets, or
+the options themselves) is of no interest here and is integrated out with a flat prior:
 
     -2·log L = log det Σ + log det(XᵀΣ⁻¹X) + min over β of ‖y - Xβ‖² in the norm of Σ⁻¹.
 
@@ -97,7 +97,10 @@ class Likelihood:
         barred = columns.kind != KINDS.index(NONE)
         self._columns, self._sigma = columns.select(barred), usual_errors(columns, sigma, n)[barred]
         self._n, self._features, self._sign = n, features, sign
-        self._variances = np.sort(self._sigma**2)  # sums do not depend on the order of telling
+        self._share = self._columns.extra_share
+        # Sums do not depend on the order of telling.
+        order = np.lexsort((self._share, self._sigma))
+        self._ordered = self._sigma[order] ** 2, self._share[order]
         self._probes = Probes(self._columns, self._sigma, sign)
         self._pooled: tuple[float, Sums] | None = None
         sums = self._sums(0.0)
@@ -121,7 +124,8 @@ class Likelihood:
     def __call__(self, deviation: float, extra_scatter: float) -> float:
         """-2·log L."""
         sums = self._sums(extra_scatter)
-        logs = float(np.log(self._variances + extra_scatter**2).sum())
+        variances, share = self._ordered
+        logs = float(np.log(variances + share * extra_scatter**2).sum())
         if self._features is None:
             fit = fit_independent(self._n, sums)
             return logs + fit.squares(sums) + fit.log_det
@@ -133,7 +137,7 @@ class Likelihood:
 
     def _sums(self, extra_scatter: float) -> Sums:
         if self._pooled is None or self._pooled[0] != extra_scatter:
-            sigma = np.sqrt(self._sigma**2 + extra_scatter**2)
+            sigma = np.sqrt(self._sigma**2 + self._share * extra_scatter**2)
             self._pooled = extra_scatter, self._probes.pool(sigma)
         return self._pooled[1]
 

@@ -23,7 +23,7 @@ KINDS = {
 }
 
 
-class Row(NamedTuple):
+class OptionLine(NamedTuple):
     """One option as it is shown."""
 
     option: str
@@ -58,7 +58,7 @@ def options_figure(frame: pl.DataFrame, view: View | None, certificate: Certific
     return figure("intervals", view.heading, said, _keys(shown), _table([*shown, *rest], view)) + listed
 
 
-def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> list[Row]:
+def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> list[OptionLine]:
     ends = {} if view is None else {row["option"]: row for row in view.table.iter_rows(named=True)}
     apart = view is not None and view.apart
     names = ("difference", "difference_se") if apart else ("estimate", "se")
@@ -67,7 +67,7 @@ def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> l
         bar = ends.get(row["option"])
         standing = _standing(row, certificate)
         found.append(
-            Row(
+            OptionLine(
                 row["option"],
                 standing,
                 row[names[0]],
@@ -102,12 +102,12 @@ def _remark(row: dict[str, Any], no_bar: bool, certificate: Certificate) -> str:
     return "without a bound yet" if certificate.verdict == UNBOUNDED else ""
 
 
-def _words(row: Row) -> str:
+def _words(row: OptionLine) -> str:
     standing = "" if row.standing == NOT_KNOWN and row.remark else row.standing
     return ", ".join(part for part in (standing, row.remark) if part)
 
 
-def _table(rows: list[Row], view: View) -> str:
+def _table(rows: list[OptionLine], view: View) -> str:
     drawn = [row.ends for row in rows if row.ends is not None]
     scale = scale_of([end for ends in drawn for end in ends])
     ticks = scale.ticks(5)
@@ -129,7 +129,7 @@ def _table(rows: list[Row], view: View) -> str:
 
 
 def _line(
-    row: Row, value: tuple[str, str] | None, scale: Scale, ticks: list[Tick], edge: float | None
+    row: OptionLine, value: tuple[str, str] | None, scale: Scale, ticks: list[Tick], edge: float | None
 ) -> str:
     kind = KINDS.get(row.standing, "uncertain")
     drawn = "" if row.ends is None else interval_row(scale, ticks, kind, row.ends, edge)
@@ -143,7 +143,7 @@ def _line(
     )
 
 
-def _keys(rows: list[Row]) -> str:
+def _keys(rows: list[OptionLine]) -> str:
     """What the shapes stand for."""
     present = {KINDS.get(row.standing, "uncertain"): row.standing for row in rows}
     words = {kind: present[kind] for kind in SHAPES if kind in present}
@@ -157,7 +157,7 @@ def _keys(rows: list[Row]) -> str:
     return f'<p class="soft">{keys}</p>'
 
 
-def _listed(rows: list[Row], certificate: Certificate) -> str:
+def _listed(rows: list[OptionLine], certificate: Certificate) -> str:
     numbers = aligned([row.value for row in rows], [row.error for row in rows])
     frame = pl.DataFrame(
         {

@@ -27,7 +27,7 @@ from noisewise.policies.shared.least_squares import (
     present_radius,
 )
 from noisewise.policies.shell.options import SharedOptions, constructor
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import own_ball, rule_in
 
 #: Rivals count as equally close within ``t^-SMOOTHING/n``, as in the authors' experiments; in nats.
 SMOOTHING = 0.9
@@ -103,6 +103,7 @@ RULE = rule_in(
     make_params=plain_params,
     recommend=best_mean,
     radius=present_radius,
+    ball=own_ball,
     candidates=not_ruled_out,
     reference="Wang, Tzeng and Proutiere, Fast pure exploration via Frank-Wolfe, Algorithm 1; shares of "
     "precision instead of counts here",

@@ -238,6 +238,12 @@ def _value_of(setting: Setting, shares: Floats, rows: Any) -> float:
 
 
 @kernel
+def ball(params: Params) -> Radius:
+    """Of the anytime part, at half of delta."""
+    return params.anytime
+
+
+@kernel
 def radius(params: Params, state: State) -> float:
     """The mixture's over all measurements, with half of delta."""
     return confidence_radius(params.anytime, state.model)

@@ -42,7 +42,7 @@ from noisewise.policies.rules.ours.vage.settlement import most_settling
 from noisewise.policies.rules.ours.vage.sketch import Sketch, make_sketch
 from noisewise.policies.shared.least_squares import Setting, make_setting, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
-from noisewise.policies.shell.rule import rule_in
+from noisewise.policies.shell.rule import own_ball, rule_in
 
 
 class Params(NamedTuple):
@@ -196,6 +196,7 @@ RULE = rule_in(
     __name__,
     name="vage",
     radius=present_radius,
+    ball=own_ball,
     sees_sigma="if announced",
     reference="ours: docs/vage.md",
     guarantee="anytime certificate; VAEE's rate up to 1/√share",

@@ -1,0 +1,102 @@
+"""Where each study of a store stands: ``list``."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noisewise.cli.studies.session import Json, Store, say, told_warnings
+from noisewise.cli.terminal.lines import cells
+from noisewise.cli.terminal.output import print_json
+
+if TYPE_CHECKING:
+    from noisewise.study import Study
+
+#: Seconds after which certificates are left out: many studies, or large ones.
+SECONDS = 10.0
+#: In the place of what was not computed.
+LEFT_OUT = "…"
+READY, NOT_YET, WITHHELD, NOTHING, UNREADABLE = "ready", "not yet", "withheld", "no results", "unreadable"
+TITLES = ("study", "state", "leader", "bound", "told", "last change")
+#: Columns that a long name may take.
+WIDEST = 18
+
+
+def list_studies(
+    store: Store,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out certificates, which take most of the time.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """List the studies of a store, with the state of each: leader, bound, whether measuring may stop.
+
+    Certificates that would take longer than 10 s together are left out, and shown as "…".
+    """
+    import noisewise as nw
+
+    with told_warnings():
+        storage = nw.open_store(store, read_only=True)
+        names = storage.names()
+    began = time.monotonic()
+    rows = [_row(storage, name, quick or time.monotonic() - began > SECONDS) for name in names]
+    if json:
+        print_json("list", {"studies": names, "states": rows})
+        return
+    say(_table(rows) if rows else ["There are no studies yet."])
+    left = sum(row["state"] is None for row in rows)
+    if left and not quick:
+        say(f"{left} without a certificate, because it takes long; `status --study NAME` tells it.")
+
+
+def _row(storage: Any, name: str, quick: bool) -> dict[str, Any]:
+    import noisewise as nw
+    from noisewise.core.support.words import moment
+
+    row: dict[str, Any] = {"name": name, "state": None, "leader": None, "bound": None}
+    try:
+        study = nw.load_study(storage, name, read_only=True)
+        at = study.last_change
+        row |= {"measurements": study.n_measurements, "options": len(study.options)}
+        row |= {"last_change": None if at is None else f"{moment(at):%Y-%m-%dT%H:%M:%SZ}", "problem": None}
+        return row if quick else row | _judged(study)
+    except (ValueError, KeyError, TypeError, OSError) as problem:
+        said = str(problem.args[0]) if problem.args else str(problem)
+        more = {"measurements": None, "options": None, "last_change": None, "problem": said}
+        return {**row, **more, "state": UNREADABLE}
+
+
+def _judged(study: "Study") -> dict[str, Any]:
+    """The state, the leader and its bound; none is named where the certificate is withheld."""
+    certificate = study.certificate()
+    if certificate.withheld:
+        return {"state": WITHHELD}
+    if not study.n_measurements:
+        return {"state": NOTHING}
+    finite = certificate.may_show_bounds and certificate.bound < float("inf")
+    return {
+        "state": READY if certificate.reached else NOT_YET,
+        "leader": certificate.option,
+        "bound": certificate.bound if finite else None,
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    from noisewise.core.support.text import printable
+    from noisewise.core.support.words import rounded_up
+
+    lines = [list(TITLES)]
+    for row in rows:
+        judged = row["state"] is not None
+        bound = "-" if row["bound"] is None else rounded_up(row["bound"])
+        count = "-" if row["measurements"] is None else f"{row['measurements']:,}"
+        said = [row["state"], row["leader"] or "-", bound] if judged else [LEFT_OUT] * 3
+        lines.append([_short(printable(row["name"])), said[0], _short(printable(said[1])), said[2], count,
+                      (row["last_change"] or "-")[:10]])  # fmt: skip
+    widths = [max(cells(line[k]) for line in lines) for k in range(len(TITLES))]
+    return ["  ".join(text + " " * (width - cells(text)) for text, width in zip(line, widths, strict=True))
+            for line in lines]  # fmt: skip
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}{LEFT_OUT}"

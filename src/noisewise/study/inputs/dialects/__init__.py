@@ -1,0 +1,1 @@
+"""The dialects of tables: encodings, separators, lines above the header, decimal commas, workbooks."""

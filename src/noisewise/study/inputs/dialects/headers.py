@@ -1,0 +1,39 @@
+"""Names of columns as people write them: with units in brackets, in any case, with blanks or underscores."""
+
+import re
+from collections.abc import Sequence
+
+_BRACKETS = re.compile(r"^(?P<name>.*?\S)\s*[(\[](?P<within>[^()\[\]]*)[)\]]$")
+_UNIT = re.compile(r"[A-Za-zµμΩ°%€$£¥Å‰][A-Za-z0-9µμΩ°%€$£¥Å‰/·*^²³⁻¹. -]{0,15}")
+#: What people put into brackets that is no unit.
+_NO_UNIT = (
+    "mean", "median", "average", "avg", "sd", "se", "sem", "std", "stdev", "var", "n", "ci", "lo", "hi",
+    "low", "high", "lower", "upper", "min", "max", "total", "sum", "count", "new", "old", "all", "raw", "log",
+    "estimate", "error", "err", "id", "name",
+)  # fmt: skip
+
+
+def key_of(column: str) -> str:
+    """A column's name as names are compared: small letters, without what stands in brackets, _ for blanks."""
+    return re.sub(r"[\s_.-]+", "_", split_unit(column)[0].casefold()).strip("_")
+
+
+def split_unit(column: str) -> tuple[str, str | None]:
+    """The name of a column without what stands in brackets behind it, and the unit if that is one."""
+    found = _BRACKETS.match(column)
+    if found is None:
+        return column, None
+    within = found["within"].strip()
+    is_unit = _UNIT.fullmatch(within) is not None and within.casefold() not in _NO_UNIT
+    return found["name"], within if is_unit else None
+
+
+def columns_called(columns: Sequence[str], name: str) -> list[str]:
+    """The columns that a person means by a name: the one spelt so, or those that differ in little.
+
+    Case, blanks against underscores, and a unit in brackets do not matter where the spelling is nobody's.
+    """
+    if name in columns:
+        return [name]
+    same_name = [column for column in columns if split_unit(column)[0] == name]
+    return same_name or [column for column in columns if key_of(column) == key_of(name)]

@@ -1,0 +1,44 @@
+"""What a person can say about a table, in the words of the interface in use: Python, or the command line."""
+
+import shlex
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Wording(NamedTuple):
+    """How messages call arguments."""
+
+    command: bool
+
+    def map(self, columns: Mapping[str, str]) -> str:
+        """Which column is what."""
+        if self.command:
+            return "--map " + shlex.quote(",".join(f"{name}={column}" for name, column in columns.items()))
+        return f"map={dict(columns)!r}"
+
+    def ignore(self, *columns: str) -> str:
+        """Columns that are not used, on purpose."""
+        if self.command:
+            return " ".join(f"--ignore {shlex.quote(column)}" for column in columns)
+        return f"ignore={list(columns)!r}"
+
+    def decimal(self, sign: str) -> str:
+        """The decimal sign."""
+        return f"--decimal {sign}" if self.command else f"decimal={sign!r}"
+
+    @property
+    def allow_missing_se(self) -> str:
+        """That rows may lack their error bars."""
+        return "--allow-missing-se" if self.command else "allow_missing_se=True"
+
+    def layout(self, name: str) -> str:
+        """That a table is one of studies: their arms, or differences between them."""
+        return f"--{name}" if self.command else f"layout={name!r}"
+
+    @property
+    def called_map(self) -> str:
+        """The argument that says which column is what."""
+        return "--map" if self.command else "`map`"
+
+
+PYTHON, COMMAND = Wording(command=False), Wording(command=True)

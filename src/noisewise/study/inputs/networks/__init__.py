@@ -1,0 +1,1 @@
+"""Tables of studies that compare several options: differences with errors in common, and arms."""

@@ -1,0 +1,104 @@
+"""Options from a table of results: names, and features and costs that are the same in all rows of each."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from noisewise.core.support.checks import nearest
+from noisewise.core.support.text import printable
+from noisewise.study.inputs.dialects.headers import columns_called
+from noisewise.study.inputs.number_columns import plain_numbers
+from noisewise.study.inputs.read_table import ReadTable
+from noisewise.study.inputs.tables import as_texts
+from noisewise.study.intake.columns.understanding import Understood
+
+#: Names of rows that sum up the others.
+_TOTALS = (
+    "total", "totals", "grand total", "sum", "mean", "average", "avg", "overall", "all", "median", "subtotal",
+    "gesamt", "summe", "mittelwert", "moyenne", "somme", "media", "suma", "std", "stdev", "sd", "min", "max",
+)  # fmt: skip
+
+
+def options_of(understood: Understood, features: Sequence[str] | None, cost: str | None) -> ReadTable:
+    """A table of the options that results are about, in the order of their first rows.
+
+    Args:
+        understood: The results.
+        features: Columns that describe options.
+        cost: The column with what measuring an option costs.
+    """
+    table, frame = understood.table, understood.frame
+    with table.placed():
+        probes = [name for name in ("option", "plus", "minus") if name in frame.columns]
+        if not probes:
+            raise ValueError(
+                "`results` must have a column with the options' names, or plus and minus for differences: "
+                f"say which, for instance {understood.words.map({'option': table.frame.columns[0]})}."
+            )
+        _refuse_totals(frame[probes[0]])
+        described = [_column(table.frame, name, "features") for name in features or ()]
+        described += [_column(table.frame, cost, "cost")] if cost is not None else []
+        table.refuse_dates(described)
+        # What settled the decimal sign of values settles it here.
+        plain = plain_numbers(
+            replace(table, guesses=[]), described, decimal=understood.decimal, words=understood.words
+        )
+        if probes == ["option"]:
+            name = (
+                understood.sources["option"]
+                if understood.sources["option"] in table.frame.columns
+                else "option"
+            )
+            names = as_texts("results", frame["option"]).alias(name)
+            _check_constant(names, plain.frame.select(described))
+            rows = pl.DataFrame([names, *plain.frame.select(described)]).filter(names.is_not_null())
+            return ReadTable(rows.unique(name, keep="first", maintain_order=True))
+        if described:
+            raise ValueError(
+                "`features` and costs cannot come from a table of differences, whose rows are about two "
+                "options: give a table of options as well."
+            )
+        sides = pl.concat([as_texts("results", frame[side]).alias("option") for side in probes])
+        return ReadTable(sides.drop_nulls().unique(maintain_order=True).to_frame())
+
+
+def _column(frame: pl.DataFrame, name: str, what: str) -> str:
+    found = columns_called(frame.columns, name)
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(map(repr, frame.columns))
+    raise ValueError(
+        f"`{what}` must name columns of the results, which have {listed}; got {name!r}."
+        f"{nearest(name, frame.columns)}"
+    )
+
+
+def _check_constant(names: pl.Series, described: pl.DataFrame) -> None:
+    """Refuse an option whose rows say different things about it."""
+    for column in described:
+        pairs = pl.DataFrame({"option": names, "cell": column, "row": range(1, names.len() + 1)})
+        firsts = pairs.drop_nulls("option").unique(["option", "cell"], keep="first", maintain_order=True)
+        twice = firsts.filter(pl.col("option").is_duplicated())
+        if twice.is_empty():
+            continue
+        one, other = twice.filter(pl.col("option") == twice["option"][0]).head(2).iter_rows(named=True)
+        said = ["nothing" if pair["cell"] is None else printable(pair["cell"]) for pair in (one, other)]
+        raise ValueError(
+            f"row {other['row']} ({one['option']}): {column.name} is {said[1]}, and {said[0]} in row "
+            f"{one['row']}; what describes an option must be the same in all of its rows."
+        )
+
+
+def _refuse_totals(names: pl.Series) -> None:
+    """Refuse a last row that sums up the others: it is no option."""
+    filled = names.cast(pl.String).is_not_null().arg_true()
+    if filled.len() < 2:
+        return
+    row = filled[-1]
+    name = str(names[row]).strip()
+    if name.casefold().rstrip(":") in _TOTALS and (names.cast(pl.String) == name).sum() == 1:
+        raise ValueError(
+            f"row {row + 1}: {printable(name)!r} looks like a row that sums up the others, and no option: "
+            "delete the row; if it is an option, give it another name."
+        )

@@ -1,0 +1,235 @@
+"""How a table of measurements is understood: its dialect, its columns by role, and what was guessed.
+
+What a table says must be known before anything is told. `understand` reads it, settles what its cells and the
+person settle, refuses what stays ambiguous, and remembers every guess.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import polars as pl
+
+from noisewise.core.support.checks import check_choice
+from noisewise.core.support.text import printable
+from noisewise.study.inputs.dialects.decimals import NumberColumns, read_numbers
+from noisewise.study.inputs.dialects.headers import columns_called, split_unit
+from noisewise.study.inputs.dialects.number_texts import COMMA, POINT
+from noisewise.study.inputs.dialects.wording import PYTHON, Wording
+from noisewise.study.inputs.networks.shared_rows import about_shared_rows
+from noisewise.study.inputs.read_table import ReadTable
+from noisewise.study.inputs.strange_cells import is_spreadsheet_error
+from noisewise.study.inputs.tables import read_whole
+from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
+from noisewise.study.intake.roles import COUNT, NAME, PROBES, READINGS, ROLE
+
+#: Rows that are shown of a table.
+SHOWN = 5
+#: Names that a spreadsheet has made dates of; days of blocks may be dates.
+_NEVER_DATES = (*PROBES, "item", "key")
+
+
+class HowToRead(TypedDict, total=False):
+    """What a person can say about a table."""
+
+    map: Mapping[str, str] | None
+    ignore: Sequence[str]
+    decimal: str | None
+    allow_missing_se: bool
+    layout: str | None
+    counts: str | None
+    cov: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Understood:
+    """A table of measurements as it was understood; `str` shows it to a person."""
+
+    table: ReadTable  # as it was read
+    frame: pl.DataFrame  # columns under the names of their roles
+    sources: dict[str, str]  # roles to the columns they come from
+    units: dict[str, str]  # by role
+    unused: list[str]
+    guesses: list[str]
+    allow_missing_se: bool
+    words: Wording
+    decimal: str | None = None  # the decimal sign, as it was said or settled
+    layout: str | None = None  # of a table of studies
+    remarks: tuple[str, ...] = ()  # on rows of studies, in sentences
+
+    @property
+    def sentence(self) -> str:
+        """What was guessed, in one line; empty for a plain table."""
+        guessed = [f"Read with {'; '.join(self.guesses)}."] if self.guesses else []
+        return " ".join([*guessed, *self.remarks])
+
+    def describe(self, rows: int = SHOWN) -> list[str]:
+        """What a person should know before it is told, in lines."""
+        name = self.table.name.strip("'") or "The table"
+        dialect = "; ".join(self.guesses) or "nothing to guess"
+        lines = [f"{name}: {self.frame.height} row{'' if self.frame.height == 1 else 's'}; {dialect}."]
+        for role, source in self.sources.items():
+            unit = f", in {self.units[role]}" if role in self.units else ""
+            lines.append(f"  {role} ({ROLE[role].meaning}): {source!r}{unit}")
+        lines += self.remarks
+        if self.unused:
+            lines.append(f"Not used: {', '.join(map(repr, self.unused))}.")
+        lines.append("The first rows as they are understood:" if self.frame.height else "There are no rows.")
+        lines += [f"  {line}" for line in self.first_rows(rows)]
+        return [printable(line) for line in lines]
+
+    def first_rows(self, rows: int = SHOWN) -> list[str]:
+        """The first rows, a line for each."""
+        return [
+            f"{self.table.place(at)}: " + ", ".join(f"{k} {v}" for k, v in row.items() if v is not None)
+            for at, row in enumerate(self.frame.head(rows).iter_rows(named=True))
+        ]
+
+    def to_plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "columns": dict(self.sources), "units": dict(self.units), "unused_columns": list(self.unused),
+            "guesses": list(self.guesses), "remarks": list(self.remarks), "rows": self.frame.height,
+            "first_rows": [
+                {name: _plain(cell) for name, cell in row.items() if cell is not None}
+                for row in self.frame.head(SHOWN).iter_rows(named=True)
+            ],
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        return "\n".join(self.describe())
+
+
+def understand(
+    source: Any,
+    *,
+    what: str = "measurements",
+    map: Mapping[str, str] | None = None,
+    ignore: Sequence[str] = (),
+    decimal: str | None = None,
+    allow_missing_se: bool = False,
+    words: Wording = PYTHON,
+    others: Sequence[str] = (),
+    layout: str | None = None,
+    counts: str | None = None,
+    cov: Any = None,
+) -> Understood:
+    """Read a table of measurements and settle which column is what.
+
+    Args:
+        source: A file, a frame, or a mapping of columns.
+        what: The argument that it is, for messages.
+        map: Roles to columns; None: columns are called like roles.
+        ignore: Columns that are not used, on purpose.
+        decimal: The decimal sign, ``"."`` or ``","``, where the cells do not settle it.
+        allow_missing_se: Rows without an error bar are taken as such.
+        words: How messages call what a person can say.
+        others: Columns that somebody else reads: options' features and costs.
+        layout: ``"network"``: rows are differences between two options in a study; ``"arms"``: rows are arms
+            of studies. See `noisewise.study.intake.columns.networks`.
+        counts: What events out of n become, in a table of arms.
+        cov: The covariance of the rows' errors, in a table of differences.
+    """
+    if isinstance(source, Understood):
+        return source
+    if decimal is not None:
+        check_choice("decimal", decimal, (POINT, COMMA))
+    if isinstance(ignore, str):
+        ignore = [ignore]
+    table = read_whole(what, source)
+    if layout is not None or counts is not None or cov is not None:
+        from noisewise.study.intake.columns.networks import SaidOfStudies, understand_network
+
+        said = SaidOfStudies(dict(map or {}), [*ignore, *others], decimal, counts, cov)
+        return understand_network(table, layout, said, words)
+    others = [column for name in others for column in columns_called(table.frame.columns, name)]
+    with table.placed():
+        mapped = map_columns(what, table.frame, map, [*ignore, *others], words)
+        columns = take_columns(table.frame, mapped)
+        _check_dates(table, mapped)
+        _check_names(columns)
+        numbers = _read_numbers(table, mapped, columns, decimal, words)
+        units = _units(mapped, numbers)
+    frame = pl.DataFrame([numbers.columns.get(role, column).alias(role) for role, column in columns.items()])
+    unused = [name for name in mapped.unused if name not in others]
+    guesses = [*table.guesses, *mapped.guesses, *numbers.guesses]
+    guesses += [f"{role} in {unit}" for role, unit in units.items() if role == "value"]
+    return Understood(
+        table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words, numbers.decimal,
+        remarks=about_shared_rows(frame, table.frame, unused, words),
+    )  # fmt: skip
+
+
+def _plain(cell: Any) -> Any:
+    return cell if isinstance(cell, str | int | float | bool | list) else str(cell)
+
+
+def _read_numbers(
+    table: ReadTable, mapped: Mapped, columns: Mapping[str, pl.Series], decimal: str | None, words: Wording
+) -> NumberColumns:
+    roles = {role: column for role, column in columns.items() if ROLE[role].kind != NAME}
+    exact = {role: table.exact[source] for role, source in mapped.sources.items() if source in table.exact}
+    # Messages name columns as the table does; a column may have several roles.
+    called = {role: mapped.sources[role] for role in roles}
+    found = read_numbers(
+        roles, decimal=decimal, separator=table.separator, others=[table.frame[n] for n in mapped.unused],
+        exact=exact, words=words, called=called,
+    )  # fmt: skip
+    for role in found.percent:
+        if ROLE[role].kind == COUNT or role in ("var", "level"):
+            raise ValueError(
+                f"column {called[role]!r} must hold plain numbers to be {role}; it is in per cent."
+            )
+    for role in found.plain:
+        if ROLE[role].kind != READINGS:
+            found.columns[role] = found.columns[role].str.strip_chars().cast(pl.Float64)
+    scale = [role for role in roles if ROLE[role].scale]
+    bare = [role for role in scale if role not in found.percent]
+    if bare and len(bare) < len(scale):
+        other = next(role for role in scale if role in found.percent)
+        raise ValueError(
+            f"column {called[other]!r} has per cent signs and {called[bare[0]]!r} has none: write both alike."
+        )
+    return found
+
+
+def _units(mapped: Mapped, numbers: NumberColumns) -> dict[str, str]:
+    """The units in the headers of columns on the scale of the values, which must be the same."""
+    found: dict[str, str] = {}
+    for role, source in mapped.sources.items():
+        unit = split_unit(source)[1]
+        if ROLE[role].scale and unit is not None and role not in numbers.percent:
+            found[role] = unit
+    value = found.get("value")
+    for role, unit in found.items():
+        if value is not None and unit != value:
+            raise ValueError(
+                f"column {mapped.sources['value']!r} is in {value} and {mapped.sources[role]!r} in {unit}: "
+                "the error bar must have the unit of the value."
+            )
+    return found
+
+
+def _check_dates(table: ReadTable, mapped: Mapped) -> None:
+    """Refuse dates where there should be none; the name of a block may be a day."""
+    for role, source in mapped.sources.items():
+        dates = table.dates.get(source)
+        if dates is None:
+            continue
+        other = table.frame[source].is_not_null() & ~dates
+        if ROLE[role].kind != NAME or role in _NEVER_DATES or other.any():
+            table.refuse_dates([source])
+
+
+def _check_names(columns: Mapping[str, pl.Series]) -> None:
+    for role in (*PROBES, "item"):
+        column = columns.get(role)
+        if column is None or column.dtype != pl.String:
+            continue
+        marked = column.str.starts_with("#").fill_null(False)
+        for row in marked.arg_true():
+            if is_spreadsheet_error(column[row]):
+                raise ValueError(
+                    f"row {row + 1}: `{role}` is {column[row]!r}, the error of a spreadsheet's formula: "
+                    "repair it there."
+                )

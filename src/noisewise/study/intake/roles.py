@@ -1,0 +1,74 @@
+"""Which column of a table is what: the roles that a column can have, one entry for each.
+
+This is the only place that lists them. What a new entry gets by being here: a name for ``map`` and ``--map``,
+a column of that name in tables, cells that are read by its kind, a line in what a dry run shows.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from noisewise.study.inputs.dialects.headers import columns_called
+
+#: How cells are read: texts that stay what they are, numbers, whole numbers, several readings in one cell.
+NAME, NUMBER, COUNT, READINGS = "name", "number", "count", "readings"
+
+
+class Role(NamedTuple):
+    """What a column can be."""
+
+    name: str  # as `tell` calls it
+    kind: str
+    meaning: str  # for people
+    called: tuple[str, ...] = ()  # how else people call such a column, as `key_of` spells it; for suggestions
+    error: bool = False  # it says an error bar by itself
+    probe: bool = False  # it says what was measured
+    scale: bool = False  # it is in the unit of the values
+
+
+ROLES = (
+    Role("option", NAME, "the option that was measured", ("name", "id", "treatment", "variant"), probe=True),
+    Role("plus", NAME, "of a difference: this option ...", probe=True),
+    Role("minus", NAME, "... minus this one", probe=True),
+    Role("value", NUMBER, "what came out", ("mean", "estimate", "result", "score"), scale=True),
+    Role("se", NUMBER, "its standard error", error=True, scale=True),
+    Role("var", NUMBER, "its variance", error=True),
+    Role("sd", NUMBER, "the standard deviation of single readings", error=True, scale=True),
+    Role("n", COUNT, "the number of readings", ("reps", "replicates", "count", "samples", "nobs", "runs")),
+    Role("ci", NUMBER, "a confidence interval"),
+    Role("level", NUMBER, "the level of the interval"),
+    Role("values", READINGS, "the readings themselves", ("readings",), error=True, scale=True),
+    Role("successes", COUNT, "the number of successes", ("hits", "conversions", "correct"), error=True),
+    Role("trials", COUNT, "the number of trials", ("visitors", "attempts"), error=True),
+    Role("lo", NUMBER, "the lower end of the interval", error=True, scale=True),
+    Role("hi", NUMBER, "the upper end of the interval", error=True, scale=True),
+    Role("se_up", NUMBER, "the error upwards", error=True, scale=True),
+    Role("se_down", NUMBER, "the error downwards", error=True, scale=True),
+    Role("block", NAME, "the day, plate or judge", ("day", "batch", "plate", "session", "judge", "rater")),
+    Role("arm", NAME, "whether it is an arm of the study that its block names"),
+    Role("instrument", NAME, "the instrument", ("device", "machine")),
+    Role("key", NAME, "a name of the measurement", ("uid", "uuid")),
+    Role("by", NAME, "who measured", ("operator", "person")),
+    Role("note", NAME, "a note", ("comment", "notes", "remark", "remarks")),
+    Role("at", NUMBER, "when it was measured"),
+    Role("cost", NUMBER, "what it cost"),
+    Role("job", NAME, "the suggestion it answers", probe=True),
+    Role("item", NAME, "the item that the option was measured on", ("question", "seed")),
+)
+ROLE = {role.name: role for role in ROLES}
+#: Columns of a table of measurements; one with items has a reader of its own.
+COLUMNS = tuple(role.name for role in ROLES if role.name != "item")
+#: What was measured.
+PROBES = tuple(role.name for role in ROLES if role.probe)
+#: Columns that say an error bar by themselves.
+ERROR_COLUMNS = tuple(role.name for role in ROLES if role.error)
+RESULTS = ("value", *ERROR_COLUMNS)
+#: Columns of our own sheets that are for people only.
+FOR_PEOPLE = ("why", "expires")
+
+
+def column_for(columns: Sequence[str], role: str) -> str | None:
+    """The only column that is called like a role, or as people call it otherwise; for suggestions."""
+    for name in (role, *ROLE[role].called):
+        if len(found := columns_called(columns, name)) == 1:
+            return found[0]
+    return None

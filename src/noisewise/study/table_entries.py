@@ -1,0 +1,142 @@
+"""Tables of results, as a study takes them: all rows or none, each row once however often it is told."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from noisewise.core.support.checks import check_choice
+from noisewise.core.support.garbage import without_collector
+from noisewise.study.intake.arms import refuse_other_arms
+from noisewise.study.intake.batch import Batch, Taken, check_batch, warn_of_equal
+from noisewise.study.intake.changes import require_reason
+from noisewise.study.intake.events import Happened
+from noisewise.study.intake.known_rows import Repeat
+from noisewise.study.intake.parsed_table import Parsed, Watch
+from noisewise.study.item_entries import ItemEntries
+from noisewise.study.stores.protocol import Event
+
+if TYPE_CHECKING:
+    from noisewise.study.intake.columns.understanding import HowToRead, Understood
+    from noisewise.study.intake.item_tables import TakenItems
+
+
+class TableEntries(ItemEntries):
+    """Whole tables."""
+
+    def tell_many(
+        self,
+        measurements: Any,
+        *,
+        match: bool = False,
+        repeat: Repeat = False,
+        amend: str | None = None,
+        dry_run: bool = False,
+        watch: Callable[[str, int, int], None] | None = None,
+        **reading: "Unpack[HowToRead]",
+    ) -> "Taken | TakenItems":
+        """Take a table of results (a file or a frame); if one row is bad, none is taken.
+
+        Telling a table again is harmless: rows are known by their key, their suggestion, or, without these,
+        by their content and how many equal rows stand before them in the table. So a table may get more rows
+        or be sorted anew, and repeats inside it count. Rows that equal those of a table before are taken for
+        them, with a warning. Where most of a table was told before, a row in the place of one that is gone
+        was changed, and is refused unless `amend` says why.
+
+        Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
+        ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons. In a table
+        with a column of error bars, a row that has none says ``none``. A table with a column ``item`` has one
+        row for an option and an item: ``option``, ``item``, ``value``. It is told option by option.
+
+        Args:
+            measurements: The table.
+            match: Take a row that names only its option, or its difference, for the answer to the oldest
+                suggestion of it that is under way, if possible one for the row's block; leave rows without
+                any result for later.
+            repeat: True: all rows without keys were measured again, whatever was told before. ``"others"``:
+                those were that equal rows of other tables, or that were voided; if all of this table was told
+                before and counts, all were.
+            amend: Why rows that say something else than before are right: each is corrected, in one event.
+            dry_run: Only look: nothing is told. The answer's ``understood`` shows how the table is read.
+            watch: Is called with what is being done, how many rows are done, and how many there are.
+            reading: ``map={"value": "HV", "se": "HV_se"}``, which column is what, where they are not called
+                so; ``ignore=["weather"]``, columns that are left out on purpose; ``decimal=","``, the
+                decimal sign, where the cells leave it open; ``allow_missing_se=True`` takes rows whose error
+                bar is blank as rows without one. ``layout="network"`` takes a table of studies with one row
+                for each difference (treatment 1, treatment 2, effect, error, study), ``layout="arms"`` one
+                with a row for each arm: studies of more than two arms then count exactly as they are, with
+                the errors that their differences share. With ``"network"``, ``cov=`` may give the covariance
+                of the rows; with ``"arms"``, ``counts="shares"`` keeps events out of n as shares instead of
+                making log odds of them.
+        """
+        from noisewise.study.intake.columns.understanding import understand
+
+        seen = watch or (lambda doing, done, of: None)
+        if not isinstance(repeat, bool):
+            check_choice("repeat", repeat, ("others",))
+        amend = None if amend is None else require_reason(amend, "amend")
+        understood = understand(measurements, **reading)
+        _check_unit(self.specification.unit, understood)
+        with understood.table.placed():
+            taken: Taken | TakenItems
+            if "item" in understood.frame.columns:
+                taken = self._tell_items(understood.frame, match, amend, dry_run, seen)
+            else:
+                taken = self._tell_sheet(understood, match, repeat, amend, dry_run, seen)
+        taken.understood = understood
+        return taken
+
+    def _tell_sheet(
+        self,
+        understood: "Understood",
+        match: bool,
+        repeat: Repeat,
+        amend: str | None,
+        dry_run: bool,
+        seen: Watch,
+    ) -> Taken:
+        from noisewise.study.intake.sheets import read_sheet
+
+        with without_collector():
+            sheet = read_sheet(understood)
+            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen, self.specification.bounds)
+        batch: Batch | None = None
+
+        def read(news: list[Event]) -> Happened:
+            nonlocal batch
+            if understood.layout is not None:
+                refuse_other_arms(self._state, understood.frame.to_dicts())
+            # Parsed once; only what came in meanwhile can make another check necessary.
+            if batch is None or not batch.untouched_by(news):
+                batch = check_batch(
+                    self._state,
+                    parsed,
+                    now=self._clock(),
+                    match=match,
+                    repeat=repeat,
+                    watch=seen,
+                    amend=amend,
+                )
+            batch.first = len(self._state.told) + 1
+            return batch.happened()
+
+        if dry_run:
+            self._catch_up()
+            read([])
+            return Taken(cast(Batch, batch))
+        call = ("tell_many", sheet, match, repeat, amend)
+        with without_collector():
+            taken = self._record(
+                read, call, lambda: Taken(cast(Batch, batch)), before=lambda: self._decided(read, [])
+            )
+        warn_of_equal(taken)
+        return taken
+
+
+def _check_unit(unit: str | None, understood: "Understood") -> None:
+    """Refuse values in another unit than the study's: a factor of a thousand is quickly overlooked."""
+    said = understood.units.get("value")
+    if unit is None or said is None or unit == said:
+        return
+    raise ValueError(
+        f"column {understood.sources['value']!r} is in {said}, and the values of this study are in {unit}: "
+        f"convert them; if both are the same unit, write {unit} in the header."
+    )

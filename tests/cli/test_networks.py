@@ -1,0 +1,70 @@
+"""Tables of studies on the command line: one flag, whole or nothing, once however often."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.commands import plain, run
+
+import noisewise as nw
+
+SAMPLES = Path(__file__).parents[1] / "samples" / "networks"
+GLUCOSE, SMOKING = SAMPLES / "glucose.csv", SAMPLES / "smoking.csv"
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "studies.db"
+
+
+def test_a_study_begins_with_a_network_and_knows_it_afterwards(store):
+    made = plain("init", store, "--from", GLUCOSE, "--network", "--goal", "min", "--eps", "0.2")
+    assert (made["options"], made["told"]) == (10, 26)
+    again = plain("import", store, GLUCOSE, "--network")
+    assert (again["told"], again["known"]) == (0, 26)
+    assert "1 of them with more than two arms" in run("import", store, GLUCOSE, "--network").output.replace(
+        "\n", " "
+    )
+
+
+def test_commas_and_semicolons_make_no_difference(store, tmp_path):
+    plain("init", store, "--from", GLUCOSE, "--network", "--eps", "0.2")
+    other = tmp_path / "other.csv"
+    text = GLUCOSE.read_text(encoding="utf-8").replace(",", ";").replace(".", ",")
+    other.write_text(text, encoding="utf-8")
+    assert plain("import", store, other, "--network")["known"] == 26
+
+
+def test_arms_become_log_odds_unless_shares_are_wanted(store, tmp_path):
+    plain("init", store, "--from", SMOKING, "--arms", "--eps", "0.2")
+    shares = tmp_path / "shares.db"
+    plain("init", shares, "--from", SMOKING, "--arms", "--counts", "shares", "--eps", "0.02")
+    kinds = [set(nw.load_study(where).frame("measurements")["kind"]) for where in (store, shares)]
+    assert kinds == [{"known"}, {"counts"}]
+
+
+def test_a_dry_run_shows_what_rows_become_and_tells_nothing(store):
+    plain("init", store, "--from", GLUCOSE, "--network", "--eps", "0.2")
+    shown = run("import", store, GLUCOSE, "--network", "--dry-run").output
+    assert "Understood: treat1 - treat2 is TE, error seTE, in study studlab." in shown.replace("\n", " ")
+    assert plain("status", store)["measurements"] == 26
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((GLUCOSE,), "looks like a table of studies with a row for each difference: say so, --network"),
+        ((SMOKING,), "looks like a table of studies with arms: say so, --arms"),
+        ((GLUCOSE, "--arms"), "A table of differences is read with --network"),
+        ((SMOKING, "--network"), "A table of arms is read with --arms"),
+        ((GLUCOSE, "--network", "--arms"), "not for both"),
+        ((GLUCOSE, "--network", "--counts", "shares"), "`counts` with --arms"),
+        ((GLUCOSE, "--network", "--map", "study=nowhere"), "--map must name columns of the table"),
+        ((GLUCOSE, "--network", "--map", "item=TE"), "--map knows study, plus, minus, pair, value"),
+    ],
+)
+def test_the_wrong_flag_is_answered_with_the_right_one(store, arguments, sentence):
+    plain("init", store, "--from", GLUCOSE, "--network", "--eps", "0.2")
+    done = run("import", store, *arguments)
+    assert done.exit_code != 0
+    said = " ".join((done.output + str(done.exception)).split())
+    assert sentence in said

@@ -1,0 +1,236 @@
+"""Tables on the command line: shown before they are told, in every dialect, and a study from one table."""
+
+import json
+import sys
+
+import polars as pl
+import pytest
+from tests.support.commands import plain, run
+
+import noisewise as nw
+from noisewise.cli.app import main
+
+GERMAN = (
+    "Legierung;HV [GPa];HV_se [GPa];Cu;Tag\n"
+    + "A;1.234,5;0,4;1,5;Mo\nB;1.300,5;0,5;2,5;Di\nA;1.236,5;0,4;1,5;Di\n"
+)
+MAP = "option=Legierung,value=HV,se=HV_se"
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "s.db"
+    assert run("init", path, "A", "B", "C", "--eps", 0.5).exit_code == 0
+    return path
+
+
+@pytest.fixture
+def refused(monkeypatch, capsys):
+    def check(*arguments):
+        monkeypatch.setattr(sys, "argv", ["noisewise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code == 2
+        return capsys.readouterr().err.strip()
+
+    return check
+
+
+@pytest.fixture
+def german(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text(GERMAN, encoding="latin-1")
+    return path
+
+
+def told(path):
+    return nw.load_study(path).frame("measurements").select("option", "value", "se").rows()
+
+
+def test_a_dry_run_shows_what_will_be_understood_and_changes_nothing(store, german):
+    before = store.read_bytes()
+    shown = " ".join(run("import", store, german, "--map", MAP, "--dry-run").stdout.split())
+    assert store.read_bytes() == before
+    assert "r.csv: 3 rows; semicolons between columns;" in shown
+    assert "decimal commas" in shown
+    assert "value (what came out): 'HV [GPa]', in GPa" in shown
+    assert "Not used: 'Cu', 'Tag'." in shown
+    assert "row 1 (line 2): option A, value 1234.5, se 0.4" in shown
+    assert "Nothing was told; it would be: told 3" in shown
+    answer = plain("import", store, german, "--map", MAP, "--dry-run")
+    assert answer["dry_run"]
+    assert answer["told"] == 3
+    assert answer["understood"]["units"] == {"value": "GPa", "se": "GPa"}
+    assert answer["understood"]["first_rows"][0] == {"option": "A", "value": "1234.5", "se": "0.4"}
+    assert nw.load_study(store).n_measurements == 0
+
+
+def test_an_import_tells_its_guesses_in_one_line_and_a_plain_one_none(store, german, tmp_path):
+    said = run("import", store, german, "--map", MAP).stdout
+    assert said.startswith("Read with semicolons between columns;")
+    assert told(store) == [("A", 1234.5, 0.4), ("B", 1300.5, 0.5), ("A", 1236.5, 0.4)]
+    (tmp_path / "p.csv").write_text("option,value,se\nC,1.0,0.1\n")
+    assert run("import", store, tmp_path / "p.csv").stdout.startswith("told 1")
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_standard_input_has_all_dialects_of_text(store, sign):
+    rows = [
+        ["option", "value", "se"],
+        ["A", "1,5" if sign != "," else "1.5", "0,4" if sign != "," else "0.4"],
+    ]
+    run("import", store, "-", stdin="\n".join(sign.join(row) for row in rows))
+    assert told(store) == [("A", 1.5, 0.4)]
+
+
+def test_what_is_ambiguous_is_refused_in_the_words_of_the_command_line(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text('option,value,se\nA,"1,234",2\n')
+    assert "say --decimal , or --decimal ." in refused("import", store, table)
+    assert plain("import", store, table, "--decimal", ",")["told"] == 1
+    assert told(store) == [("A", 1.234, 2.0)]
+    assert "`decimal` must be one of '.', ','; got ';'" in refused("import", store, table, "--decimal", ";")
+
+
+def test_an_error_bar_that_is_not_used_stops_with_the_map_that_would_use_it(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("alloy,HV (GPa),std error\nA,1.5,0.4\n")
+    message = refused("import", store, table, "--map", "option=alloy,value=HV")
+    assert "--map 'option=alloy,value=HV (GPa),se=std error' to use it, or --ignore 'std error'" in message
+    assert plain("import", store, table, "--map", "option=alloy,value=HV (GPa),se=std error")["told"] == 1
+    table.write_text("alloy,HV (GPa),std error\nB,2.5,0.4\n")
+    assert (
+        plain("import", store, table, "--map", "option=alloy,value=HV", "--ignore", "std error")["told"] == 1
+    )
+    assert [row[2] for row in told(store)] == [0.4, None]
+
+
+def test_blank_error_bars_are_refused_unless_they_are_allowed(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("option,value,se\nA,1.5,0.4\nB,2.5,\nC,3.5,\n")
+    message = refused("import", store, table)
+    assert "row 2 (B, line 3): no error bar in se (nor in row 3 (line 4))" in message
+    assert "--allow-missing-se takes all such rows without" in message
+    assert plain("import", store, table, "--allow-missing-se")["told"] == 3
+
+
+@pytest.mark.parametrize("text", ["0,4", "0,4e-1", ",4", "+0,4"])
+def test_a_decimal_comma_is_never_two_error_bars(store, refused, text):
+    assert "`se` must have a decimal point" in refused("tell", store, "A", "1", f"--se={text}")
+
+
+def test_a_study_is_made_of_one_table(german, tmp_path):
+    path = tmp_path / "new.db"
+    said = run(
+        "init", path, "--from", german, "--map", MAP, "-f", "Cu", "--model", "linear", "--span", 999
+    ).stdout
+    assert "2 options, 3 measurements, linear model" in " ".join(said.split())
+    study = nw.load_study(path)
+    assert study.options == ["A", "B"]
+    assert study.specification.catalogue.values.tolist() == [[1.5], [2.5]]
+    assert told(path) == [("A", 1234.5, 0.4), ("B", 1300.5, 0.5), ("A", 1236.5, 0.4)]
+
+
+def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
+    path, table = tmp_path / "new.db", tmp_path / "t.csv"
+    table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\nA,3,0,1\n")
+    assert "row 3 (A, line 4): se is 0." in refused(
+        "init", path, "--from", table, "--ignore", "x", "--eps", 1
+    )
+    assert not path.exists()
+    table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\nA,3,0.1,1.5\n")
+    message = refused("init", path, "--from", table, "-f", "x", "--model", "linear", "--span", 9)
+    assert "row 3 (A, line 4): x is 1.5, and 1 in row 1 (line 2); what describes an option must be" in message
+    table.write_text("option,value,se\nA,1,0.1\nB,2,0.1\nTotal,3,0.1\n")
+    assert "row 3 (line 4): 'Total' looks like a row that sums" in refused(
+        "init", path, "--from", table, "--eps", 1
+    )
+    table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\n")
+    message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear", "--span", 9)
+    assert "`features` must name the columns of the results that describe options" in message
+    assert not path.exists()
+
+
+def test_a_dry_run_of_a_new_study_makes_nothing(german, tmp_path):
+    path = tmp_path / "new.db"
+    said = " ".join(run("init", path, "--from", german, "--map", MAP, "--eps", 1, "--dry-run").stdout.split())
+    assert "row 1 (line 2): option A, value 1234.5" in said
+    assert "(a dry run: nothing was made): 2 options, 3 measurements" in said
+    assert not path.exists()
+
+
+def test_differences_items_and_ids_of_a_table_make_studies_too(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("plus,minus,value,se\nA,B,1,0.1\nC,B,2,0.1\n")
+    assert plain("init", tmp_path / "d.db", "--from", table, "--eps", 1)["options"] == 3
+    table.write_text("alloy,value,se\n03,1,0.1\n3,2,0.1\n")
+    assert plain("init", tmp_path / "i.db", "--from", table, "--id", "alloy", "--eps", 1)["told"] == 2
+    assert nw.load_study(tmp_path / "i.db").options == ["03", "3"]
+    table.write_text("option,item,value\nA,q1,1\nA,q2,0\nB,q1,1\nB,q2,1\n")
+    assert plain("init", tmp_path / "q.db", "--from", table, "--eps", 1)["told"] == 2
+
+
+def test_options_may_have_no_result_yet(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("option,value,se\nA,1,0.1\nB,,\n")
+    made = plain("init", tmp_path / "n.db", "--from", table, "--eps", 1)
+    assert (made["options"], made["told"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("notes.txt", b"We met on Monday.\nThen we left.\n", "'{path}' is a text without columns"),
+        ("p.png", b"\x89PNG\r\n\x1a\n" + b"\0" * 9, "'p.png' is a picture"),
+        ("old.db", b"SQLite format 3\0", "'old.db' is a database"),
+        ("mystery", b"SQLite format 3\0", "'mystery' is a database"),
+        ("x.xlsx", b"nothing", "'x.xlsx' is no workbook"),
+        ("x.ods", b"PK\x03\x04", "must be a file that ends in one of"),
+    ],
+)
+def test_a_file_that_is_no_table_is_no_option(refused, tmp_path, name, content, sentence):
+    path = tmp_path / name
+    path.write_bytes(content)
+    message = refused("init", tmp_path / "new.db", path, "--eps", 1)
+    assert sentence.replace("{path}", str(path)) in message
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_list_of_names_in_a_text_says_what_it_is(tmp_path):
+    (tmp_path / "names.txt").write_text("id\nA\nB\n")
+    assert plain("init", tmp_path / "new.db", tmp_path / "names.txt", "--eps", 1)["options"] == 2
+
+
+def test_options_tables_have_dialects_too(tmp_path):
+    table = tmp_path / "o.csv"
+    table.write_text("id;x (mm);Kosten\nA;1,5;1.000,5\nB;2,5;2,5\n")
+    made = plain(
+        "init", tmp_path / "o.db", table, "-f", "x", "--cost", "Kosten", "--model", "linear", "--span", 9
+    )
+    catalogue = nw.load_study(tmp_path / "o.db").specification.catalogue
+    assert catalogue.values.tolist() == [[1.5], [2.5]]
+    assert catalogue.costs == [1000.5, 2.5]
+    assert "decimal commas" in json.dumps(made["notes"])
+
+
+def test_init_without_options_or_table_says_what_it_needs(refused, tmp_path):
+    assert "init needs options, or --from TABLE" in refused("init", tmp_path / "n.db", "--eps", 1)
+    assert "--arms and --dry-run go with --from" in refused(
+        "init", tmp_path / "n.db", "A", "B", "--map", "value=x", "--eps", 1
+    )
+
+
+def test_in_python_a_study_is_made_of_results_as_well(tmp_path):
+    frame = pl.DataFrame(
+        {"alloy": ["A", "B", "A"], "HV": [1.0, 2.0, 3.0], "err": [0.1, 0.1, 0.1], "x": [1, 2, 1]}
+    )
+    study = nw.create_study(
+        results=frame, map={"option": "alloy", "value": "HV", "se": "err"}, features=["x"], eps=1.0
+    )
+    assert study.options == ["A", "B"]
+    assert study.n_measurements == 3
+    with pytest.raises(TypeError, match="`options` must be given, or `results`"):
+        nw.create_study(eps=1.0)
+    mapped = {"option": "alloy", "value": "HV", "se": "err"}
+    both = nw.create_study(options=["C", "B", "A"], results=frame, eps=1.0, map=mapped, ignore=["x"])
+    assert both.options == ["C", "B", "A"]

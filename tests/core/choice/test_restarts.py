@@ -1,0 +1,258 @@
+"""Restarts against plain matrices: where they stand, their likelihood ratios, and what they limit."""
+
+import math
+
+import numpy as np
+import pytest
+
+from noisewise.core.choice.matrices import root_into
+from noisewise.core.choice.radius import (
+    RESTARTS,
+    SCALE_SHARES,
+    SCALES,
+    confidence_radius,
+    make_radius,
+)
+from noisewise.core.choice.restarts import (
+    BEGUN,
+    SLOTS,
+    begin_if_due,
+    largest_above,
+    limits_above,
+    look,
+    new_restarts,
+    region_of,
+)
+from noisewise.core.model.covariances import contrast_widths
+from noisewise.core.model.dense import fold, new_dense, theta
+from noisewise.core.model.vectors import spread
+
+DELTA, NORM_BOUND = 0.1, 1.5
+
+
+class History:
+    """Random measurements, told to a model with restarts, and kept as plain matrices."""
+
+    def __init__(self, seed, dim=2, n=8, rounds=60, ridge=0.7, sigmas=(0.2, 0.9)):
+        rng = np.random.default_rng(seed)
+        self.vectors = rng.normal(size=(n, dim))
+        self.theta = rng.normal(size=dim)
+        self.theta *= 0.6 * NORM_BOUND / np.linalg.norm(self.theta)
+        self.rows = rng.integers(n, size=rounds)
+        self.sigma = np.exp(rng.uniform(*np.log(sigmas), size=rounds))
+        self.reward = self.vectors[self.rows] @ self.theta + self.sigma * rng.normal(size=rounds)
+        self.ridge, self.dim = ridge, dim
+        self.limits = make_radius(
+            "restarted",
+            delta=DELTA,
+            ridge=ridge,
+            norm_bound=NORM_BOUND,
+            max_norm=3.0,
+            sigma_min=None,
+            rank=dim,
+        )
+        self.model, self.restarts = new_dense(self.vectors.T.copy(), ridge), new_restarts(dim)
+        self.places = []
+        for t in range(rounds):
+            self.tell(t)
+
+    def tell(self, t):
+        before = self.restarts.tally[BEGUN]
+        fold(self.model, int(self.rows[t]), float(self.reward[t]), float(self.sigma[t]))
+        begin_if_due(self.limits, self.model, self.restarts)
+        if self.restarts.tally[BEGUN] > before:
+            self.places.append(t + 1)
+
+    def sums(self, count):
+        """V without ridge and b of the first measurements."""
+        x = self.vectors[self.rows[:count]] / self.sigma[:count, None]
+        return x.T @ x, x.T @ (self.reward[:count] / self.sigma[:count])
+
+    def log_ratio(self, first, prior, mean, point):
+        """The logarithm of the likelihood after ``first``, averaged over a prior, over that at a point.
+
+        By Bayes' rule it is the prior density there over the posterior one.
+        """
+        all_v, all_b = self.sums(self.rows.size)
+        first_v, first_b = self.sums(first)
+        posterior = prior + all_v - first_v
+        centre = np.linalg.solve(posterior, prior @ mean + all_b - first_b)
+
+        def log_density(precision, middle):
+            away = point - middle
+            return 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * away @ precision @ away
+
+        return log_density(prior, mean) - log_density(posterior, centre)
+
+    def written_out(self, point):
+        """The logarithms of all likelihood ratios with their shares at a point."""
+        unit = np.eye(self.dim)
+        start = [
+            math.log((1.0 - RESTARTS) * share)
+            + self.log_ratio(0, scale * self.dim / NORM_BOUND**2 * unit, np.zeros(self.dim), point)
+            for scale, share in zip(SCALES, SCALE_SHARES, strict=True)
+        ]
+        logs = [float(np.logaddexp.reduce(start))]
+        for k, place in list(enumerate(self.places, start=1))[-SLOTS:]:
+            v, b = self.sums(place)
+            prior = v + self.ridge * unit
+            share = RESTARTS / (k * (k + 1))
+            logs.append(math.log(share) + self.log_ratio(place, prior, np.linalg.solve(prior, b), point))
+        return logs
+
+    def region(self):
+        return region_of(self.limits, self.model, self.restarts, spread(self.model))
+
+    def units_of(self, point):
+        """u of a point."""
+        root = np.empty((self.dim, self.dim))
+        root_into(root, self.model)
+        return root @ (point - theta(self.model))
+
+
+def values(region, u):
+    """The logarithms of the martingales of a region at u."""
+    return [
+        0.5 * u @ curvature @ u - slope @ u + constant
+        for curvature, slope, constant in zip(region.curvatures, region.slopes, region.constants, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_likelihood_ratios_are_those_of_plain_matrices(seed, dim):
+    history = History(seed, dim=dim, rounds=37)
+    region = history.region()
+    assert len(history.places) >= 2
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        point = history.theta + 0.3 * rng.normal(size=dim)
+        expected = history.written_out(point)
+        got = values(region, history.units_of(point))
+        # A restart that has learned next to nothing is left out: it is the last one if any.
+        assert len(expected) - 1 <= len(got) <= len(expected)
+        np.testing.assert_allclose(got, expected[: len(got)], rtol=1e-9, atol=1e-9)
+
+
+def test_restarts_stand_where_information_has_doubled_whatever_the_rewards():
+    history, other = History(3, dim=3, rounds=200), History(3, dim=3, rounds=200)
+    expected, last, told = [], 0.0, 0
+    for t in range(1, 201):
+        log_det = np.linalg.slogdet(np.eye(3) + history.sums(t)[0] / history.ridge)[1]
+        if t - told >= (6 if not expected else 3) and log_det - last >= 3 * math.log(2.0):
+            expected.append(t)
+            last, told = log_det, t
+    assert history.places == expected
+    assert len(expected) > 4
+    other.reward = -5.0 * other.reward
+    other.model, other.restarts, other.places = new_dense(other.vectors.T.copy(), 0.7), new_restarts(3), []
+    for t in range(200):
+        other.tell(t)
+    assert other.places == expected
+
+
+def test_the_last_restarts_are_kept_with_their_own_shares():
+    history = History(5, dim=1, rounds=3000)
+    assert len(history.places) > SLOTS + 1
+    region = history.region()
+    assert region.constants.size <= 1 + SLOTS
+    point = history.theta + 0.01
+    expected = history.written_out(point)[: region.constants.size]
+    np.testing.assert_allclose(values(region, history.units_of(point)), expected, rtol=1e-7, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_limits_hold_the_region_and_little_more(seed):
+    """In two dimensions the region is followed along 120 directions from a point inside."""
+    history = History(30 + seed, rounds=80)
+    level = math.log(1.0 / DELTA)
+
+    def inside(point):
+        return np.linalg.norm(point) <= NORM_BOUND and np.logaddexp.reduce(history.written_out(point)) < level
+
+    middle = theta(history.model)
+    assert inside(middle)
+    border = []
+    for angle in np.linspace(0.0, 2.0 * math.pi, 120, endpoint=False):
+        way, low, high = np.array([math.cos(angle), math.sin(angle)]), 0.0, 4.0
+        for _ in range(22):
+            half = 0.5 * (low + high)
+            low, high = (half, high) if inside(middle + half * way) else (low, half)
+        border.append(middle + low * way)
+    values_there = np.array(border) @ history.vectors.T  # (120, n)
+    leader = int(np.argmax(history.model.means))
+    look(history.limits, history.model, history.restarts, leader)
+    everybody = np.ones(len(history.vectors), dtype=bool)
+    upper = limits_above(history.model, history.restarts, leader, everybody)
+    furthest = (values_there - values_there[:, [leader]]).max(axis=0)
+    estimated = history.model.means - history.model.means[leader]
+    for k in range(len(history.vectors)):
+        if k != leader:
+            assert upper[k] >= furthest[k] - 1e-6
+            assert upper[k] - estimated[k] <= 1.4 * (furthest[k] - estimated[k])
+    assert upper[leader] == -np.inf
+    assert largest_above(history.model, history.restarts, leader, everybody) == upper.max()
+
+
+@pytest.mark.parametrize("rounds", [1, 5, 40, 300])
+def test_no_limit_is_larger_than_that_of_the_radius(rounds):
+    history = History(8, dim=3, rounds=rounds)
+    look(history.limits, history.model, history.restarts, 2)
+    radius = confidence_radius(history.limits, history.model)
+    for action in range(8):
+        ball = (
+            history.model.means
+            - history.model.means[action]
+            + radius * contrast_widths(history.model, action)
+        )
+        some = np.arange(8) % 2 == action % 2
+        upper = limits_above(history.model, history.restarts, action, some)
+        assert (upper <= ball * (1.0 + 1e-9) + 1e-9).all()
+        assert np.isneginf(upper[~some]).all()
+
+
+def test_with_many_measurements_restarts_make_limits_smaller():
+    history = History(8, dim=6, n=30, rounds=800, ridge=6.0 / NORM_BOUND**2)
+    leader = int(np.argmax(history.model.means))
+    look(history.limits, history.model, history.restarts, leader)
+    half = confidence_radius(history.limits, history.model) * contrast_widths(history.model, leader)
+    upper = limits_above(history.model, history.restarts, leader, np.ones(30, dtype=bool))
+    found = np.delete(upper - history.model.means + history.model.means[leader], leader)
+    assert np.median(found / np.delete(half, leader)) < 0.93
+
+
+def test_restarts_that_floats_do_not_carry_are_left_out():
+    history = History(4, dim=3, rounds=60, sigmas=(1e-13, 1e-12))
+    assert history.places
+    assert history.region().constants.size == 1
+    look(history.limits, history.model, history.restarts, 0)
+    upper = limits_above(history.model, history.restarts, 0, np.ones(8, dtype=bool))
+    assert np.isfinite(np.delete(upper, 0)).all()
+
+
+def test_a_look_is_made_once_for_every_number_of_measurements():
+    history = History(6)
+    look(history.limits, history.model, history.restarts, 0)
+    room = history.restarts.room
+    assert room.told[0] == 60.0
+    room.n_found[0] = -1.0
+    look(history.limits, history.model, history.restarts, 1)
+    assert room.n_found[0] == -1.0
+    fold(history.model, 0, 0.0, 1.0)
+    look(history.limits, history.model, history.restarts, 1)
+    assert room.n_found[0] > 1.0
+
+
+def test_the_mean_of_a_restarted_likelihood_ratio_is_one_at_the_truth():
+    """One measurement after a restart at the second: half of what was known, so that there is a variance."""
+    ratios = []
+    for seed in range(2000):
+        history = History(seed, dim=1, n=2, rounds=3, sigmas=(0.5, 0.5000001))
+        if history.places[:1] == [2]:
+            v, b = history.sums(2)
+            prior = v + history.ridge * np.eye(1)
+            # The truth that the prior does not know: it is shrunk by the ridge.
+            ratios.append(math.exp(history.log_ratio(2, prior, np.linalg.solve(prior, b), history.theta)))
+    assert len(ratios) > 700
+    assert abs(np.mean(ratios) - 1.0) < 5.0 * np.std(ratios) / math.sqrt(len(ratios))
+    assert np.std(ratios) > 0.1

@@ -1,0 +1,261 @@
+"""Causes of a misfit: each is fitted before it is named, and following what is advised leads somewhere."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.support import simulated_defects as simulated
+from tests.support.followed_advice import follow_all
+
+import noisewise as nw
+from noisewise.cli.terminal.flags import in_flags
+from noisewise.study.certificate.causes import table as tables
+from noisewise.study.certificate.causes.search import least_of
+from noisewise.study.certificate.causes.table import Table
+
+SMALL = 90
+
+
+def small(defect, seed):
+    with simulated.at_most(SMALL):
+        return simulated.simulate(defect, seed)
+
+
+def in_world(world, defect="understated"):
+    """The first small table of this world."""
+    return next(made for seed in range(100) if (made := small(defect, seed)).world == world)
+
+
+@pytest.mark.parametrize("world", simulated.WORLDS)
+def test_leaving_one_out_by_leverages_is_what_a_new_fit_says(world):
+    table = Table(in_world(world).study._now())
+    for at in (0, 7, table.count - 1):
+        others = np.arange(table.count) != at
+        left = table.fitted(table.columns.select(others), table.sigma[others])
+        standard = table.rest.residuals[at] / table.sigma[at]
+        # The linear model has a ridge that chi-square has not.
+        assert table.rest.squares - left.squares == pytest.approx(
+            standard**2 / (1.0 - table.leverages[at]), rel=1e-3 if world == "linear" else 1e-9
+        )
+
+
+def test_leverages_with_deviations_leave_one_out_as_well():
+    made = in_world("linear")
+    made.study.switch("linear+deviation", deviation=0.5)
+    table = Table(made.study._now())
+    others = np.arange(table.count) != 5
+    left = table.fitted(table.columns.select(others), table.sigma[others])
+    away = table.rest.residuals[5] / table.sigma[5]
+    dropped = away**2 / (1.0 - table.leverages[5])
+    assert table.rest.squares - left.squares == pytest.approx(dropped, rel=1e-3)
+
+
+@pytest.mark.parametrize("world", ["blocks", "differences"])
+def test_large_networks_in_plain_floats_have_the_likelihood_and_residuals_of_the_exact_fit(
+    world, monkeypatch
+):
+    study = in_world(world).study
+    exact = Table(study._now())
+    found = exact.deviance, exact.rest
+    monkeypatch.setattr(tables, "LARGE", 0)
+    plain = Table(study._now())
+    assert plain.deviance == pytest.approx(found[0], abs=1e-8)
+    assert plain.rest.squares == pytest.approx(found[1].squares, rel=1e-12)
+    assert plain.rest.freedom == found[1].freedom
+    np.testing.assert_allclose(plain.rest.residuals, found[1].residuals, atol=1e-9)
+    # Offsets are those of one level per connected part.
+    apart = (plain.rest.offsets - found[1].offsets)[plain.columns.minus < 0]
+    assert apart.size == 0 or np.ptp(apart) < 1e-9
+
+
+@pytest.mark.parametrize("defect", simulated.DEFECTS)
+def test_the_first_advice_names_the_defect(defect):
+    """Of 6 small tables each, on seeds of their own; `python -m benchmarks advice` counts over hundreds."""
+    named = [simulated.names_it(small(defect, seed)) for seed in range(500, 506)]
+    assert sum(named) >= 5
+
+
+@pytest.mark.parametrize("defect", simulated.DEFECTS)
+def test_following_the_advice_ends_and_never_goes_in_circles(defect):
+    for seed in (600, 601):
+        study = small(defect, seed).study
+        followed = follow_all(study)
+        assert 1 <= len(followed) <= 4
+        assert len(set(followed)) == len(followed)
+        # An instrument of its own may have too few readings yet.
+        assert all("degrees of freedom and needs" in problem for problem in study.check().problems)
+        assert not study.check().causes
+
+
+def test_tables_without_a_defect_get_no_advice():
+    """60 tables at a rate below 1 %; more than 3 have a probability below 1e-3."""
+    spoken = []
+    with simulated.at_most(300):
+        for seed in range(60):
+            check = simulated.clean(seed).check()
+            spoken += [cause.kind for cause in check.causes]
+    assert len(spoken) <= 3
+
+
+def test_two_defects_are_found_one_after_the_other():
+    with simulated.at_most(SMALL):
+        draft = simulated.Draft(np.random.default_rng(8), "independent", 1.0, 3.0, 5.0)
+    value = draft.value
+    value[3] += 300.0 * draft.se[3]
+    study = draft.told(value, draft.se / 3.0)
+    first, *rest = follow_all(study)
+    assert first[0] in ("row", "unit")
+    assert "'m-4'" in first[1]
+    assert {kind for kind, _ in rest} <= {"understated", "scatter"}
+    assert len(rest) == 1
+    assert study.check().ok
+
+
+def told(rows, **study):
+    made = nw.create_study(options=sorted({row["option"] for row in rows}), eps=0.5, **study)
+    made.tell_many(pl.DataFrame(rows))
+    return made
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_of_very_few_measurements_only_those_that_disagree_are_named(count):
+    rows = [{"option": "A", "value": 1.0 + 0.05 * k, "se": 0.1} for k in range(count)]
+    assert not told(rows).check().causes
+    rows[-1]["value"] = 3.0
+    check = told(rows).check()
+    assert [cause.kind for cause in check.causes] == ["row"]
+    assert f"m-{count} of A" in check.remedies[0]
+    assert ("m-1 of A and m-2 of A" in check.remedies[0]) == (count == 2)
+    assert "extra_scatter" not in " ".join(check.remedies)
+
+
+def test_the_fit_without_a_suspicious_block_is_told():
+    rng = np.random.default_rng(3)
+    rows = [
+        {"option": f"o{k}", "block": f"day {d}", "value": k + d + 0.1 * rng.standard_normal(), "se": 0.1}
+        for d in range(6)
+        for k in range(8)
+    ]
+    for row in rows:
+        if row["block"] == "day 3":
+            row["value"] += 2.0 * rng.standard_normal()
+    check = told(rows).check()
+    without = told([row for row in rows if row["block"] != "day 3"]).check()
+    (block,) = [one for one in check.left_out if one["what"] == "block"]
+    assert block["name"] == "day 3"
+    assert block["reduced_chi_square"] == pytest.approx(without.reduced, rel=1e-9)
+    assert f"{without.reduced:.3g} without block day 3" in str(check)
+    assert check.causes[0].kind == "unequal"
+    assert "for day 3" in check.causes[0].words
+
+
+def test_runs_in_the_order_of_telling_are_named_by_where_they_begin():
+    rng = np.random.default_rng(0)
+    k = rng.permutation(np.arange(60) % 6)
+    value = k + np.repeat([0.0, 2.0, -1.0], 20) + 0.1 * rng.standard_normal(60)
+    rows = [
+        {"option": f"o{i}", "value": v, "se": 0.1, "key": f"r{j}"}
+        for j, (i, v) in enumerate(zip(k, value, strict=True))
+    ]
+    check = told(rows).check()
+    assert check.causes[0].kind == "order"
+    assert check.causes[0].remedy == {"block": "runs", "from": [21, 41]}
+    assert "from m-21 (key r20), m-41 (key r40) on" in check.remedies[0]
+    assert "give block=" not in " ".join(check.remedies[1:])
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("instrument", ["left", "right", "old"]),
+        ("by", ["Ada", "Bo", "Cy"]),
+        ("note", ["rain", "sun", "snow"]),
+        ("key", ["mon/{}", "tue/{}", "wed/{}"]),
+    ],
+)
+def test_what_was_told_with_measurements_may_be_the_missing_block(name, labels):
+    rng = np.random.default_rng(1)
+    which = rng.integers(3, size=60)
+    rows = [
+        {
+            "option": f"o{j % 6}",
+            "value": j % 6 + 2.0 * g + 0.1 * rng.standard_normal(),
+            "se": 0.1,
+            name: labels[g].format(j),
+        }
+        for j, g in enumerate(which)
+    ]
+    check = told(rows).check()
+    assert check.causes[0].kind == "offsets"
+    assert check.causes[0].remedy == {"block": name}
+    assert check.causes[0].reduced < 1.6
+
+
+def test_what_is_in_place_already_is_not_advised():
+    """Blocks that were given, and extra scatter that is estimated."""
+    rng = np.random.default_rng(2)
+    rows = [
+        {"option": f"o{k}", "block": f"d{d}", "value": k + d + 0.5 * rng.standard_normal(), "se": 0.1}
+        for d in range(10)
+        for k in range(6)
+    ]
+    study = told(rows)
+    assert "block=" not in " ".join(study.check().remedies)
+    assert study.check().advice == {"extra_scatter": "estimate"}
+    study.switch(**study.check().advice)
+    assert not study.check().causes
+    assert not study.check().remedies
+
+
+def test_with_equal_error_bars_a_factor_and_extra_scatter_are_one_cause():
+    rng = np.random.default_rng(4)
+    rows = [{"option": f"o{k % 5}", "value": 6.0 * rng.standard_normal(), "se": 2.0} for k in range(60)]
+    check = told(rows).check()
+    assert [cause.kind for cause in check.causes] == ["scatter"]
+    assert "As all error bars are equal, that is to make them" in check.remedies[0]
+
+
+def test_one_row_among_thousands_is_seen_though_chi_square_does_not():
+    rng = np.random.default_rng(6)
+    value = rng.standard_normal(2000)
+    value[77] += 9.0
+    rows = [{"option": f"o{k % 10}", "value": v, "se": 1.0} for k, v in enumerate(value)]
+    check = told(rows).check()
+    assert check.ok
+    assert "Look first at m-78 of o7" in check.remedies[0]
+
+
+def test_a_cause_for_programs_says_what_its_words_say():
+    made = small("per cent row", 503)
+    cause = made.study.check().causes[0]
+    plain = cause.as_dict()
+    assert plain["cause"] == "unit"
+    assert plain["rows"][0]["measurement"] == f"m-{made.wrong}"
+    assert plain["remedy"]["amend"][0]["measurement"] == f"m-{made.wrong}"
+    assert plain["fit"]["reduced_chi_square"] == cause.reduced
+    assert f"{cause.reduced:.3g}" in plain["words"]
+
+
+@pytest.mark.parametrize(
+    ("said", "flags"),
+    [
+        ('switch to extra_scatter="estimate" (size 2)', "switch to --extra-scatter estimate (size 2)"),
+        (
+            "give block= if days differ; or tell sd= with n=.",
+            "give --block if days differ; or tell --sd with --n.",
+        ),
+        ('make the study with scatter="own": then', "make the study with --scatter own: then"),
+        ("m-1 (key block=3) of A", "m-1 (key block=3) of A"),
+        ("Those who measured (by=) differ", "Those who measured (--by) differ"),
+    ],
+)
+def test_the_command_line_says_it_with_its_own_options(said, flags):
+    assert in_flags(said) == flags
+
+
+def test_the_least_value_is_found_between_and_at_the_ends():
+    at, least = least_of(lambda x: (x - 1.234) ** 2, -3.0, 7.0, tried=6, tolerance=1e-6)
+    assert at == pytest.approx(1.234, abs=1e-5)
+    assert least < 1e-9
+    assert least_of(math.exp, 0.0, 1.0, tried=4, tolerance=1e-3)[0] == pytest.approx(0.0, abs=1e-3)

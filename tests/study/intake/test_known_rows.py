@@ -1,0 +1,247 @@
+"""Tables without keys: told again, grown, sorted anew, changed, and equal by chance to another table."""
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise.study.intake.batch import KnownRowsWarning
+
+ROWS = [("A", 1.0, 0.1), ("B", 2.0, 0.1), ("A", 1.0, 0.1), ("C", 3.0, 0.2), ("A", 1.2, 0.1)]
+OTHER = [("A", 1.5, 0.1), ("B", 2.0, 0.1), ("C", 3.5, 0.2), ("D", 4.5, 0.2)]
+
+
+def study_of(*names):
+    return nw.create_study(options=list(names), eps=0.1)
+
+
+def table(rows, **columns):
+    option, value, se = zip(*rows, strict=True)
+    return {"option": list(option), "value": list(value), "se": list(se), **columns}
+
+
+@pytest.fixture
+def study():
+    made = study_of("A", "B", "C", "D")
+    made.tell_many(table(ROWS))
+    return made
+
+
+def after(study, rows, **how):
+    """How many were told, known and corrected, and how many measurements count."""
+    taken = study.tell_many(rows if isinstance(rows, dict) else table(rows), **how)
+    return len(taken), taken.known, len(taken.amended), study.n_measurements
+
+
+def test_a_table_told_twice_changes_nothing(study):
+    length = len(study.events())
+    assert after(study, ROWS) == (0, 5, 0, 5)
+    assert len(study.events()) == length
+
+
+def test_repeats_inside_a_table_count_and_more_of_them_are_new(study):
+    assert after(study, [*ROWS, ("A", 1.0, 0.1)]) == (1, 5, 0, 6)
+    assert after(study, [*ROWS, ("A", 1.0, 0.1)]) == (0, 6, 0, 6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_stay_known_in_any_order_and_with_new_ones_anywhere(study, seed):
+    chance = random.Random(seed)
+    rows = [*ROWS, ("D", 4.0, 0.3), ("B", 2.2, 0.1)]
+    chance.shuffle(rows)
+    assert after(study, rows) == (2, 5, 0, 7)
+    assert after(study, ROWS) == (0, 5, 0, 7)
+    chance.shuffle(rows)
+    assert after(study, rows) == (0, 7, 0, 7)
+
+
+def test_a_table_that_grows_row_by_row_is_told_row_by_row():
+    study = study_of("A", "B", "C", "D")
+    for count in range(1, len(ROWS) + 1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KnownRowsWarning)  # one or two rows may be equal by chance
+            assert after(study, ROWS[:count]) == (1, count - 1, 0, count)
+
+
+def test_an_equal_row_of_another_table_is_taken_for_known_and_named(study):
+    with pytest.warns(KnownRowsWarning, match=r"1 row without a key .*\(row 2 = m-2\).* repeat=\"others\"\."):
+        taken = study.tell_many(table(OTHER))
+    assert (len(taken), taken.known, taken.equal) == (3, 1, [(2, "m-2")])
+    # Said afterwards, it is the only one that is told; then the whole table is known.
+    assert after(study, OTHER, repeat="others") == (1, 3, 0, 9)
+    assert after(study, OTHER) == (0, 4, 0, 9)
+    assert after(study, ROWS) == (0, 5, 0, 9)
+
+
+def test_said_at_once_all_rows_of_another_table_are_told(study):
+    assert after(study, OTHER, repeat="others") == (4, 0, 0, 9)
+    assert after(study, OTHER) == (0, 4, 0, 9)
+    assert after(study, OTHER, repeat="others") == (4, 0, 0, 13)
+    assert after(study, ROWS, repeat=True) == (5, 0, 0, 18)
+
+
+def test_a_changed_row_is_shown_beside_what_was_told_and_corrected_on_demand(study):
+    changed = [*ROWS[:3], ("C", 3.05, 0.2), *ROWS[4:], ("D", 4.0, 0.1)]
+    with pytest.raises(
+        ValueError, match=r"^row 4: m-4 was told as C = 3\.0 ± 0\.2, and the row says C = 3\.05 ± "
+    ):
+        study.tell_many(table(changed))
+    assert study.n_measurements == 5
+    assert after(study, changed, amend="a typing error") == (1, 4, 1, 6)
+    events = study.events()
+    assert [event.kind for event in events[-2:]] == ["amend", "tell"]
+    assert events[-2].body["reason"] == "a typing error"
+    assert study.frame("measurements")["value"].to_list() == [1.0, 2.0, 1.0, 3.05, 1.2, 4.0]
+    assert after(study, changed) == (0, 6, 0, 6)
+    assert after(study, ROWS) == (0, 5, 0, 6)  # what it said before is known as well
+
+
+def test_all_changed_rows_are_named_up_to_a_few_and_corrected_one_event_each():
+    study = study_of("A", "B")
+    rows = [("A", k / 8, 0.1) for k in range(9)]
+    study.tell_many(table(rows))
+    wrong = [(option, value, 0.2) for option, value, _ in rows]
+    with pytest.raises(
+        ValueError, match=r"row 1: m-1 .*row 5: m-5 .*; and 4 more like these\. Nothing was told"
+    ):
+        study.tell_many(table(wrong))
+    assert after(study, wrong, amend="the wrong column") == (0, 0, 9, 9)
+    assert [event.kind for event in study.events()[-9:]] == ["amend"] * 9
+    assert study.frame("measurements")["se"].to_list() == [0.2] * 9
+
+
+def test_a_changed_row_may_be_a_measurement_of_its_own(study):
+    changed = [*ROWS[:3], ("C", 3.05, 0.2), *ROWS[4:]]
+    assert after(study, changed, repeat="others")[0] in (1, 5)
+    assert study.frame("measurements")["value"].to_list()[:5] == [row[1] for row in ROWS]
+
+
+def test_an_option_that_was_mistaken_is_a_change_of_its_row(study):
+    changed = [*ROWS[:3], ("D", 3.0, 0.2), *ROWS[4:]]
+    with pytest.raises(ValueError, match=r"row 4: m-4 was told as C = 3\.0 .* says D = 3\.0"):
+        study.tell_many(table(changed))
+    assert after(study, changed, amend="the wrong sample") == (0, 4, 1, 5)
+
+
+def test_rows_that_are_gone_still_count_and_are_named(study):
+    taken = study.tell_many(table(ROWS[:4]))
+    assert (len(taken), taken.known, taken.missing) == (0, 4, [])
+    taken = study.tell_many(table([*ROWS[:4], ("D", 7.0, 0.1)]))
+    assert (len(taken), taken.missing, study.n_measurements) == (1, ["m-5"], 6)
+
+
+def test_days_with_the_same_layout_are_not_taken_for_versions_of_one_another():
+    study = study_of(*"ABCDEF")
+    numbers = np.random.default_rng(0).normal(size=(30, 6))
+    for day in numbers:
+        assert (
+            after(study, [(option, value, 0.1) for option, value in zip("ABCDEF", day, strict=True)])[0] == 6
+        )
+    assert study.n_measurements == 180
+
+
+def test_a_voided_row_stays_void_until_it_is_said_otherwise(study):
+    study.void("m-4", "wrong sample")
+    taken = study.tell_many(table(ROWS))
+    assert (len(taken), taken.known, len(taken.voided)) == (0, 4, 1)
+    assert "row 4: m-4 was told with this content and voided (wrong sample)" in taken.voided[0]
+    assert after(study, ROWS, repeat="others") == (1, 4, 0, 5)
+
+
+def test_single_results_have_no_keys_of_our_making():
+    study = study_of("A", "B")
+    for _ in range(3):
+        study.tell(option="A", value=1.0, se=0.1)
+    assert study.n_measurements == 3
+    assert [one.notes for one in study.tell_many(table([("A", 1.0, 0.1)]))] == [
+        ("equals m-1, which was told before without a key.",)
+    ]
+    twice = study_of("A", "B")
+    twice.tell(option="A", value=1.0, se=0.1)
+    twice.tell(option="B", value=2.0, se=0.1)
+    with pytest.raises(ValueError, match=r"all 2 new rows equal measurements that were told before, one by"):
+        twice.tell_many(table([("A", 1.0, 0.1), ("B", 2.0, 0.1)]))
+
+
+def test_a_key_of_ones_own_wins():
+    study = study_of("A", "B", "C", "D")
+    keyed = table(ROWS, key=[f"run-{k}" for k in range(5)])
+    assert after(study, keyed) == (5, 0, 0, 5)
+    assert after(study, keyed) == (0, 5, 0, 5)
+    assert study.frame("measurements")["key"].to_list() == keyed["key"]
+    assert all("row" not in event.body for event in study.events())
+    changed = table([*ROWS[:4], ("A", 1.3, 0.1)], key=keyed["key"])
+    with pytest.raises(
+        ValueError, match=r"^row 5 \(key run-4\): m-5 was told as A = 1\.2 ± 0\.1, and the row says"
+    ):
+        study.tell_many(changed)
+    assert after(study, changed, amend="read again") == (0, 4, 1, 5)
+    assert study.frame("measurements")["key"].to_list() == keyed["key"]
+
+
+def test_what_we_made_is_not_shown_as_a_key(study):
+    assert study.frame("measurements")["key"].to_list() == [None] * 5
+    assert [event.body["row"] for event in study.events()] == [1, 2, 3, 4, 5]
+
+
+def test_times_and_blocks_tell_equal_rows_apart(study):
+    with pytest.raises(
+        ValueError, match=r"row 1: m-1 was told as A = 1\.0 ± 0\.1, no block, and the row says A"
+    ):
+        study.tell_many(table(ROWS, block=["Mon"] * 5))
+    study.tell_many(table(ROWS, block=["Mon"] * 5), amend="the day was missing")
+    days = table(ROWS, block=["Tue"] * 5)
+    assert after(study, days)[0] == 5
+    assert after(study, days)[:2] == (0, 5)
+    hours = table(ROWS, at=[float(k) for k in range(5)], block=["Wed"] * 5)
+    assert after(study, hours)[0] == 5
+    later = table(ROWS, at=[float(k) for k in range(5, 10)], block=["Wed"] * 5)
+    assert after(study, later)[0] == 5
+
+
+def test_readings_and_counts_are_known_as_well():
+    study = study_of("A", "B", "C")
+    counts = {"option": ["A", "B", "C", "A"], "successes": [3, 4, 5, 3], "trials": [10] * 4}
+    assert after(study, counts) == (4, 0, 0, 4)
+    assert after(study, counts) == (0, 4, 0, 4)
+    bounded = nw.create_study(options=["A", "B"], eps=0.1, bounds=(0, 1), scatter="own")
+    readings = {"option": ["A", "B", "A"], "values": ["0.1;0.2", "0.3;0.4", "0.5;0.6"]}
+    assert after(bounded, readings) == (3, 0, 0, 3)
+    assert after(bounded, readings) == (0, 3, 0, 3)
+
+
+def test_another_process_that_tells_the_same_table_meanwhile_is_noticed(tmp_path):
+    one = nw.create_study(tmp_path / "s.db", options=["A", "B", "C", "D"], eps=0.1)
+    two = nw.load_study(tmp_path / "s.db")
+    assert after(one, ROWS)[0] == 5
+    assert after(two, ROWS)[:2] == (0, 5)
+
+
+def test_a_rebuilt_study_knows_the_same_rows(study, tmp_path):
+    study.export(tmp_path / "log.jsonl")
+    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "again.db")
+    again = nw.load_study(tmp_path / "again.db")
+    assert after(again, ROWS) == (0, 5, 0, 5)
+
+
+def test_a_reason_is_needed_and_nothing_else_is_repeated(study):
+    with pytest.raises(ValueError, match="`amend` must say why"):
+        study.tell_many(table(ROWS), amend=" ")
+    with pytest.raises(ValueError, match="`repeat` must be"):
+        study.tell_many(table(ROWS), repeat="all")
+
+
+def test_a_table_that_comes_again_with_keys_is_not_counted_twice(study):
+    keyed = table(ROWS, key=[f"run-{k}" for k in range(5)])
+    with pytest.raises(
+        ValueError, match=r"row 1 \(key run-0\): m-1 was told as A = 1\.0 ± 0\.1, no key, and the"
+    ):
+        study.tell_many(keyed)
+    assert after(study, keyed, amend="keys added") == (0, 0, 5, 5)
+    assert after(study, keyed) == (0, 5, 0, 5)
+    again = nw.load_study(study._storage, study.name)
+    assert again._state.keys == {f"run-{k}": k + 1 for k in range(5)}
+    assert after(again, ROWS) == (0, 5, 0, 5)
+    assert after(again, table(ROWS, key=[f"other-{k}" for k in range(5)])) == (5, 0, 0, 10)

@@ -1,0 +1,78 @@
+"""Advice that is followed by machine, again and again, until the check says nothing more."""
+
+from typing import Any
+
+import numpy as np
+
+import noisewise as nw
+from noisewise.study.certificate.causes.cause import Cause
+from noisewise.study.certificate.causes.offsets import labels_of
+from noisewise.study.certificate.causes.table import Table
+
+WHY = "as advised"
+
+
+def follow_all(study: nw.Study, most: int = 10) -> list[tuple[str, str]]:
+    """Do what the first advice says until there is none: what was advised, in order.
+
+    Each is the cause with its remedy; who is told the same twice goes round in circles.
+    """
+    followed: list[tuple[str, str]] = []
+    while (causes := study.check().causes) and len(followed) < most:
+        first = causes[0]
+        followed.append((first.kind, repr(first.remedy)))
+        follow(study, first)
+    return followed
+
+
+def follow(study: nw.Study, cause: Cause) -> None:
+    """Do what a cause advises."""
+    (name, wanted), *_ = cause.remedy.items()
+    if name == "void":
+        for measurement in wanted:
+            study.void(measurement, WHY)
+    elif name == "amend" and isinstance(wanted, list):
+        for change in wanted:
+            study.amend(change["measurement"], WHY, **{k: v for k, v in change.items() if k != "measurement"})
+    elif name == "amend":
+        _amend_bars(study, cause.remedy)
+    elif name == "switch":
+        study.switch(**wanted)
+    elif name == "block":
+        _give_blocks(study, cause.remedy)
+    elif name == "instrument":
+        for at, told in enumerate(study.frame("measurements").iter_rows(named=True), start=1):
+            study.amend(at, WHY, instrument=f"{cause.remedy['within']}, {told[wanted]}")
+    else:
+        raise AssertionError(f"no program can follow {cause.remedy}")
+
+
+def _amend_bars(study: nw.Study, remedy: dict[str, Any]) -> None:
+    table = Table(study._now())
+    names = study._state.ids
+    groups = [names[k] for k in table.columns.plus] if remedy["amend"] == "option" else []
+    if remedy["amend"] == "block":
+        groups = [table.columns.blocks[k] for k in table.columns.block]
+    elif remedy["amend"] in ("instrument", "by"):
+        groups = table.label(remedy["amend"])
+    for at in np.flatnonzero(table.known):
+        se = float(table.bare[at])
+        if remedy.get("se") == "told as var":
+            told = {"var": se}
+        elif remedy.get("se") == "squared":
+            told = {"se": se**2}
+        else:
+            times = remedy["se_times"]
+            told = {"se": se * (times[groups[at]] if isinstance(times, dict) else times)}
+        study.amend(int(table.columns.number[at]), WHY, **told)
+
+
+def _give_blocks(study: nw.Study, remedy: dict[str, Any]) -> None:
+    table = Table(study._now())
+    if remedy["block"] == "runs":
+        codes = np.searchsorted(remedy["from"], table.columns.number, side="right")
+    else:
+        codes = labels_of(table)[remedy["block"]]
+    for at in np.flatnonzero(table.columns.minus < 0):
+        before = table.columns.blocks[table.columns.block[at]]
+        study.amend(int(table.columns.number[at]), WHY, block=f"{before}/{codes[at]}")
