@@ -144,7 +144,7 @@ def understand(
         return understand_network(table, layout, said, words)
     others = [column for name in others for column in columns_called(table.frame.columns, name)]
     with table.placed():
-        mapped = map_columns(what, table.frame, map, [*ignore, *others], words)
+        mapped = map_columns(table.frame, map, [*ignore, *others], words)
         columns = take_columns(table.frame, mapped)
         _check_dates(table, mapped)
         _check_names(columns)
