@@ -21,7 +21,17 @@ from noisewise.cli.studies.columns import (
 )
 from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
-from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
+from noisewise.cli.studies.session import (
+    Json,
+    Name,
+    Reason,
+    Store,
+    open_study,
+    report,
+    say,
+    seconds_of,
+    told_warnings,
+)
 from noisewise.cli.terminal.options import parse_named, split_list
 from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.tables import write_table
@@ -159,7 +169,7 @@ def init(
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
             scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
-            lease=None if lease is None else lease * 86400.0, seed=seed,
+            lease=seconds_of(lease), seed=seed,
         )  # fmt: skip
     asked = {"model": model, "budget": budget, "looks": looks}
     _report_made(study, store, json, asked, understood, dry_run)

@@ -136,7 +136,7 @@ def _refuse_unknown(frame: pl.DataFrame, column: str, known: Mapping[str, str], 
         rows = "a row for each difference" if layout == "network" else "arms"
         raise ValueError(
             f"`{what}` has a column {column!r} that means nothing here, and looks like a table of studies "
-            f"with {rows}: say so, {words.layout(layout)}."
+            f"with {rows}: say so, {words.layout(layout)}; else leave it out, {words.ignore(column)}."
         )
     number = next((name for name in frame.columns if _is_number(name)), None)
     if number is not None and not known:

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.support.checks import check_choice, nearest
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.dialects.decimals import NumberColumns, looks_numeric, read_numbers
 from noisewise.study.inputs.dialects.headers import columns_called, split_unit
@@ -39,6 +39,14 @@ class HowToRead(TypedDict, total=False):
     layout: str | None
     counts: str | None
     cov: Any
+
+
+def check_reading(reading: Mapping[str, Any], method: str) -> None:
+    """Refuse arguments that a method which reads a table does not have."""
+    known = tuple(HowToRead.__annotations__)
+    for argument in reading:
+        if argument not in known:
+            raise TypeError(f"{method}() has no argument {argument!r}.{nearest(argument, known)}")
 
 
 @dataclass(frozen=True, eq=False)
