@@ -135,14 +135,14 @@ def _refuse_unknown(frame: pl.DataFrame, column: str, known: Mapping[str, str], 
     if (layout := looks_like_studies(frame.columns)) is not None:
         rows = "a row for each difference" if layout == "network" else "arms"
         raise ValueError(
-            f"`{what}` has a column {column!r} that means nothing here, and looks like a table of studies "
+            f"the table has a column {column!r} that means nothing here, and looks like a table of studies "
             f"with {rows}: say so, {words.layout(layout)}; else leave it out, {words.ignore(column)}."
         )
     number = next((name for name in frame.columns if _is_number(name)), None)
     if number is not None and not known:
         raise ValueError(
-            f"the table must have the names of its columns in its first line, such as option,value,se; it has "
-            f"{number!r} there: is that line missing?"
+            f"the table must have the names of its columns in its first line, such as option,value,se; it "
+            f"has {number!r} there: is that line missing?"
         )
     suggested = suggest_map(frame, known)
     raise ValueError(
