@@ -104,7 +104,7 @@ def _check_constant(names: pl.Series, described: pl.DataFrame) -> None:
 def _nearly_the_same(names: pl.Series) -> list[str]:
     """What is told about options whose names differ in case, blanks or leading zeros only."""
     first: dict[str, str] = {}
-    found = []
+    found: list[str] = []
     for name in names.drop_nulls().unique(maintain_order=True).to_list():
         plain = re.sub(r"(?<![0-9.,])0+(?=[0-9])", "", re.sub(r"\s+", " ", name.casefold()))
         other = first.setdefault(plain, name)
