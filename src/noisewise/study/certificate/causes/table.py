@@ -131,23 +131,27 @@ class Table:
 
     def row(self, at: int, columns: Columns | None = None) -> dict[str, Any]:
         """A measurement for programs, by its place."""
-        columns = self.columns if columns is None else columns
-        place, ids = int(columns.number[at]), self.analysis.state.ids
-        told = self.analysis.state.told[place - 1]
-        minus = int(columns.minus[at])
-        return {
-            "measurement": f"m-{place}",
-            "key": told.get("key"),
-            "row": told.get("row"),
-            "option": ids[columns.plus[at]],
-            "minus": ids[minus] if minus >= 0 else None,
-            "block": told.get("block"),
-            "value": float(columns.value[at]),
-        }
+        return row_of(self.analysis, self.columns if columns is None else columns, at)
 
     def name(self, at: int, columns: Columns | None = None) -> str:
         """A measurement as people know it, by its place."""
         return name_of(self.analysis, self.columns if columns is None else columns, at)
+
+
+def row_of(analysis: Analysis, columns: Columns, at: int) -> dict[str, Any]:
+    """A measurement for programs, by its place."""
+    place, ids = int(columns.number[at]), analysis.state.ids
+    told = analysis.state.told[place - 1]
+    minus = int(columns.minus[at])
+    return {
+        "measurement": f"m-{place}",
+        "key": told.get("key"),
+        "row": told.get("row"),
+        "option": ids[columns.plus[at]],
+        "minus": ids[minus] if minus >= 0 else None,
+        "block": told.get("block"),
+        "value": float(columns.value[at]),
+    }
 
 
 def fit_in_words(rest: Rest) -> str:
