@@ -254,3 +254,18 @@ def test_advice_on_a_network_knows_what_extra_scatter_arms_have():
     study.switch(extra_scatter=size)
     assert math.isclose(study.check().reduced, reduced, rel_tol=0.01)
     assert study.check().ok
+
+
+@pytest.mark.parametrize("looks", ["any time", "once"])
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_neither_recommendation_nor_bound_depends_on_the_order_of_options_and_rows(name, looks):
+    options, layout = options_of(name), PUBLISHED[name][1]
+    found = []
+    for turn in (1, -1):
+        study = nw.create_study(options=options[::turn], eps=0.1, looks=looks, extra_scatter=0.3)
+        study.tell_many(columns(read(name)[::turn]), layout=layout)
+        found.append(study.certificate())
+    first, second = found
+    assert first.option == second.option
+    assert math.isclose(first.bound, second.bound, rel_tol=1e-6)
+    assert first.bound < 3.0
