@@ -43,7 +43,7 @@ class HowToRead(TypedDict, total=False):
 
 def check_reading(reading: Mapping[str, Any], method: str) -> None:
     """Refuse arguments that a method which reads a table does not have."""
-    known = tuple(Reading.__annotations__)
+    known = tuple(HowToRead.__annotations__)
     for argument in reading:
         if argument not in known:
             raise TypeError(f"{method}() has no argument {argument!r}.{nearest(argument, known)}")
