@@ -216,16 +216,22 @@ class Entries(TableEntries):
 
         self._record(included, ("include", option), lambda: None)
 
-    def add_options(self, options: Any, *, id: str | None = None) -> list[str]:
-        """Add options to the catalogue, with the same columns as the first ones; returns their names."""
+    def add_options(self, options: Any, *, id: str | None = None, decimal: str | None = None) -> list[str]:
+        """Add options to the catalogue, with the same columns as the first ones; returns their names.
+
+        Args:
+            options: A table or a list, as `create_study` takes it.
+            id: The column with the options' names; default: as it was called at first.
+            decimal: The decimal sign, ``"."`` or ``","``, where the cells leave it open.
+        """
         body: dict[str, Any] = {}
 
         def added(news: list[Event]) -> Happened:
             nonlocal body
-            body = added_options(self._state, options, id)
+            body = added_options(self._state, options, id, decimal)
             return [("add", body)]
 
-        return self._record(added, ("add", options, id), lambda: list(body["ids"]))
+        return self._record(added, ("add", options, id, decimal), lambda: list(body["ids"]))
 
     def set_policy(self, name: str | None = None, **options: Any) -> None:
         """Let another policy ask, or the same one in the version that is installed now."""

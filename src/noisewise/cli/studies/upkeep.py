@@ -38,11 +38,11 @@ from noisewise.cli.terminal.tables import write_table
 
 Options = Annotated[
     list[str],
-    typer.Argument(metavar="OPTIONS...", help=f"A table ({TABLES}), or names."),
+    typer.Argument(help=f"A table ({TABLES}), or names."),
 ]
 FirstOptions = Annotated[
     list[str],
-    typer.Argument(metavar="[OPTIONS]...", help=f"A table ({TABLES}), or names; not needed with --from."),
+    typer.Argument(help=f"A table ({TABLES}), or names; not needed with --from."),
 ]
 Results = Annotated[
     str | None,
@@ -200,13 +200,18 @@ def _report_made(
 
 
 def add(
-    store: Store, options: Options, id: AddedIdColumn = None, study: Name = None, json: Json = False
+    store: Store,
+    options: Options,
+    id: AddedIdColumn = None,
+    decimal: Decimal = None,
+    study: Name = None,
+    json: Json = False,
 ) -> None:
     """Add options, with the same columns as the first ones."""
     from noisewise.core.support.words import counted
 
     opened = open_study(store, study, write=True)
-    added = opened.add_options(read_options(options), id=id)
+    added = opened.add_options(read_options(options), id=id, decimal=decimal)
     words = f"Added {', '.join(added)}: {counted(len(opened.options), 'option')}."
     report("add", opened, json, {"added": added}, words)
 
