@@ -15,6 +15,7 @@ from noisewise.core.support.words import number
 from noisewise.study.certificate.causes.cause import UNEQUAL, Cause
 from noisewise.study.certificate.causes.table import Rest, Table
 from noisewise.study.log.measurements import NO_BLOCK, Codes
+from noisewise.study.models.sums import totals
 
 #: Degrees of freedom that all groups must have, and that one must have to be named.
 FEW, LEAST = 10.0, 1.0
@@ -41,8 +42,8 @@ def unequal_bars(table: Table) -> list[Cause]:
     groupings = _groupings(table)
     found = []
     for what, (codes, names) in groupings.items():
-        total = np.bincount(codes, weights=squares, minlength=len(names))
-        freedom = np.bincount(codes, weights=free, minlength=len(names))
+        total = totals(codes, squares, len(names))
+        freedom = totals(codes, free, len(names))
         if (freedom >= LEAST).sum() < 2:
             continue
         factors = _factors(total, freedom)

@@ -80,8 +80,7 @@ def _leverages(analysis: Analysis, columns: Columns, ones: Floats) -> Floats:
     deviating = analysis.state.model.facts.has_deviation  # then only repeats tell the scatter
     features = None if deviating else analysis.state.features
     if features is None and is_linked(columns):
-        found = PlainNetwork(columns).solve(ones, with_leverages=True).leverages
-        return np.clip(found, 0.0, MOST)
+        return np.clip(PlainNetwork(columns).leverages(ones), 0.0, MOST)
     return leverages(columns, ones, features, 0.0)
 
 
