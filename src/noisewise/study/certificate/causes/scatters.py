@@ -46,7 +46,7 @@ def unequal_bars(table: Table) -> list[Cause]:
         freedom = totals(codes, free, len(names))
         if (freedom >= LEAST).sum() < 2:
             continue
-        factors = _factors(total, freedom)
+        factors = factors_of(total, freedom)
         deviance = table.deviance - factors.gain
         deviance += 2.0 * math.log(table.rest.freedom) + 2.0 * math.log(len(groupings))
         bare = np.where(table.known, table.bare * np.sqrt(factors.squared)[codes], table.bare)
@@ -69,8 +69,13 @@ def _groupings(table: Table) -> dict[str, tuple[Codes, list[str]]]:
     return groupings
 
 
-def _factors(squares: Floats, freedom: Floats) -> Factors:
-    """The law of factors with the largest likelihood, and every group's factor under it."""
+def factors_of(squares: Floats, freedom: Floats) -> Factors:
+    """The law of factors with the largest likelihood, and every group's factor under it.
+
+    Args:
+        squares: Of each group, in standard errors.
+        freedom: The degrees of freedom of each group.
+    """
     from scipy.special import gammaln
 
     some = freedom > 1e-6
