@@ -101,11 +101,7 @@ class Table:
 
     def with_errors(self, bare: Floats) -> Rest:
         """All of them with other error bars, to which the extra scatter is added as before."""
-        return self.fitted(self.columns, self.widened(self.columns, bare, self.analysis.sizes.extra_scatter))
-
-    def widened(self, columns: Columns, bare: Floats, extra: float) -> Floats:
-        """Error bars with extra scatter, as far as each measurement has it."""
-        return np.asarray(np.hypot(bare, extra * np.sqrt(columns.extra_share)))
+        return self.fitted(self.columns, self.columns.widened(bare, self.analysis.sizes.extra_scatter))
 
     def leverages_of(self, rest: Rest) -> Floats:
         """The same for part of them."""
@@ -118,7 +114,7 @@ class Table:
         sizes = self.analysis.sizes
         extra = sizes.extra_scatter if extra is None else extra
         if self._is_large(columns):
-            sigma = self.widened(columns, usual_errors(columns, bare, self.analysis.n), extra)
+            sigma = columns.widened(usual_errors(columns, bare, self.analysis.n), extra)
             plain = PlainNetwork(columns).solve(sigma)
             return 2.0 * float(np.log(sigma).sum()) + plain.squares + plain.log_det
         return self.analysis.likelihood(columns, bare)(sizes.deviation, extra)
