@@ -89,7 +89,7 @@ def test_what_is_ambiguous_is_refused_in_the_words_of_the_command_line(store, re
     assert "say --decimal , or --decimal ." in refused("import", store, table)
     assert plain("import", store, table, "--decimal", ",")["told"] == 1
     assert told(store) == [("A", 1.234, 2.0)]
-    assert "`decimal` must be one of '.', ','; got ';'" in refused("import", store, table, "--decimal", ";")
+    assert "--decimal must be one of '.', ','; got ';'" in refused("import", store, table, "--decimal", ";")
 
 
 def test_an_error_bar_that_is_not_used_stops_with_the_map_that_would_use_it(store, refused, tmp_path):
@@ -116,7 +116,7 @@ def test_blank_error_bars_are_refused_unless_they_are_allowed(store, refused, tm
 
 @pytest.mark.parametrize("text", ["0,4", "0,4e-1", ",4", "+0,4"])
 def test_a_decimal_comma_is_never_two_error_bars(store, refused, text):
-    assert "`se` must have a decimal point" in refused("tell", store, "A", "1", f"--se={text}")
+    assert "--se must have a decimal point" in refused("tell", store, "A", "1", f"--se={text}")
 
 
 def test_a_study_is_made_of_one_table(german, tmp_path):
@@ -145,9 +145,13 @@ def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
     assert "row 3 (line 4): 'Total' looks like a row that sums" in refused(
         "init", path, "--from", table, "--eps", 1
     )
+    table.write_text("option,value,se\nA,1,0.1\nB,2,0.1\n\nNote: by hand,,\n")
+    assert "row 3 (line 5): 'Note: by hand' looks like a note" in refused(
+        "init", path, "--from", table, "--eps", 1
+    )
     table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\n")
     message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear", "--span", 9)
-    assert "`features` must name the columns of the results that describe options" in message
+    assert "must name the columns of the results that describe options" in message
     assert not path.exists()
 
 
@@ -211,6 +215,26 @@ def test_options_tables_have_dialects_too(tmp_path):
     assert catalogue.values.tolist() == [[1.5], [2.5]]
     assert catalogue.costs == [1000.5, 2.5]
     assert "decimal commas" in json.dumps(made["notes"])
+
+
+def test_a_decimal_sign_that_options_leave_open_is_asked_for(refused, tmp_path):
+    table, path = tmp_path / "o.csv", tmp_path / "o.db"
+    table.write_text('id,x\nA,"1,234"\nB,"2,345"\n')
+    given = ("init", path, table, "-f", "x", "--model", "linear", "--span", 9)
+    assert "row 1 (line 2): '1,234' in column 'x' is 1.234" in refused(*given)
+    assert "say --decimal , or --decimal ." in refused(*given)
+    assert run(*given, "--decimal", ",").exit_code == 0
+    table.write_text('id,x\nC,"1,500"\n')
+    assert "say --decimal , or --decimal ." in refused("add", path, table)
+    assert plain("add", path, table, "--decimal", ",")["added"] == ["C"]
+    assert nw.load_study(path).events()[-1].body["values"] == [[1.5]]
+
+
+def test_results_in_the_place_of_options_are_shown_the_way(refused, tmp_path):
+    table = tmp_path / "r.csv"
+    table.write_text("option,value,se\nA,1,0.1\n")
+    message = refused("init", tmp_path / "n.db", table, "--eps", 1)
+    assert "If these are results, say init --from TABLE." in message
 
 
 def test_init_without_options_or_table_says_what_it_needs(refused, tmp_path):

@@ -147,6 +147,10 @@ def create_study(
     from noisewise.study.asking.policy import pinned_policy
     from noisewise.study.asking.suggestion import rehearse_asking
 
+    if reading:
+        from noisewise.study.intake.columns.understanding import check_reading
+
+        check_reading(reading, "create_study")
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
@@ -322,7 +326,7 @@ def _claimed(text: str) -> dict[str, Any]:
     """What a certificate says."""
     try:
         claimed = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         claimed = None
     count = claimed.get("n_events") if isinstance(claimed, dict) else None
     if not isinstance(claimed, dict) or type(count) is not int or count < 0:

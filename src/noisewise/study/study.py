@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from noisewise.core.support.checks import check_count
-from noisewise.core.support.files import written_whole
+from noisewise.core.support.files import as_path, written_whole
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import as_html, counted, estimated, in_unit
 from noisewise.study.certificate.bound import certify
@@ -236,7 +236,7 @@ class Study(Entries):
         """
         from noisewise.study.showing.report import make_page
 
-        target = Path(path)
+        target = as_path(path)
         if target.suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"`path` must end in .html; got {str(path)!r}.")
         with written_whole(target) as draft:

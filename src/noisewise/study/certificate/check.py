@@ -161,8 +161,7 @@ def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
         without |= own_rows(columns)  # whose own scatter is all that is known of them
     if np.isin(columns.kind, (KINDS.index(COUNTS), KINDS.index(BOUNDED))).any():
         usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
-        extra = analysis.sizes.extra_scatter * np.sqrt(columns.extra_share)
-        sigma = np.where(without, sigma, np.hypot(usual, extra))
+        sigma = np.where(without, sigma, columns.widened(usual, analysis.sizes.extra_scatter))
     if without.any():
         # Their common sigma was estimated from this very fit.
         columns, sigma = columns.select(~without), sigma[~without]

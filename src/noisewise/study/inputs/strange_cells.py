@@ -17,6 +17,7 @@ _DATE = re.compile(
 _WITH_UNIT = re.compile(r"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?\s*([A-Za-zµμΩ°/²³·€$£¥]{1,12}[0-9]?)")
 _CURRENCY = re.compile(r"([€$£¥])\s*[0-9][0-9.,]*")
 _LIMIT = re.compile(r"[<>≤≥~≈].*[0-9].*")
+_DASH = re.compile(r"[–—]\s?[0-9][0-9.,]*")
 _ACCOUNTING = re.compile(r"\([0-9][0-9.,]*\)")
 
 
@@ -33,6 +34,8 @@ def why_strange(text: str) -> str:
         return " If there is no result, leave the cell empty."
     if _LIMIT.fullmatch(text):
         return " It is a limit or a guess, not a measurement: leave the row out."
+    if _DASH.fullmatch(text):
+        return " If the dash stands for minus, write a minus sign."
     if _ACCOUNTING.fullmatch(text):
         return " If brackets stand for minus, write a minus sign."
     if found := (_CURRENCY.fullmatch(text) or _WITH_UNIT.fullmatch(text)):

@@ -139,7 +139,7 @@ def _refuse_unknown(
         rows = "a row for each difference" if layout == "network" else "arms"
         raise ValueError(
             f"`{what}` has a column {column!r} that means nothing here, and looks like a table of studies "
-            f"with {rows}: say so, {words.layout(layout)}."
+            f"with {rows}: say so, {words.layout(layout)}; else leave it out, {words.ignore(column)}."
         )
     number = next((name for name in frame.columns if _is_number(name)), None)
     if number is not None and not known:
@@ -214,7 +214,7 @@ def _check_error_bar(frame: pl.DataFrame, sources: Mapping[str, str], used: set[
     looks = f"the table has {named} that {'looks' if len(found.columns) == 1 else 'look'} like {bar}"
     leave = f"{words.ignore(*found.columns)} to leave {'it' if len(found.columns) == 1 else 'them'} out"
     if not found.roles:
-        raise ValueError(f"{looks} and is not used: split it into two columns, lo and hi, or say {leave}.")
+        raise ValueError(f"{looks} and is not used: make two columns of it, lo and hi, or say {leave}.")
     needs = " (sd needs n, the number of readings, as well)" if set(found.roles) == {"sd"} else ""
     kept = {role: column for role, column in sources.items() if role in ROLE}
     raise ValueError(

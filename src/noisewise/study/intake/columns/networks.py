@@ -16,6 +16,7 @@ from noisewise.study.inputs.dialects.headers import columns_called
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.arm_table import LOG_ODDS, arm_columns, read_arms
 from noisewise.study.inputs.networks.column_roles import ARMS, DIFFERENCES
+from noisewise.study.inputs.networks.column_roles import plain as same_name
 from noisewise.study.inputs.networks.difference_table import difference_columns, read_differences
 from noisewise.study.inputs.number_columns import plain_numbers
 from noisewise.study.inputs.read_table import ReadTable
@@ -57,6 +58,17 @@ def _check_percent(frame: pl.DataFrame, columns: Sequence[str]) -> None:
         )
 
 
+def _check_row_numbers(frame: pl.DataFrame, roles: Mapping[str, str], words: Wording) -> None:
+    """Refuse a column "id" that numbers rows where several rows are a study."""
+    study = roles.get("study", "")
+    wide = roles.get("option", roles.get("plus", roles.get("pair"))) not in frame.columns
+    if same_name(study) == "id" and not wide and frame.height > 1 and frame[study].is_unique().all():
+        raise ValueError(
+            f"column {study!r} is another one in every row, so it may number rows and not studies: say which "
+            f"column names studies, for instance {words.map({'study': study})}."
+        )
+
+
 def understand_network(
     table: ReadTable, layout: str | None, told: SaidOfStudies, words: Wording
 ) -> Understood:
@@ -83,6 +95,8 @@ def understand_network(
         table.refuse_dates([*numbers, *(roles[role] for role in _NAMES if role in roles)])
         _check_percent(frame, numbers)
         plain = plain_numbers(replace(table, frame=frame), numbers, decimal=told.decimal, words=words)
+        if "study" not in names:
+            _check_row_numbers(plain.frame, roles, words)
         if layout == NETWORK:
             read = read_differences(plain.frame, roles, cov=told.cov, words=words)
         else:

@@ -1,5 +1,6 @@
 """Options from a table of results: names, and features and costs that are the same in all rows of each."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +19,9 @@ _TOTALS = (
     "total", "totals", "grand total", "sum", "mean", "average", "avg", "overall", "all", "median", "subtotal",
     "gesamt", "summe", "mittelwert", "moyenne", "somme", "media", "suma", "std", "stdev", "sd", "min", "max",
 )  # fmt: skip
+_NOTE = re.compile(r"(?:notes?|sources?|legend|footnotes?|remarks?|comments?|\*+|†)\b\s*:?|\*", re.IGNORECASE)
+#: Options may be called by several words; sentences have more.
+_WORDS_OF_A_NAME = 6
 
 
 def options_of(understood: Understood, features: Sequence[str] | None, cost: str | None) -> ReadTable:
@@ -37,6 +41,7 @@ def options_of(understood: Understood, features: Sequence[str] | None, cost: str
                 f"say which, for instance {understood.words.map({'option': table.frame.columns[0]})}."
             )
         _refuse_totals(frame[probes[0]])
+        _refuse_notes(frame, probes[0])
         described = [_column(table.frame, name, "features") for name in features or ()]
         described += [_column(table.frame, cost, "cost")] if cost is not None else []
         table.refuse_dates(described)
@@ -88,6 +93,19 @@ def _check_constant(names: pl.Series, described: pl.DataFrame) -> None:
             f"row {other['row']} ({one['option']}): {column.name} is {said[1]}, and {said[0]} in row "
             f"{one['row']}; what describes an option must be the same in all of its rows."
         )
+
+
+def _refuse_notes(frame: pl.DataFrame, probe: str) -> None:
+    """Refuse a row that is a remark below the table: it has a name, a long one, and nothing else."""
+    others = [pl.col(name).is_null() for name in frame.columns if name != probe]
+    alone = frame.select(pl.all_horizontal(others) if others else pl.lit(False)).to_series()
+    for row in (alone & frame[probe].is_not_null()).arg_true():
+        text = str(frame[probe][row])
+        if _NOTE.match(text) or len(text.split()) > _WORDS_OF_A_NAME:
+            raise ValueError(
+                f"row {row + 1}: {printable(text[:60])!r} looks like a note below the table, and no option: "
+                "delete the row."
+            )
 
 
 def _refuse_totals(names: pl.Series) -> None:

@@ -10,9 +10,9 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.support.checks import check_choice, nearest
 from noisewise.core.support.text import printable
-from noisewise.study.inputs.dialects.decimals import NumberColumns, read_numbers
+from noisewise.study.inputs.dialects.decimals import NumberColumns, looks_numeric, read_numbers
 from noisewise.study.inputs.dialects.headers import columns_called, split_unit
 from noisewise.study.inputs.dialects.number_texts import COMMA, POINT
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
@@ -39,6 +39,14 @@ class HowToRead(TypedDict, total=False):
     layout: str | None
     counts: str | None
     cov: Any
+
+
+def check_reading(reading: Mapping[str, Any], method: str) -> None:
+    """Refuse arguments that a method which reads a table does not have."""
+    known = tuple(Reading.__annotations__)
+    for argument in reading:
+        if argument not in known:
+            raise TypeError(f"{method}() has no argument {argument!r}.{nearest(argument, known)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +156,7 @@ def understand(
         columns = take_columns(table.frame, mapped)
         _check_dates(table, mapped)
         _check_names(columns)
+        _check_second_header(columns)
         numbers = _read_numbers(table, mapped, columns, decimal, words)
         units = _units(mapped, numbers)
     frame = pl.DataFrame([numbers.columns.get(role, column).alias(role) for role, column in columns.items()])
@@ -183,6 +192,9 @@ def _read_numbers(
     for role in found.plain:
         if ROLE[role].kind != READINGS:
             found.columns[role] = found.columns[role].str.strip_chars().cast(pl.Float64)
+    for role, column in found.columns.items():
+        if ROLE[role].error and column.dtype.is_float():
+            found.columns[role] = column.fill_nan(None)  # how many frames write an empty cell
     scale = [role for role in roles if ROLE[role].scale]
     bare = [role for role in scale if role not in found.percent]
     if bare and len(bare) < len(scale):
@@ -233,3 +245,20 @@ def _check_names(columns: Mapping[str, pl.Series]) -> None:
                     f"row {row + 1}: `{role}` is {column[row]!r}, the error of a spreadsheet's formula: "
                     "repair it there."
                 )
+
+
+def _check_second_header(columns: Mapping[str, pl.Series]) -> None:
+    """Refuse a first row of words above numbers, such as a line of units below the header."""
+    texts = [
+        column for role, column in columns.items() if ROLE[role].kind != NAME and column.dtype == pl.String
+    ]
+    odd = [column for column in texts if column.len() > 1 and column[0] is not None and _is_word(column[0])]
+    if odd and all(looks_numeric(column[1:]) for column in odd) and len(odd) == len(texts):
+        raise ValueError(
+            f"row 1: {printable(odd[0][0])!r} stands above numbers, like a second line of the header; "
+            "units belong behind the names of columns, as in 'value (ms)': write them there, and delete the row."
+        )
+
+
+def _is_word(text: str) -> bool:
+    return text[:1].isalpha() or text[:1] in "([%µ°"
