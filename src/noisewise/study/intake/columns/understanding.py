@@ -43,7 +43,7 @@ class HowToRead(TypedDict, total=False):
 
 def check_reading(reading: Mapping[str, Any], method: str) -> None:
     """Refuse arguments that a method which reads a table does not have."""
-    known = tuple(Reading.__annotations__)
+    known = tuple(HowToRead.__annotations__)
     for argument in reading:
         if argument not in known:
             raise TypeError(f"{method}() has no argument {argument!r}.{nearest(argument, known)}")
@@ -256,7 +256,7 @@ def _check_second_header(columns: Mapping[str, pl.Series]) -> None:
     if odd and all(looks_numeric(column[1:]) for column in odd) and len(odd) == len(texts):
         raise ValueError(
             f"row 1: {printable(odd[0][0])!r} stands above numbers, like a second line of the header; "
-            "units belong behind the names of columns, as in 'value (ms)': write them there, and delete the row."
+            "units belong behind the names of columns, as in 'value (ms)': write them there, and delete it."
         )
 
 
