@@ -83,8 +83,8 @@ th, td {{ padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); ve
 th.number, td.number {{ text-align: right; white-space: nowrap }}
 th:last-child, td:last-child {{ padding-right: 0 }}
 .wide {{ overflow-x: auto; max-height: 32rem; overflow-y: auto }}
-.wide th, .wide td {{ min-width: 3rem }}
-.wide td.long {{ min-width: 12rem }}
+.wide th, .wide td {{ min-width: 3rem; overflow-wrap: normal }}
+.wide td.long {{ min-width: 12rem; overflow-wrap: anywhere }}
 .pictured th[scope=row] {{ font-weight: 400; width: 24%; min-width: 7rem }}
 .pictured tr.recommended th {{ font-weight: 700 }}
 .pictured td, .pictured th {{ vertical-align: middle; padding-top: .25rem; padding-bottom: .25rem }}
