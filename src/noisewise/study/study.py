@@ -251,7 +251,7 @@ class Study(Entries):
         from noisewise.study.planning.worth import find_worth
         from noisewise.study.showing.frames import make_frame
         from noisewise.study.showing.page.elements import ROWS
-        from noisewise.study.showing.report import LOOKS, Findings
+        from noisewise.study.showing.report import Findings, looks_for
 
         certificate, state, now = self.certificate(), self._state, self._now()
         planned: Plan | str | None = None if isinstance(plan, bool) else plan
@@ -264,8 +264,7 @@ class Study(Entries):
             analysis=now,
             certificate=certificate,
             check=self.check(),
-            # At one look there is one bound.
-            worth=find_worth(now, 0 if certificate.once else LOOKS, certificate.withheld),
+            worth=find_worth(now, looks_for(certificate), certificate.withheld),
             plan=planned,
             suggested=self._suggested(),
             options=self.frame("options"),

@@ -87,7 +87,7 @@ def test_charts_are_as_wide_as_the_page(pages, browser):
     widths = []
     for width in (1280, 400):
         browser.look(width)
-        browser.open(pages["ready"])
+        browser.open(pages["told_study"])
         field = "document.querySelector('#bound .field').getBoundingClientRect()"
         widths.append(browser.run(f"{field}.width"))
         line = browser.run("document.querySelector('#bound .line').getBoundingClientRect().width")

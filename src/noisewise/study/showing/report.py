@@ -51,8 +51,9 @@ from noisewise.study.showing.plots import course_of, forecast_rows
 if TYPE_CHECKING:  # it simulates studies, which takes much to load
     from noisewise.study.planning.plan import Plan
 
-#: After how many measurements the bound is computed for the page: as many as its chart can show.
-LOOKS = 24
+#: After how many measurements the bound is computed for the page: as many as its chart can show, and fewer
+#: where there are more options than so many.
+LOOKS, FEWEST_LOOKS, MANY_OPTIONS = 24, 8, 400
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -94,6 +95,13 @@ class Findings:
     events: pl.DataFrame  # the last ones
     under_way: int
     at: float
+
+
+def looks_for(certificate: Certificate) -> int:
+    """After how many measurements the bound is computed; at one look there is one bound, and no course."""
+    if certificate.once:
+        return 0
+    return max(FEWEST_LOOKS, min(LOOKS, LOOKS * MANY_OPTIONS // max(1, certificate.n_options)))
 
 
 def make_page(findings: Findings, most: int = 40) -> str:
