@@ -94,7 +94,7 @@ def test_a_noise_floor_raises_what_is_below_it():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"value": 1, "se": -0.3}, "se=-0.3 is not a standard error, which is above 0. Did the columns lo/hi"),
+        ({"value": 1, "se": -0.3}, "se=-0.3 is not a standard error, which is above 0. Did the columns"),
         ({"value": 1, "se": math.nan}, "se=nan is not a standard error"),
         ({"value": 1, "se": math.inf}, "se=inf is not a standard error"),
         ({"value": 1, "se": (1, 2, 3)}, "`se` must be one number, or two"),
