@@ -95,6 +95,27 @@ def test_report(store, tmp_path):
     assert content["sentence"] in out.read_text("utf-8")
 
 
+def test_a_report_says_what_it_would_take_if_it_is_asked_to(store, tmp_path):
+    for flags, said in ((), False), (("--plan",), True):
+        plain("report", store, "--out", tmp_path / "page.html", *flags)
+        assert ("What it would take" in (tmp_path / "page.html").read_text("utf-8")) == said
+
+
+def test_a_unit_stands_behind_the_numbers(tmp_path):
+    store = tmp_path / "study.db"
+    plain("init", store, "A", "B", "--eps", "0.5", "--unit", "ms", "--goal", "min")
+    for option, value in (("A", 1.0), ("B", 2.0)):
+        plain("tell", store, option, str(value), "--se", "0.3")
+    content = plain("best", store)
+    assert content["sentence"] == (
+        "A: at most 0.45 ms above the best of 2, with 95 % confidence. Stopping is allowed (eps 0.5 ms)."
+    )
+    plain("report", store, "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "Which of 2 options has the smallest value (in ms)?" in page
+    assert "Estimate (ms)" in page
+
+
 def test_levels():
     assert read_noise([]) is None
     assert read_menu([]) is None

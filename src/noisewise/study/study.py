@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from noisewise.core.support.checks import check_count
-from noisewise.core.support.files import written_whole
+from noisewise.core.support.files import as_path, written_whole
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import as_html, counted, estimated, in_unit
 from noisewise.study.certificate.bound import certify
@@ -236,7 +236,7 @@ class Study(Entries):
         """
         from noisewise.study.showing.report import make_page
 
-        target = Path(path)
+        target = as_path(path)
         if target.suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"`path` must end in .html; got {str(path)!r}.")
         with written_whole(target) as draft:
@@ -251,7 +251,7 @@ class Study(Entries):
         from noisewise.study.planning.worth import find_worth
         from noisewise.study.showing.frames import make_frame
         from noisewise.study.showing.page.elements import ROWS
-        from noisewise.study.showing.report import LOOKS, Findings
+        from noisewise.study.showing.report import Findings, looks_for
 
         certificate, state, now = self.certificate(), self._state, self._now()
         planned: Plan | str | None = None if isinstance(plan, bool) else plan
@@ -264,8 +264,7 @@ class Study(Entries):
             analysis=now,
             certificate=certificate,
             check=self.check(),
-            # At one look there is one bound.
-            worth=find_worth(now, 0 if certificate.once else LOOKS, certificate.withheld),
+            worth=find_worth(now, looks_for(certificate), certificate.withheld),
             plan=planned,
             suggested=self._suggested(),
             options=self.frame("options"),

@@ -67,12 +67,13 @@ class TableEntries(ItemEntries):
                 of the rows; with ``"arms"``, ``counts="shares"`` keeps events out of n as shares instead of
                 making log odds of them.
         """
-        from noisewise.study.intake.columns.understanding import understand
+        from noisewise.study.intake.columns.understanding import check_reading, understand
 
         seen = watch or (lambda doing, done, of: None)
         if not isinstance(repeat, bool):
             check_choice("repeat", repeat, ("others",))
         amend = None if amend is None else require_reason(amend, "amend")
+        check_reading(reading, "tell_many")
         understood = understand(measurements, **reading)
         _check_unit(self.specification.unit, understood)
         with understood.table.placed():

@@ -413,3 +413,18 @@ def test_rows_that_are_nearly_those_of_arms_are_taken_with_a_word():
     said = begun().tell_many(table(*rows), layout="network").understood.sentence
     assert "add up only to within" in said
     assert "of a standard error; they are averaged" in said
+
+
+def test_an_id_names_studies_unless_it_numbers_rows():
+    rows = table(*ONE, names=("id", *COLUMNS[1:]))
+    assert differences(told(rows)) == differences(told(table(*ONE)))
+    numbered = {**rows, "id": [1, 2, 3]}
+    with pytest.raises(
+        ValueError, match=r"column 'id' is another one in every row, .* map=\{'study': 'id'\}"
+    ):
+        told(numbered)
+    assert told(numbered, map={"study": "id"}).n_measurements == 3
+    arms = {"id": ["x", "x"], "treatment": ["A", "B"], "mean": [1.0, 2.0], "se": [1.0, 1.0]}
+    assert told(arms, "arms").n_measurements == 2
+    with pytest.raises(ValueError, match="column 'id' is another one in every row"):
+        told({**arms, "id": ["x", "y"]}, "arms")

@@ -17,7 +17,11 @@ _DATE = re.compile(
 _WITH_UNIT = re.compile(r"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?\s*([A-Za-zµμΩ°/²³·€$£¥]{1,12}[0-9]?)")
 _CURRENCY = re.compile(r"([€$£¥])\s*[0-9][0-9.,]*")
 _LIMIT = re.compile(r"[<>≤≥~≈].*[0-9].*")
+_DASH = re.compile(r"[–—]\s?[0-9][0-9.,]*")
 _ACCOUNTING = re.compile(r"\([0-9][0-9.,]*\)")
+#: A day and a month as spreadsheets write them, and a long number that they shortened.
+SHORT_DATE = rf"(?i)^(?:\d{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-\d{{2}})$"
+SHORTENED = r"^[0-9][.,][0-9]{2,}E\+[0-9]{2}$"
 
 
 def is_spreadsheet_error(text: str) -> bool:
@@ -33,6 +37,8 @@ def why_strange(text: str) -> str:
         return " If there is no result, leave the cell empty."
     if _LIMIT.fullmatch(text):
         return " It is a limit or a guess, not a measurement: leave the row out."
+    if _DASH.fullmatch(text):
+        return " If the dash stands for minus, write a minus sign."
     if _ACCOUNTING.fullmatch(text):
         return " If brackets stand for minus, write a minus sign."
     if found := (_CURRENCY.fullmatch(text) or _WITH_UNIT.fullmatch(text)):

@@ -10,6 +10,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,6 @@ from noisewise.study.certificate.claims import BOUNDED, IN_WORDS, NOTHING, REACH
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.intervals import view_of
 from noisewise.study.showing.page.elements import (
@@ -48,8 +48,12 @@ from noisewise.study.showing.page.pictures import (
 from noisewise.study.showing.page.style import STYLE, content_policy
 from noisewise.study.showing.plots import course_of, forecast_rows
 
-#: After how many measurements the bound is computed for the page: as many as its chart can show.
-LOOKS = 24
+if TYPE_CHECKING:  # it simulates studies, which takes much to load
+    from noisewise.study.planning.plan import Plan
+
+#: After how many measurements the bound is computed for the page: as many as its chart can show, and fewer
+#: where there are more options than so many.
+LOOKS, FEWEST_LOOKS, MANY_OPTIONS = 24, 8, 400
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -84,13 +88,20 @@ class Findings:
     certificate: Certificate
     check: Check
     worth: Worth
-    plan: Plan | str | None  # or why there is none; None: it was not asked for
+    plan: "Plan | str | None"  # or why there is none; None: it was not asked for
     suggested: Sequence[Job]
     options: pl.DataFrame
     measurements: pl.DataFrame
     events: pl.DataFrame  # the last ones
     under_way: int
     at: float
+
+
+def looks_for(certificate: Certificate) -> int:
+    """After how many measurements the bound is computed; at one look there is one bound, and no course."""
+    if certificate.once:
+        return 0
+    return max(FEWEST_LOOKS, min(LOOKS, LOOKS * MANY_OPTIONS // max(1, certificate.n_options)))
 
 
 def make_page(findings: Findings, most: int = 40) -> str:
@@ -190,7 +201,8 @@ def _options(findings: Findings, most: int) -> str:
 
 def _course(findings: Findings) -> str:
     certificate = findings.certificate
-    if not certificate.may_show_bounds or len(course_of(findings.worth)) < 2:
+    course = course_of(findings.worth)["bound"]
+    if not certificate.may_show_bounds or len(course) < 2 or not (course > 0.0).any():
         return ""
     drawn = course_figure(findings.worth, certificate.eps, certificate.unit)
     return section("course", "How the bound fell", drawn)

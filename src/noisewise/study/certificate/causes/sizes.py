@@ -49,7 +49,7 @@ def _extra_scatter(table: Table) -> Cause | None:
     ends = math.log(LEAST * usual), math.log(most)
     log, least = least_of(deviance, *ends, tried=TRIED, tolerance=NEAR)
     size = math.exp(log)
-    rest = table.fitted(table.columns, np.hypot(table.bare, size))
+    rest = table.fitted(table.columns, table.columns.widened(table.bare, size))
     least += math.log(table.rest.freedom)
     return _cause(scatter_of(0.0, size), least, rest.reduced, rest.freedom, table.chance(rest))
 

@@ -25,7 +25,7 @@ def next_steps(certificate: Certificate, check: Check, suggested: Sequence[Job],
         return ["Take an option back into the comparison (include), or add others."]
     if certificate.verdict == WITHHELD:
         mend = list(check.remedies) or ["Look at what the check says below, and mend it."]
-        return ["Nothing may be decided before the certificate is given again.", *mend]
+        return [*mend, "Decide nothing before the certificate is given again."]
     if certificate.verdict == REACHED:
         return [f"Take {certificate.option}: it is as close to the best as was asked for."]
     measure = _measure(suggested, under_way)
