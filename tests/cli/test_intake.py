@@ -41,7 +41,7 @@ def refused(store, monkeypatch, capsys):
 
 def test_se_0_4_with_a_comma_is_refused(store, refused):
     message = refused("tell", store, "A", "1", "--se", "0,4")
-    assert "`se` must have a decimal point: 0.4. For an asymmetric error, down and up, write 0/4" in message
+    assert "--se must have a decimal point: 0.4. For an asymmetric error, down and up, write 0/4" in message
     assert plain("tell", store, "A", "1", "--se", "0.3/0.4")["measurement"]["se"] == 0.4
     assert plain("tell", store, "A", "1", "--se", "0.3,0.4")["measurement"]["se"] == 0.4
     assert "Write numbers with a point: 1.5" in refused("tell", store, "A", "1,5", "--se", "0.4")
@@ -166,7 +166,7 @@ def test_bytes_of_a_latin_1_terminal_are_refused(store):
     raw = [os.fsencode(part) for part in command] + [b"caf\xe9"]
     done = subprocess.run(raw, capture_output=True, env={**os.environ, "PYTHONUTF8": "1"}, check=False)
     assert done.returncode == 2
-    assert b"`block` must be plain text in one line; 'caf\\\\udce9' has half a character" in done.stderr
+    assert b"--block must be plain text in one line; 'caf\\\\udce9' has half a character" in done.stderr
     assert nw.load_study(store).n_measurements == 0
 
 

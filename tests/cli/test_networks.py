@@ -57,7 +57,7 @@ def test_a_dry_run_shows_what_rows_become_and_tells_nothing(store):
         ((GLUCOSE, "--arms"), "A table of differences is read with --network"),
         ((SMOKING, "--network"), "A table of arms is read with --arms"),
         ((GLUCOSE, "--network", "--arms"), "not for both"),
-        ((GLUCOSE, "--network", "--counts", "shares"), "`counts` with --arms"),
+        ((GLUCOSE, "--network", "--counts", "shares"), "--counts goes with --arms, a row for each arm"),
         ((GLUCOSE, "--network", "--map", "study=nowhere"), "--map must name columns of the table"),
         ((GLUCOSE, "--network", "--map", "item=TE"), "--map knows study, plus, minus, pair, value"),
     ],

@@ -174,6 +174,17 @@ def test_differences_items_and_ids_of_a_table_make_studies_too(tmp_path):
     assert plain("init", tmp_path / "q.db", "--from", table, "--eps", 1)["told"] == 2
 
 
+def test_names_that_are_nearly_the_same_are_told_and_dates_among_names_refused(refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("option,value,se\n03,1,0.1\n3,2,0.1\nCu 1,1,0.1\ncu  1,1,0.1\n")
+    said = " ".join(run("init", tmp_path / "n.db", "--from", table, "--eps", 1).stdout.split())
+    assert "'03' and '3' as two options; 'Cu 1' and 'cu 1' as two options" in said
+    assert len(nw.load_study(tmp_path / "n.db").options) == 4
+    table.write_text("option,value,se\nSEPT1,1,0.1\n2-Sep,2,0.1\n")
+    message = refused("init", tmp_path / "d.db", "--from", table, "--eps", 1)
+    assert "row 2 (line 3): '2-Sep' looks like a date that a spreadsheet made of another name" in message
+
+
 def test_options_may_have_no_result_yet(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("option,value,se\nA,1,0.1\nB,,\n")

@@ -298,3 +298,17 @@ def test_a_wrong_set_of_readings_is_named_where_every_option_scatters_in_its_own
     assert "Look first at m-6 (key run 5) of B" in check.remedies[0]
     follow_all(study)
     assert study.check().ok
+
+
+def test_unequal_scatter_is_told_where_there_are_no_error_bars():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"option": f"o{k % 5}", "value": (2.0 if k % 5 == 3 else 0.2) * rng.standard_normal()}
+        for k in range(50)
+    ]
+    (cause,) = told(rows).check().causes
+    assert cause.kind == "unequal"
+    assert "for o3 and 0." in cause.words
+    assert not told(rows, scatter="own").check().causes  # the advice, taken
+    alike = [row | {"value": rng.standard_normal()} for row in rows]
+    assert not told(alike).check().causes

@@ -427,6 +427,11 @@ MORE = [
     ),
     Ugly("intervals", "option;value;lo;hi\nA;1,5;1,0;2,0\n", [("A", 1.5, pytest.approx(0.2551, rel=1e-3))]),
     Ugly("a variance in per cent", "option,value,var\nA,12%,1%\n", "must hold plain numbers to be var"),
+    Ugly(
+        "shortened keys",
+        "option,value,se,key\nA,1,1,1.23457E+11\n",
+        "a long number that a spreadsheet shortened",
+    ),
     Ugly("compressed", b"\x1f\x8b\x08" + b"\0" * 9, "'ugly.csv' is compressed"),
 ]
 

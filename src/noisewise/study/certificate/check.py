@@ -45,6 +45,7 @@ class Check:
     advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
     compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
     far_off: FarOff | None = None  # in the place of chi-square, where errors may have any tails
+    unbarred: int = 0  # measurements without error bars
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
     causes: tuple[Any, ...] = ()  # what is probably wrong, the likeliest first: `causes.cause.Cause`
     left_out: tuple[dict[str, Any], ...] = ()  # what the fit would be without each suspicious row or block
@@ -60,6 +61,9 @@ class Check:
             lines = [f"Repeated measurements of {options} were compared with the scatter of their readings."]
         elif self.far_off is not None:
             lines = [f"{self.far_off}."]
+        elif self.freedom == 0 and self.unbarred:
+            count = counted(self.unbarred, "measurement")
+            lines = [f"{count} came without error bars: their scatter is all that is known of their errors."]
         elif self.freedom == 0:
             lines = ["The fit cannot be checked yet: no measurement was repeated."]
         else:
@@ -133,7 +137,16 @@ def check_fit(analysis: Analysis) -> Check:
     problems += disagreement
     notes = (*_sizes_in_words(analysis), *_shared_in_words(analysis))
     return Check(
-        reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared, far_off=off
+        reduced,
+        freedom,
+        p_value,
+        expected,
+        tuple(problems),
+        notes,
+        worst,
+        compared=compared,
+        far_off=off,
+        unbarred=int((analysis.columns.kind == KINDS.index(NONE)).sum()),
     )
 
 

@@ -24,12 +24,12 @@ normal errors the weighted mean, up to little; one measurement that is far off m
 error at most, however far off it is.
 """
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
@@ -54,6 +54,8 @@ STEPS, CLOSE = 60, 1e-10
 def grid_weights() -> Floats:
     """The law of d as for known error bars, each part of it at the nearest stake."""
     middles = np.sqrt(STAKES[1:] * STAKES[:-1])
+    # Of the standard library: SciPy takes longer to import than all else that a command needs.
+    erf = np.vectorize(math.erf, otypes=[np.float64])
     below = (WEIGHTS * erf(middles[:, None] * np.sqrt(SCALES / 2.0))).sum(axis=1)
     return np.diff(np.concatenate([[0.0], below, [1.0]]))
 

@@ -19,6 +19,9 @@ _CURRENCY = re.compile(r"([€$£¥])\s*[0-9][0-9.,]*")
 _LIMIT = re.compile(r"[<>≤≥~≈].*[0-9].*")
 _DASH = re.compile(r"[–—]\s?[0-9][0-9.,]*")
 _ACCOUNTING = re.compile(r"\([0-9][0-9.,]*\)")
+#: A day and a month as spreadsheets write them, and a long number that they shortened.
+SHORT_DATE = rf"(?i)^(?:\d{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-\d{{2}})$"
+SHORTENED = r"^[0-9][.,][0-9]{2,}E\+[0-9]{2}$"
 
 
 def is_spreadsheet_error(text: str) -> bool:

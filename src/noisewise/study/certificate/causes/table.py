@@ -106,8 +106,7 @@ class Table:
     def leverages_of(self, rest: Rest) -> Floats:
         """The same for part of them."""
         if self.features is None and is_linked(rest.columns):
-            found = PlainNetwork(rest.columns).solve(rest.sigma, with_leverages=True).leverages
-            return np.clip(found, 0.0, MOST)
+            return np.clip(PlainNetwork(rest.columns).leverages(rest.sigma), 0.0, MOST)
         return leverages(rest.columns, rest.sigma, self.features, self.analysis.sizes.deviation)
 
     def deviance_of(self, columns: Columns, bare: Floats, extra: float | None = None) -> float:

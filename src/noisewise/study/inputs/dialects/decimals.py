@@ -195,7 +195,7 @@ def _settled(evidence: Evidence, others: Iterable[pl.Series], separator: str | N
         f"row {seen.row + 1}: {printable(seen.text)!r} in column {seen.column!r} is {_shown(said[sign])} if "
         f"the {called} is a decimal sign, and {_shown(said[COMMA if sign == POINT else POINT])} if it stands "
         f"between thousands, and no other cell of the table settles it: say {words.decimal(COMMA)} or "
-        f"{words.decimal(POINT)}."
+        f"{words.decimal(POINT)} to settle it."
     )
 
 

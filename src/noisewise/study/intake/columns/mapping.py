@@ -38,12 +38,11 @@ class Mapped(NamedTuple):
 
 
 def map_columns(
-    what: str, frame: pl.DataFrame, wanted: Mapping[str, str] | None, ignore: Sequence[str], words: Wording
+    frame: pl.DataFrame, wanted: Mapping[str, str] | None, ignore: Sequence[str], words: Wording
 ) -> Mapped:
     """Which column is what; one sentence about the first that is not clear.
 
     Args:
-        what: The argument that the table is, for messages.
         frame: The table.
         wanted: Roles to columns, or to patterns with columns in braces; None: columns are called like roles.
         ignore: Columns that are not used, on purpose.
@@ -52,7 +51,7 @@ def map_columns(
     left_out = [_called(frame.columns, name, "ignore", words) for name in ignore]
     columns = [name for name in frame.columns if name not in (*left_out, *FOR_PEOPLE)]
     if wanted is None:
-        return _by_name(what, frame, columns, words)
+        return _by_name(frame, columns, words)
     wanted = dict(wanted)
     for role in wanted:
         if role not in ROLE:
@@ -111,7 +110,7 @@ def suggest_map(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str]
     return {role: found[role] for role in ROLE if role in found}
 
 
-def _by_name(what: str, frame: pl.DataFrame, columns: list[str], words: Wording) -> Mapped:
+def _by_name(frame: pl.DataFrame, columns: list[str], words: Wording) -> Mapped:
     sources: dict[str, str] = {name: name for name in columns if name in ROLE}
     guesses = []
     for column in columns:
@@ -120,11 +119,11 @@ def _by_name(what: str, frame: pl.DataFrame, columns: list[str], words: Wording)
             continue
         if role in ROLE and role in sources:
             raise ValueError(
-                f"`{what}` has two columns that may be {role}, {sources[role]!r} and {column!r}: say "
+                f"the table has two columns that may be {role}, {sources[role]!r} and {column!r}: say "
                 f"{words.ignore(column)} to use the first."
             )
         if role not in ROLE:
-            _refuse_unknown(what, frame, column, sources, words)
+            _refuse_unknown(frame, column, sources, words)
         sources[role] = column
         guesses.append(f"{role} from {column!r}")
     ordered = {key_of(column): column for column in columns}
@@ -132,24 +131,22 @@ def _by_name(what: str, frame: pl.DataFrame, columns: list[str], words: Wording)
     return Mapped({role: sources[role] for role in ordered if role in sources}, left, guesses)
 
 
-def _refuse_unknown(
-    what: str, frame: pl.DataFrame, column: str, known: Mapping[str, str], words: Wording
-) -> None:
+def _refuse_unknown(frame: pl.DataFrame, column: str, known: Mapping[str, str], words: Wording) -> None:
     if (layout := looks_like_studies(frame.columns)) is not None:
         rows = "a row for each difference" if layout == "network" else "arms"
         raise ValueError(
-            f"`{what}` has a column {column!r} that means nothing here, and looks like a table of studies "
+            f"the table has a column {column!r} that means nothing here, and looks like a table of studies "
             f"with {rows}: say so, {words.layout(layout)}; else leave it out, {words.ignore(column)}."
         )
     number = next((name for name in frame.columns if _is_number(name)), None)
     if number is not None and not known:
         raise ValueError(
-            f"`{what}` must have the names of its columns in its first line, such as option,value,se; it has "
-            f"{number!r} there: is that line missing?"
+            f"the table must have the names of its columns in its first line, such as option,value,se; it "
+            f"has {number!r} there: is that line missing?"
         )
     suggested = suggest_map(frame, known)
     raise ValueError(
-        f"`{what}` has a column {column!r} that means nothing here: say which column is which, for instance "
+        f"the table has a column {column!r} that means nothing here: say which column is which, for instance "
         f"{words.map(suggested)}, or {words.ignore(column)} to leave it out. "
         f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
     )

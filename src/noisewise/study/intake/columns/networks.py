@@ -80,12 +80,11 @@ def understand_network(
         told: What is said about it.
         words: How messages call what a person can say.
     """
-    wrong = (told.cov is not None and layout != NETWORK) or (told.counts is not None and layout == NETWORK)
-    if layout is None or wrong:
-        raise ValueError(
-            f"`cov` goes with {words.layout(NETWORK)}, and `counts` with {words.layout(ARMS_LAYOUT)}."
-        )
-    check_choice("layout", layout, LAYOUTS)
+    if told.cov is not None and layout != NETWORK:
+        raise ValueError(f"`cov` goes with {words.layout(NETWORK)}, a row for each difference.")
+    if told.counts is not None and layout != ARMS_LAYOUT:
+        raise ValueError(f"`counts` goes with {words.layout(ARMS_LAYOUT)}, a row for each arm.")
+    layout = check_choice("layout", layout, LAYOUTS)
     gone = [column for name in told.ignore for column in columns_called(table.frame.columns, name)]
     frame = table.frame.drop(gone).with_columns(pl.col(pl.String).replace("NA", None))
     names = {ALIASES[layout].get(role, role): column for role, column in told.map.items()}

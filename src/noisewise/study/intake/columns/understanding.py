@@ -18,7 +18,7 @@ from noisewise.study.inputs.dialects.number_texts import COMMA, POINT
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.networks.shared_rows import about_shared_rows
 from noisewise.study.inputs.read_table import ReadTable
-from noisewise.study.inputs.strange_cells import is_spreadsheet_error
+from noisewise.study.inputs.strange_cells import SHORTENED, is_spreadsheet_error
 from noisewise.study.inputs.tables import read_whole
 from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
 from noisewise.study.intake.roles import COUNT, NAME, PROBES, READINGS, ROLE
@@ -152,10 +152,11 @@ def understand(
         return understand_network(table, layout, said, words)
     others = [column for name in others for column in columns_called(table.frame.columns, name)]
     with table.placed():
-        mapped = map_columns(what, table.frame, map, [*ignore, *others], words)
+        mapped = map_columns(table.frame, map, [*ignore, *others], words)
         columns = take_columns(table.frame, mapped)
         _check_dates(table, mapped)
         _check_names(columns)
+        _check_shortened(columns)
         _check_second_header(columns)
         numbers = _read_numbers(table, mapped, columns, decimal, words)
         units = _units(mapped, numbers)
@@ -245,6 +246,21 @@ def _check_names(columns: Mapping[str, pl.Series]) -> None:
                     f"row {row + 1}: `{role}` is {column[row]!r}, the error of a spreadsheet's formula: "
                     "repair it there."
                 )
+
+
+def _check_shortened(columns: Mapping[str, pl.Series]) -> None:
+    """Refuse names and keys that a spreadsheet shortened: different ones would be the same."""
+    for role in _NEVER_DATES:
+        column = columns.get(role)
+        if column is None or column.dtype != pl.String:
+            continue
+        short = column.str.contains(SHORTENED).fill_null(False)
+        if short.any():
+            row = int(short.arg_max() or 0)
+            raise ValueError(
+                f"row {row + 1}: `{role}` is {column[row]!r}, a long number that a spreadsheet shortened: "
+                "make the column text there, and save it again."
+            )
 
 
 def _check_second_header(columns: Mapping[str, pl.Series]) -> None:
