@@ -19,7 +19,15 @@ from noisewise.core.support.version import __version__
 from noisewise.core.support.words import counted, in_unit, percent, rounded_up
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
-from noisewise.study.certificate.claims import BOUNDED, IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
+from noisewise.study.certificate.claims import (
+    BOUNDED,
+    IN_WORDS,
+    NOTHING,
+    REACHED,
+    UNBOUNDED,
+    UNDECIDED,
+    WITHHELD,
+)
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
@@ -142,7 +150,9 @@ def _question(findings: Findings) -> str:
     certificate = findings.certificate
     word = "largest" if certificate.goal == "max" else "smallest"
     value = in_unit("value", None if certificate.unit is None else f"(in {certificate.unit})")
-    return f"Which of {counted(certificate.n_options, 'option')} has the {word} {value}?"
+    excluded = len(findings.analysis.state.excluded)
+    beside = f" ({excluded:,} more {'is' if excluded == 1 else 'are'} excluded)" if excluded else ""
+    return f"Which of {counted(certificate.n_options, 'option')}{beside} has the {word} {value}?"
 
 
 def _about(findings: Findings) -> str:
@@ -155,7 +165,7 @@ def _verdict(findings: Findings) -> str:
     certificate = findings.certificate
     kind = {REACHED: "good", WITHHELD: "bad", NOTHING: "", BOUNDED: "wait"}.get(certificate.verdict, "wait")
     # A long reason is not a headline: what follows the colon stands below it, in smaller letters.
-    mark = ": " if certificate.verdict in (WITHHELD, UNBOUNDED) else ". "
+    mark = ": " if certificate.verdict in (WITHHELD, UNBOUNDED, UNDECIDED) else ". "
     rest = certificate.sentence.removeprefix(certificate.option or "").partition(mark)[2]
     first = certificate.sentence.removesuffix(rest).rstrip()
     return (
