@@ -28,7 +28,8 @@ def follow_all(study: nw.Study, most: int = 10) -> list[tuple[str, str]]:
 def follow(study: nw.Study, cause: Cause) -> None:
     """Do what a cause advises."""
     (name, wanted), *_ = cause.remedy.items()
-    if name == "void":
+    if name == "void" or (name == "look" and isinstance(wanted, list)):
+        # Who is told to look at a measurement and finds nothing to correct in it takes it out.
         for measurement in wanted:
             study.void(measurement, WHY)
     elif name == "amend" and isinstance(wanted, list):
