@@ -432,6 +432,8 @@ MORE = [
         "option,value,se,key\nA,1,1,1.23457E+11\n",
         "a long number that a spreadsheet shortened",
     ),
+    Ugly("names of nothing", '"",""\n1,2\n', "'ugly.csv' has none"),
+    Ugly("line ends of three kinds", "A title\roption,\rx\noption,value\r\nA,1\n", "has a column 'A title"),
     Ugly("compressed", b"\x1f\x8b\x08" + b"\0" * 9, "'ugly.csv' is compressed"),
 ]
 

@@ -39,9 +39,10 @@ def options_of(understood: Understood, features: Sequence[str] | None, cost: str
     with table.placed():
         probes = [name for name in ("option", "plus", "minus") if name in frame.columns]
         if not probes:
+            first = next(iter(table.frame.columns), "name")
             raise ValueError(
                 "`results` must have a column with the options' names, or plus and minus for differences: "
-                f"say which, for instance {understood.words.map({'option': table.frame.columns[0]})}."
+                f"say which, for instance {understood.words.map({'option': first})}."
             )
         _refuse_totals(frame[probes[0]])
         _refuse_notes(frame, probes[0])
