@@ -18,6 +18,7 @@ from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
 from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
+from noisewise.study.models.levels import only_differences
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
 
@@ -327,8 +328,8 @@ class Study(Entries):
 
 def _level_in_words(sums: Sums) -> str:
     """On which level estimates are shown, where that is a convention."""
-    level = sums.minus < 0
-    if not level.any():
+    if not (sums.minus < 0).any():
         return ", around 0, because only differences were measured"
-    several = len(set(sums.block[level].tolist())) > 1
-    return ", on the level of the average block (blocks have levels of their own)" if several else ""
+    if not only_differences(sums):
+        return ""
+    return ", on the level of the average block (blocks have levels of their own)"
