@@ -257,3 +257,15 @@ def test_equal_counts_of_two_days_both_count():
         "equals m-1 of another table; told as a measurement of its own."
     ]
     assert len(study.tell_many(first)) == 0  # the whole table again
+
+
+def test_the_table_that_a_study_began_with_may_be_told_again_with_its_features():
+    rows = {"option": ["a", "b"] * 2, "value": [1.0, 2.0, 3.0, 4.0], "se": [0.1] * 4, "Cu": [1.0, 2.0] * 2}
+    study = nw.create_study(results=rows, features=["Cu"], eps=0.5)
+    assert study.tell_many(rows).known == 4
+    # A map may still use such a column, and others are refused as before.
+    mapped = {"option": "option", "value": "Cu", "se": "se"}
+    study.tell_many({"option": ["a"], "Cu": [5.0], "se": [0.1]}, map=mapped)
+    assert study.n_measurements == 5
+    with pytest.raises(ValueError, match="a column 'Zn' that means nothing here"):
+        study.tell_many({**rows, "Zn": [1.0] * 4})
