@@ -273,7 +273,7 @@ def test_estimates_say_on_which_level_they_stand():
     assert "Estimate for B: 1.5." in repr(study)
     study.tell(option="A", value=3.0, se=0.1, block="Tue")
     study.tell(option="B", value=3.5, se=0.1, block="Tue")
-    assert "Estimate for B: 2.5, on the level of the average measurement" in repr(study)
+    assert "Estimate for B: 2.5, on the level of the average block" in repr(study)
     study = nw.create_study(options=["A", "B"], eps=0.5)
     study.tell(plus="B", minus="A", value=1.0, se=0.1)
     assert "Estimate for B: 0.5, around 0, because only differences were measured." in repr(study)

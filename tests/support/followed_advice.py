@@ -42,8 +42,12 @@ def follow(study: nw.Study, cause: Cause) -> None:
     elif name == "block":
         _give_blocks(study, cause.remedy)
     elif name == "instrument":
-        for at, told in enumerate(study.frame("measurements").iter_rows(named=True), start=1):
-            study.amend(at, WHY, instrument=f"{cause.remedy['within']}, {told[wanted]}")
+        columns = study._now().columns  # those that count
+        codes, names = (
+            (columns.plus, study.options) if wanted == "option" else (columns.block, columns.blocks)
+        )
+        for number, code in zip(columns.number, codes, strict=True):
+            study.amend(int(number), WHY, instrument=f"{cause.remedy['within']}, {names[code]}")
     else:
         raise AssertionError(f"no program can follow {cause.remedy}")
 

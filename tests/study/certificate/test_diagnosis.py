@@ -258,3 +258,16 @@ def test_a_row_that_is_off_by_any_number_of_standard_errors_is_named(se):
     for value in (1.0, 1.0, 1.0, 1.0, 8.0):
         study.tell(option="A", value=value, se=se)
     assert "m-5 of A" in study.check().remedies[0]
+
+
+def test_a_few_copies_do_not_make_error_bars_look_too_large():
+    numbers = np.random.default_rng(0)
+    rows = [
+        {"option": option, "value": float(numbers.normal()), "se": 1.0}
+        for option in "ABCDEF"
+        for _ in range(4)
+    ]
+    study = nw.create_study(options=list("ABCDEF"), eps=0.1)
+    study.tell_many([*rows, *rows[:7]])
+    (note,) = study.check().notes
+    assert "7 measurements repeat another one to the last digit" in note

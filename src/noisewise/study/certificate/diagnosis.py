@@ -103,7 +103,7 @@ def _causes(table: Table, misfit: bool, slack: bool) -> list[Cause]:
     """What explains the measurements better than nothing, the likeliest first."""
     too_large = slack and table.rest.reduced < TOO_LARGE and table.known.mean() > 0.5
     with np.errstate(all="ignore"):
-        if too_large and (copied := copies(table)) is not None:
+        if too_large and (copied := copies(table, TOO_LARGE)) is not None:
             return [copied]
         found = [wrong_rows(table), *transformed(table)]
         if misfit or too_large:
