@@ -128,7 +128,8 @@ def test_import_maps_columns_matches_suggestions_and_is_idempotent(store):
     assert first["unused_columns"] == ["lab"]
     again = plain("import", store, "-", "--map", MAP, stdin=CSV)
     assert (again["told"], again["known"]) == (0, 3)
-    assert "3 known already" in run("import", store, "-", "--map", MAP, stdin=CSV).stdout
+    said = run("import", store, "-", "--map", MAP, stdin=CSV).stdout
+    assert said == "3 rows, all known already.\nColumns not used: lab.\n"
     frame = nw.load_study(store).frame("measurements")
     assert frame["key"].to_list() == ["p1/1", "p1/2", "p2/3"]
     assert frame["block"].to_list() == ["p1", "p1", "p2"]

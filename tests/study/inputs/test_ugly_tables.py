@@ -135,7 +135,11 @@ CELLS = [
     Ugly("a unit in a cell", "option,value,se\nA,12.5 ms,1\n", "Put the unit 'ms' into the header"),
     Ugly("money", "option,value,se\nA,$12,1\n", "Put the unit '$' into the header"),
     Ugly("a limit", "option,value,se\nA,<0.1,1\n", "It is a limit or a guess, not a measurement"),
-    Ugly("not available", "option,value,se\nA,n/a,1\n", "If there is no result, leave the cell empty"),
+    Ugly("not available", "option,value,se\nA,n/a,1\n", "leave both value and error bar empty"),
+    Ugly(
+        "a word", "option,value,se\nA,timeout,1\n", "leave both value and error bar empty where there is no"
+    ),
+    Ugly("no value", "option,value,se\nA,,1\n", "If there is no result, leave its error bar empty as well."),
     Ugly("division by zero", "option,value,se\nA,1,#DIV/0!\n", "the error of a spreadsheet's formula"),
     Ugly(
         "a name that failed", "option,value,se\n#N/A,1,1\n", "`option` is '#N/A', the error of a spreadsheet"

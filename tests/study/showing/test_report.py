@@ -277,3 +277,28 @@ def test_words_and_marks_stand_out_from_the_paper(palette):
     for name in ("blue", "accent", "faded"):
         assert contrast(colours[name], colours["paper"]) >= 3.0, name
     assert contrast(colours["blue"], colours["band"]) >= 3.0
+
+
+def test_the_residuals_drawn_are_those_that_the_check_tells_of(tmp_path):
+    # In blocks, counts enter estimates with the largest error they can have: drawn so, all would seem to fit.
+    study = nw.create_study(options=["A", "B"], eps=0.01)
+    for day, (a, b) in enumerate([(130, 100), (128, 104), (170, 84), (126, 101), (131, 99)]):
+        study.tell(option="A", successes=a, trials=1000, block=f"{day}")
+        study.tell(option="B", successes=b, trials=1000, block=f"{day}")
+    largest = max(abs(row["residual"]) for row in study.check().worst if row["what"] == "measurement")
+    drawn = study.plot.residuals().to_dict()
+    rows = [row for rows in drawn["datasets"].values() for row in rows if "residual" in row]
+    residuals = [abs(row["residual"]) for row in rows]
+    assert max(residuals) == pytest.approx(largest, rel=1e-5)
+    assert largest > 2.0
+    assert "80 % of the residuals" in Reader(study.report(tmp_path / "r.html").read_text("utf-8")).text
+    assert drawn["title"]["text"] == ["80 % of the residuals lie within two standard errors"]
+
+
+def test_measurements_that_cannot_be_judged_are_left_out_of_the_residuals_and_counted(tmp_path):
+    study = nw.create_study(options=["A", "B"], eps=0.01)
+    for value in (1.0, 1.1, 1.3):
+        study.tell(option="A", value=value, se=0.1)
+        study.tell(option="B", value=value)
+    text = Reader(study.report(tmp_path / "r.html").read_text("utf-8")).text
+    assert "3 measurements whose error bars cannot be judged are left out." in text

@@ -292,8 +292,9 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
     from noisewise.core.support.words import counted
     from noisewise.study.inputs.catalogue import some_of
 
+    unused = [f"Columns not used: {', '.join(found)}."] if (found := content["unused_columns"]) else []
     if _nothing_new(content):
-        return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content)]
+        return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content), *unused]
     on_items = f" with {counted(content['items'], 'item')}" if content["items"] else ""
     parts = [f"told {content['told']}{on_items}"]
     if content["amended"]:
@@ -316,8 +317,7 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
             f"{some_of(content['missing'])}, told from this table before, {are} no longer in it; {they} "
             "until voided."
         )
-    if content["unused_columns"]:
-        lines.append(f"Columns not used: {', '.join(content['unused_columns'])}.")
+    lines += unused
     notes, more = content["notes"][:SHOWN], len(content["notes"]) - SHOWN
     return [
         *lines,
@@ -328,7 +328,7 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
 
 def _nothing_new(content: dict[str, Any]) -> bool:
     """Whether all rows were known: nothing was told, corrected, voided, empty or gone."""
-    others = ("told", "voided", "empty", "amended", "missing", "unused_columns", "notes")
+    others = ("told", "voided", "empty", "amended", "missing", "notes")
     return bool(content["known"]) and not any(content[name] for name in others)
 
 

@@ -98,12 +98,7 @@ def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
 
 def check_fit(analysis: Analysis) -> Check:
     """Whether anything speaks against the certificate; what to do about it says `diagnosis.py`."""
-    columns, sigma = checkable(analysis)
-    same = columns is analysis.columns and sigma is analysis.sigmas.estimated
-    sums = analysis.sums if same else analysis.pooled(columns, sigma)
-    fit = analysis.estimates if same else analysis.fit(sums)
-    if analysis.any_tails:
-        sums, fit = analysis.sums, analysis.estimates
+    columns, sigma, sums, fit = _judged(analysis)
     freedom = columns.value.size - fit.rank
     problems = [*analysis.sigmas.waiting]
     reduced = p_value = math.nan
@@ -148,6 +143,30 @@ def check_fit(analysis: Analysis) -> Check:
         far_off=off,
         unbarred=int((analysis.columns.kind == KINDS.index(NONE)).sum()),
     )
+
+
+def _judged(analysis: Analysis) -> tuple[Columns, Floats, Sums, Fit]:
+    """What can be judged, with its error bars, and the fit that it is compared with."""
+    columns, sigma = checkable(analysis)
+    same = columns is analysis.columns and sigma is analysis.sigmas.estimated
+    if same or analysis.any_tails:
+        return columns, sigma, analysis.sums, analysis.estimates
+    sums = analysis.pooled(columns, sigma)
+    return columns, sigma, sums, analysis.fit(sums)
+
+
+def residuals_to_show(analysis: Analysis) -> tuple[Columns, Floats]:
+    """Measurements with their residuals, in the error bars of the check, more being larger values.
+
+    Counts in blocks enter estimates with the largest error they can have, and the check with their usual
+    one: a chart with the former would show less scatter than the check tells of. Where nothing can be
+    judged, all of it is shown.
+    """
+    columns, sigma, sums, fit = _judged(analysis)
+    if not columns.value.size:
+        columns, sigma = analysis.columns, analysis.sigmas.estimated
+        sums, fit = analysis.sums, analysis.estimates
+    return columns, analysis.specification.sign * standard_residuals(analysis, columns, sigma, sums, fit)
 
 
 def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:

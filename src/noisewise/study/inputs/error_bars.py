@@ -63,8 +63,9 @@ def read_measured(
         if given.get("successes") is not None or given.get("trials") is not None:
             return _of_counts(given)
         if given.get("value") is None:
+            way_out = " If there is no result, leave its error bar empty as well." if where else ""
             raise ValueError(
-                "`value` must be given: the number that came out of the measurement; got nothing."
+                f"`value` must be given: the number that came out of the measurement; got nothing.{way_out}"
             )
         written = read_value(given["value"])
         check_value(written.value, lease)

@@ -8,7 +8,7 @@ import polars as pl
 
 from noisewise.core.support.words import counted, in_unit, percent, rounded_up
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import standard_residuals
+from noisewise.study.certificate.check import residuals_to_show
 from noisewise.study.log.specification import Specification
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
@@ -124,17 +124,14 @@ def draw_residuals(analysis: Analysis) -> Any:
     """Residuals of the estimates' fit."""
     from noisewise.charts import residuals_over_measurements
 
-    columns = analysis.columns
-    if not columns.value.size:
+    if not analysis.columns.value.size:
         raise ValueError("nothing was measured yet.")
-    residuals = standard_residuals(
-        analysis, columns, analysis.sigmas.estimated, analysis.sums, analysis.estimates
-    )
+    columns, residuals = residuals_to_show(analysis)
     frame = pl.DataFrame(
         {
             "measurement": range(1, columns.value.size + 1),
             "option": [analysis.state.ids[k] for k in columns.plus],
-            "residual": analysis.specification.sign * residuals,
+            "residual": residuals,
         }
     )
     return residuals_over_measurements(frame)

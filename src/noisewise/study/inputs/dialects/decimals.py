@@ -130,6 +130,14 @@ def looks_numeric(column: pl.Series) -> bool:
     return _is_plain(cells) or all(forms_of(text) is not NO_NUMBER for text in cells.unique().to_list())
 
 
+def mostly_numeric(column: pl.Series) -> bool:
+    """Whether more than half of the cells are numbers: `timeout` among results makes no names of them."""
+    if column.dtype != pl.String:
+        return column.dtype.is_numeric()
+    cells = column.drop_nulls().to_list()
+    return 2 * sum(forms_of(text) is not NO_NUMBER for text in cells) > len(cells)
+
+
 def _is_plain(column: pl.Series) -> bool:
     return bool(column.str.strip_chars().str.contains(f"^{NUMBER}$").fill_null(True).all())
 

@@ -15,7 +15,8 @@ WORDS = {
     "se": (
         "se", "s_e", "sem", "s_e_m", "stderr", "std_err", "std_error", "standard_error", "stand_error", "err",
         "error", "errors", "errorbar", "error_bar", "uncertainty", "unc", "sigma", "σ", "plus_minus",
-        "fehler", "standardfehler", "unsicherheit", "incertitude", "erreur_type", "erreur_standard",
+        "fehler", "standardfehler", "messfehler", "unsicherheit", "messunsicherheit", "standardunsicherheit",
+        "incertitude", "erreur_type", "erreur_standard",
         "error_estandar", "error_estándar", "incertidumbre", "errore_standard",
     ),
     "sd": (

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from noisewise.core.support.checks import nearest
-from noisewise.study.inputs.dialects.decimals import looks_numeric
+from noisewise.study.inputs.dialects.decimals import looks_numeric, mostly_numeric
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.layouts import looks_like_studies
@@ -16,6 +16,7 @@ from noisewise.study.intake.roles import (
     COLUMNS,
     ERROR_COLUMNS,
     FOR_PEOPLE,
+    RESULTS,
     ROLE,
     column_for,
 )
@@ -93,21 +94,42 @@ def take_columns(frame: pl.DataFrame, mapped: Mapped) -> dict[str, pl.Series]:
 def suggest_map(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str]:
     """A map that would read a table, as far as names and cells say; for messages."""
     found = dict(known)
-    free = [name for name in frame.columns if name not in found.values()]
-    for role in ("option", "value"):
-        if role in found or (role == "option" and {"plus", "job"} & set(found)):
-            continue
-        fitting = [name for name in free if looks_numeric(frame[name]) == (role == "value")]
+    if not {"option", "plus", "job"} & set(found):
+        names = [name for name in frame.columns if not mostly_numeric(frame[name])]
+        found |= _suggested("option", names, found)
+    counts = _suggested("successes", frame.columns, found) | _suggested("trials", frame.columns, found)
+    if len(counts) == 2 and not set(found) & set(RESULTS):
+        found |= counts  # shares are no values with an error bar
+    elif "value" not in found:
         error = find_error_columns(frame, None, found.values())
-        fitting = [name for name in fitting if error is None or name not in error.columns]
-        column = column_for(fitting, role) or next(iter(fitting), None)
-        if column is not None:
-            found[role] = column
-            free.remove(column)
+        bars = () if error is None else (*error.columns, *error.roles.values())
+        numbers = [name for name in frame.columns if mostly_numeric(frame[name]) and name not in bars]
+        of_error = [name for name in numbers if error is not None and key_of(name) == error.stem]
+        results = [name for name in numbers if not _only_counts(frame[name])]
+        found |= _suggested("value", of_error or results or numbers, found)
     if not set(found) & set(ERROR_COLUMNS):
         error = find_error_columns(frame, found.get("value"), found.values())
         found |= {} if error is None else error.roles
+    if "sd" in found and "n" not in found:
+        found |= _suggested("n", frame.columns, found)
     return {role: found[role] for role in ROLE if role in found}
+
+
+def _suggested(role: str, columns: Sequence[str], found: Mapping[str, str]) -> dict[str, str]:
+    """The column that is called like a role; of options and values also one that is called like no other."""
+    free = [name for name in columns if name not in found.values()]
+    column = column_for(free, role)
+    if column is None and role in ("option", "value"):
+        others = [other for other in ROLE if other != role]
+        unclaimed = [name for name in free if not any(column_for([name], other) for other in others)]
+        column = next(iter(unclaimed or free), None)
+    return {} if column is None else {role: column}
+
+
+def _only_counts(column: pl.Series) -> bool:
+    """Whether cells number the rows: 1, 2, 3, ... from any start, and no fewer than three."""
+    numbers = column.cast(pl.String).cast(pl.Int64, strict=False)  # no number if it has a fraction: 1.0
+    return numbers.len() > 2 and not numbers.has_nulls() and bool((numbers.diff().drop_nulls() == 1).all())
 
 
 def _by_name(frame: pl.DataFrame, columns: list[str], words: Wording) -> Mapped:

@@ -9,8 +9,8 @@ import polars as pl
 from noisewise.charts.inline.plane import Plane, Point
 from noisewise.charts.inline.rows import axis_row, band_row, bar_row
 from noisewise.charts.inline.scale import Scale, scale_of
-from noisewise.core.support.words import about, in_unit, percent, rounded_up
-from noisewise.study.certificate.check import standard_residuals
+from noisewise.core.support.words import about, counted, in_unit, percent, rounded_up
+from noisewise.study.certificate.check import residuals_to_show
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.page.elements import figure, paragraph, text
@@ -110,13 +110,13 @@ def _groups(ledger: pl.DataFrame) -> list[list[dict[str, Any]]]:
 
 def residuals_figure(analysis: Analysis) -> str:
     """How far each measurement lies from the fit, in its own standard errors."""
-    columns = analysis.columns
-    residuals = analysis.specification.sign * standard_residuals(
-        analysis, columns, analysis.sigmas.estimated, analysis.sums, analysis.estimates
-    )
+    columns, residuals = residuals_to_show(analysis)
     size = np.abs(residuals)
     within = percent(float((size <= USUAL).mean()), 0)
     said = ["If model and error bars are right, about 95 % do (the band), and nearly none are beyond three."]
+    if size.size < analysis.columns.value.size:
+        left = analysis.columns.value.size - size.size
+        said.append(f"{counted(left, 'measurement')} whose error bars cannot be judged are left out.")
     shown = np.flatnonzero(size > USUAL)[:MOST_POINTS]
     rest = np.flatnonzero(size <= USUAL)
     room = max(1, MOST_POINTS - shown.size)
