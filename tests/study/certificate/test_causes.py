@@ -246,6 +246,7 @@ def test_a_cause_for_programs_says_what_its_words_say():
             "give --block if days differ; or tell --sd with --n.",
         ),
         ('make the study with scatter="own": then', "make the study with --scatter own: then"),
+        ("m-1 (key block=3) of A", "m-1 (key block=3) of A"),
         ("Those who measured (by=) differ", "Those who measured (--by) differ"),
         ("m-1 (key block=3) of A", "m-1 (key block=3) of A"),
     ],
