@@ -121,6 +121,14 @@ def test_per_cent_cells_and_hidden_rows_are_told(tmp_path):
     ]
 
 
+def test_plain_numbers_among_per_cent_cells_are_refused(tmp_path):
+    def change(sheet):
+        sheet["B2"].number_format = "0%"
+
+    path = saved(tmp_path / "r.xlsx", HEADER, ["A", 0.12, 0.01], ["B", 13, 0.1], change=change)
+    assert "column 'value' holds 13 among per cent cells" in refusal(path)
+
+
 def test_a_workbook_called_csv_is_read_as_what_it_is(tmp_path):
     path = saved(tmp_path / "r.xlsx", HEADER, *AB)
     assert told(path.rename(tmp_path / "r.csv"))[0] == AB
