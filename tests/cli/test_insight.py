@@ -58,7 +58,7 @@ def test_plan_in_days(tmp_path):
     assert " more day" in said
     refused = CliRunner().invoke(app, ["plan", str(path), "--batch", "4"])
     assert isinstance(refused.exception, ValueError)
-    assert "`batch` must be at most `block`, which is 3" in str(refused.exception)
+    assert "--batch must be at most --block, which is 3" in str(refused.exception)
 
 
 def test_worth(store, tmp_path):
@@ -127,13 +127,13 @@ def test_levels():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("plan", "--noise", "loud"), "`noise` must look like 0.3 or 0.3@0.1; got 'loud'"),
-        (("plan", "--noise", "0.3", "--noise", "0.1@1.5"), "`noise` must leave something of 1"),
-        (("plan", "--menu", "0.3"), "`menu` must look like 0.3@5, a sigma and its cost; got '0.3'"),
-        (("slot", "0"), "`sigma` must be"),
-        (("slot", "0.1", "--probe", "pair"), "`probe` must be one of 'option', 'difference'"),
+        (("plan", "--noise", "loud"), "--noise must look like 0.3 or 0.3@0.1; got 'loud'"),
+        (("plan", "--noise", "0.3", "--noise", "0.1@1.5"), "--noise must leave something of 1"),
+        (("plan", "--menu", "0.3"), "--menu must look like 0.3@5, a sigma and its cost; got '0.3'"),
+        (("slot", "0"), "SIGMA must be"),
+        (("slot", "0.1", "--probe", "pair"), "--probe must be one of 'option', 'difference'"),
         (("worth", "--by", "colour"), "`what` must be"),
-        (("report", "--out", "a.pdf"), "`path` must end in .html"),
+        (("report", "--out", "a.pdf"), "--out must end in .html"),
     ],
 )
 def test_refusals(store, monkeypatch, capsys, arguments, sentence):

@@ -247,6 +247,7 @@ def test_a_cause_for_programs_says_what_its_words_say():
         ),
         ('make the study with scatter="own": then', "make the study with --scatter own: then"),
         ("Those who measured (by=) differ", "Those who measured (--by) differ"),
+        ("m-1 (key block=3) of A", "m-1 (key block=3) of A"),
     ],
 )
 def test_the_command_line_says_it_with_its_own_options(said, flags):

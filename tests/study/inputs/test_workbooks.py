@@ -147,3 +147,12 @@ def test_without_the_library_there_is_a_sentence(tmp_path, monkeypatch):
 def test_a_broken_workbook_is_refused(tmp_path):
     (tmp_path / "r.xlsx").write_bytes(b"PK\x03\x04" + b"\0" * 100)
     assert "must be a readable workbook; 'r.xlsx' is not" in refusal(tmp_path / "r.xlsx")
+
+
+def test_a_workbook_that_its_reader_cannot_follow_is_refused_in_one_sentence(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (HEADER, *AB):
+        book.active.append(list(row))
+    book.create_chartsheet("Chart")  # without a chart, which the reader does not expect
+    book.save(tmp_path / "r.xlsx")
+    assert "must be a readable workbook; 'r.xlsx' is not (AttributeError)" in refusal(tmp_path / "r.xlsx")

@@ -244,10 +244,12 @@ def import_(
 ) -> None:
     """Tell the study a table of results: all rows, or none if one is bad; told again, each counts once."""
     from noisewise.study.intake.batch import KnownRowsWarning
+    from noisewise.study.table_entries import described_columns
 
     studies = Studies(network, arms, counts)
-    understood = understand_table(table, map, ignore, decimal, allow_missing_se, studies=studies)
     opened = open_study(store, study, write=not dry_run)
+    described = [] if map or studies.layout else described_columns(opened.specification)
+    understood = understand_table(table, map, ignore, decimal, allow_missing_se, described, studies=studies)
     with import_progress() as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore", KnownRowsWarning)  # said below, by number of rows
         taken = opened.tell_many(

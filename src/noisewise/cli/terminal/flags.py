@@ -90,7 +90,8 @@ def _flag(name: str) -> str:
 
 def translate(message: str, words: Mapping[str, str]) -> str:
     """A message of the library with flags in the place of arguments; what is to be typed stays as it is."""
-    parts = re.split(r"(--map (?:'[^']*'|\S+)|value=HV\S*)", message)
+    # Maps, and what people called their measurements.
+    parts = re.split(r"(--map (?:'[^']*'|\S+)|value=HV\S*|\(key [^)]*\))", message)
     return "".join(part if k % 2 else _translated(part, words) for k, part in enumerate(parts))
 
 

@@ -80,7 +80,7 @@ def _opened(what: str, path: Path, results: bool) -> Any:
             warnings.simplefilter("ignore")
             # By its content: the file may be called otherwise.
             return openpyxl.load_workbook(io.BytesIO(path.read_bytes()), data_only=results)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, TypeError, SyntaxError) as problem:
+    except Exception as problem:  # whatever a damaged or unusual file makes of its reader
         raise ValueError(
             f"`{what}` must be a readable workbook; {path.name!r} is not ({type(problem).__name__}): save it "
             "as .xlsx without a password, or as CSV."
