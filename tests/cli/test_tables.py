@@ -269,3 +269,11 @@ def test_in_python_a_study_is_made_of_results_as_well(tmp_path):
     mapped = {"option": "alloy", "value": "HV", "se": "err"}
     both = nw.create_study(options=["C", "B", "A"], results=frame, eps=1.0, map=mapped, ignore=["x"])
     assert both.options == ["C", "B", "A"]
+
+
+def test_a_study_from_a_table_counts_rows_without_a_result_and_its_event(tmp_path):
+    table, store = tmp_path / "t.csv", tmp_path / "s.db"
+    table.write_text("option,value,se\nA,1.5,0.1\nB,,\n")
+    said = run("init", store, "--from", table, "--eps", "0.2").stdout
+    assert said.endswith("independent model.\n1 row without a result.\n")
+    assert "Log: 1 event, head" in run("status", store).stdout

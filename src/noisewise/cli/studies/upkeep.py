@@ -196,6 +196,9 @@ def _report_made(
     words = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
     if understood is not None:
         words = [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *words]
+        if understood.layout is None and "item" not in understood.sources:
+            empty = understood.frame.height - study.n_measurements
+            words += [f"{counted(empty, 'row')} without a result."] if empty else []
         if understood.unused and not dry_run:
             words.append(f"Columns not used: {', '.join(understood.unused)}.")
     report("init", study, json, content, words)

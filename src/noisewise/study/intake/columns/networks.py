@@ -20,7 +20,7 @@ from noisewise.study.inputs.networks.column_roles import plain as same_name
 from noisewise.study.inputs.networks.difference_table import difference_columns, read_differences
 from noisewise.study.inputs.number_columns import plain_numbers
 from noisewise.study.inputs.read_table import ReadTable
-from noisewise.study.intake.columns.understanding import Understood
+from noisewise.study.intake.columns.understanding import Understood, units_of
 
 NETWORK, ARMS_LAYOUT = "network", "arms"
 LAYOUTS = (NETWORK, ARMS_LAYOUT)
@@ -111,6 +111,6 @@ def understand_network(
         "row of the table" if table.lines is None else table.of,
     )  # fmt: skip
     return Understood(
-        made, read.frame, sources, {}, list(read.unused), plain.guesses, True, words,
+        made, read.frame, sources, units_of(sources), list(read.unused), plain.guesses, True, words,
         told.decimal, layout, read.notes,
     )  # fmt: skip

@@ -4,7 +4,7 @@ What a table says must be known before anything is told. `understand` reads it, 
 person settle, refuses what stays ambiguous, and remembers every guess.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -159,7 +159,7 @@ def understand(
         _check_shortened(columns)
         _check_second_header(columns)
         numbers = _read_numbers(table, mapped, columns, decimal, words)
-        units = _units(mapped, numbers)
+        units = units_of(mapped.sources, numbers.percent)
     frame = pl.DataFrame([numbers.columns.get(role, column).alias(role) for role, column in columns.items()])
     unused = [name for name in mapped.unused if name not in others]
     guesses = [*table.guesses, *mapped.guesses, *numbers.guesses]
@@ -206,18 +206,18 @@ def _read_numbers(
     return found
 
 
-def _units(mapped: Mapped, numbers: NumberColumns) -> dict[str, str]:
+def units_of(sources: Mapping[str, str], percent: Collection[str] = ()) -> dict[str, str]:
     """The units in the headers of columns on the scale of the values, which must be the same."""
     found: dict[str, str] = {}
-    for role, source in mapped.sources.items():
+    for role, source in sources.items():
         unit = split_unit(source)[1]
-        if ROLE[role].scale and unit is not None and role not in numbers.percent:
+        if role in ROLE and ROLE[role].scale and unit is not None and role not in percent:
             found[role] = unit
     value = found.get("value")
     for role, unit in found.items():
         if value is not None and unit != value:
             raise ValueError(
-                f"column {mapped.sources['value']!r} is in {value} and {mapped.sources[role]!r} in {unit}: "
+                f"column {sources['value']!r} is in {value} and {sources[role]!r} in {unit}: "
                 "the error bar must have the unit of the value."
             )
     return found
