@@ -132,9 +132,14 @@ def rows() -> list[Row]:
     return found
 
 
-def page(tables: int) -> str:
-    """The tables for the documentation."""
-    counted = {defect: count(defect, tables) for defect in simulated.DEFECTS}
+def page(counted: dict[str, Counted], clean: int, alarms: tuple[int, int]) -> str:
+    """The tables for the documentation.
+
+    Args:
+        counted: What was said, by defect.
+        clean: How many tables without a defect there were.
+        alarms: Those of them that got advice, and whose certificate was withheld.
+    """
     kinds = sorted({kind for one in counted.values() for kind in one.first} - {NOTHING})
     kinds.append(NOTHING)
     head = ["defect", "named first", *kinds, "steps"]
@@ -146,18 +151,18 @@ def page(tables: int) -> str:
     whole = sum(one.tables for one in counted.values())
     named = sum(one.named for one in counted.values())
     few = sum(one.equal[0] for one in counted.values()), sum(one.equal[1] for one in counted.values())
-    advised, withheld = false_alarms(10 * tables)
     lines += [
         "",
         f"{named} of {whole} defects were named first, {100.0 * named / whole:.0f} %; of the {few[0]} with "
         f"equal error bars {few[1]}. Following the first advice went in circles in "
         f"{sum(one.circles for one in counted.values())} tables.",
         "",
-        f"Of {10 * tables} tables without any defect {advised} got advice, and {withheld} had their "
-        "certificate withheld at a nominal 1 %.",
+        f"Of {clean} tables without any defect {alarms[0]} got advice, and {alarms[1]} had their certificate "
+        "withheld at a nominal 1 %.",
     ]
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    write_figures(Path(sys.argv[1]), page(TABLES))
+    found = {defect: count(defect, TABLES) for defect in simulated.DEFECTS}
+    write_figures(Path(sys.argv[1]), page(found, 10 * TABLES, false_alarms(10 * TABLES)))

@@ -54,7 +54,7 @@ def test_a_bad_probe_gets_one_sentence_and_exit_code_2(store, monkeypatch, capsy
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert "`probe` must be one of 'option', 'difference'; got 'both'" in capsys.readouterr().err
+    assert "--probe must be one of 'option', 'difference'; got 'both'" in capsys.readouterr().err
 
 
 def test_a_sheet_for_a_named_block_is_imported_into_it(store, tmp_path):
@@ -77,7 +77,7 @@ def test_a_sheet_for_a_new_block_is_named_by_whoever_fills_it_in(store, tmp_path
     assert pl.read_csv(sheet)["block"].to_list() == [""] * 3
     fill(sheet)
     refused = run("import", store, sheet)
-    assert "is meant for a new block, not named yet: say block=" in str(refused.exception)
+    assert "is meant for a new block, not named yet: say `block`" in str(refused.exception)
     assert measured(store) == []
     fill(sheet, block=["17 Nov", "", ""])
     assert plain("import", store, sheet)["told"] == 3

@@ -159,21 +159,21 @@ def test_options_of_rules_and_worlds_are_read():
     [
         (["-p", "vaeee"], "Did you mean 'vaee'?"),
         (["-p", "vaee:delta=2"], "`delta` must lie strictly between 0 and 1; got 2."),
-        (["-p", "vaee:delta"], "`policies` must look like name or name:option=value; got 'vaee:delta'."),
+        (["-p", "vaee:delta"], "--policies must look like name or name:option=value; got 'vaee:delta'."),
         (["-p", "vaee:detla=0.1"], "vaee() has no option 'detla'. Did you mean 'delta'?"),
         (["--instance", "spere"], "Did you mean 'sphere'?"),
         (
             ["--instance", "sphere:n=3"],
-            "`instance` 'sphere' has no option 'n'; it has n_actions, dim, length, reach.",
+            "--instance 'sphere' has no option 'n'; it has n_actions, dim, length, reach.",
         ),
         (["--schedule", "flatt"], "Did you mean 'flat'?"),
-        (["--noise", "normal"], "`noise` must be one of 'gaussian'"),
+        (["--noise", "normal"], "--noise must be one of 'gaussian'"),
         (["--noise", "student-t:df=2"], "`df` must be above 2, or the noise has no variance; got 2."),
         (["-p", "robust_vaee:tau0=0"], "`tau0` must be a finite number above 0; got 0."),
-        (["--horizon", "0"], "`horizon` must be at least 1; got 0."),
-        (["--stop", "gap"], "`eps` must be given with stop='gap': the bound to reach; got None."),
+        (["--horizon", "0"], "--horizon must be at least 1; got 0."),
+        (["--stop", "gap"], "--eps must be given with --stop gap: the bound to reach; got None."),
         (["--out", "no/such/folder.parquet"], "must be in a folder that exists"),
-        (["--chart", "race.gif", "--horizon", "3", "--replications", "2"], "`path` must end in"),
+        (["--chart", "race.gif", "--horizon", "3", "--replications", "2"], "--out must end in"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(arguments, sentence, monkeypatch, capsys, tmp_path):
@@ -290,9 +290,9 @@ def test_design_prints_shares_and_a_certificate(options, tmp_path):
     ("arguments", "sentence"),
     [
         (["-f", "a,c"], "must be columns of the table (name, a, b, note); got 'c'"),
-        (["-f", "note"], "`features` must be numbers; column 'note' holds String values."),
-        (["-f", "a,b", "--max-support", "1"], "`max_support` must be at least the rank"),
-        (["-f", "a", "--gap", "0"], "`gap` must be a finite number"),
+        (["-f", "note"], "--features must be numbers; column 'note' holds String values."),
+        (["-f", "a,b", "--max-support", "1"], "--max-support must be at least the rank"),
+        (["-f", "a", "--gap", "0"], "--gap must be a finite number"),
     ],
 )
 def test_a_bad_table_gets_one_sentence(arguments, sentence, options, monkeypatch, capsys):

@@ -58,7 +58,7 @@ def test_plan_in_days(tmp_path):
     assert " more day" in said
     refused = CliRunner().invoke(app, ["plan", str(path), "--batch", "4"])
     assert isinstance(refused.exception, ValueError)
-    assert "`batch` must be at most `block`, which is 3" in str(refused.exception)
+    assert "--batch must be at most --block, which is 3" in str(refused.exception)
 
 
 def test_worth(store, tmp_path):
@@ -95,6 +95,27 @@ def test_report(store, tmp_path):
     assert content["sentence"] in out.read_text("utf-8")
 
 
+def test_a_report_says_what_it_would_take_if_it_is_asked_to(store, tmp_path):
+    for flags, said in ((), False), (("--plan",), True):
+        plain("report", store, "--out", tmp_path / "page.html", *flags)
+        assert ("What it would take" in (tmp_path / "page.html").read_text("utf-8")) == said
+
+
+def test_a_unit_stands_behind_the_numbers(tmp_path):
+    store = tmp_path / "study.db"
+    plain("init", store, "A", "B", "--eps", "0.5", "--unit", "ms", "--goal", "min")
+    for option, value in (("A", 1.0), ("B", 2.0)):
+        plain("tell", store, option, str(value), "--se", "0.3")
+    content = plain("best", store)
+    assert content["sentence"] == (
+        "A: at most 0.45 ms above the best of 2, with 95 % confidence. Stopping is allowed (eps 0.5 ms)."
+    )
+    plain("report", store, "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "Which of 2 options has the smallest value (in ms)?" in page
+    assert "Estimate (ms)" in page
+
+
 def test_levels():
     assert read_noise([]) is None
     assert read_menu([]) is None
@@ -106,13 +127,13 @@ def test_levels():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("plan", "--noise", "loud"), "`noise` must look like 0.3 or 0.3@0.1; got 'loud'"),
-        (("plan", "--noise", "0.3", "--noise", "0.1@1.5"), "`noise` must leave something of 1"),
-        (("plan", "--menu", "0.3"), "`menu` must look like 0.3@5, a sigma and its cost; got '0.3'"),
-        (("slot", "0"), "`sigma` must be"),
-        (("slot", "0.1", "--probe", "pair"), "`probe` must be one of 'option', 'difference'"),
+        (("plan", "--noise", "loud"), "--noise must look like 0.3 or 0.3@0.1; got 'loud'"),
+        (("plan", "--noise", "0.3", "--noise", "0.1@1.5"), "--noise must leave something of 1"),
+        (("plan", "--menu", "0.3"), "--menu must look like 0.3@5, a sigma and its cost; got '0.3'"),
+        (("slot", "0"), "SIGMA must be"),
+        (("slot", "0.1", "--probe", "pair"), "--probe must be one of 'option', 'difference'"),
         (("worth", "--by", "colour"), "`what` must be"),
-        (("report", "--out", "a.pdf"), "`path` must end in .html"),
+        (("report", "--out", "a.pdf"), "--out must end in .html"),
     ],
 )
 def test_refusals(store, monkeypatch, capsys, arguments, sentence):

@@ -41,7 +41,7 @@ def refused(store, monkeypatch, capsys):
 
 def test_se_0_4_with_a_comma_is_refused(store, refused):
     message = refused("tell", store, "A", "1", "--se", "0,4")
-    assert "`se` must have a decimal point: 0.4. For an asymmetric error, down and up, write 0/4" in message
+    assert "--se must have a decimal point: 0.4. For an asymmetric error, down and up, write 0/4" in message
     assert plain("tell", store, "A", "1", "--se", "0.3/0.4")["measurement"]["se"] == 0.4
     assert plain("tell", store, "A", "1", "--se", "0.3,0.4")["measurement"]["se"] == 0.4
     assert "Write numbers with a point: 1.5" in refused("tell", store, "A", "1,5", "--se", "0.4")
@@ -166,7 +166,7 @@ def test_bytes_of_a_latin_1_terminal_are_refused(store):
     raw = [os.fsencode(part) for part in command] + [b"caf\xe9"]
     done = subprocess.run(raw, capture_output=True, env={**os.environ, "PYTHONUTF8": "1"}, check=False)
     assert done.returncode == 2
-    assert b"`block` must be plain text in one line; 'caf\\\\udce9' has half a character" in done.stderr
+    assert b"--block must be plain text in one line; 'caf\\\\udce9' has half a character" in done.stderr
     assert nw.load_study(store).n_measurements == 0
 
 
@@ -204,3 +204,43 @@ def test_a_table_with_names_of_its_own_is_shown_the_map(store, refused, tmp_path
     assert "for instance --map option=alloy,value=HV,se=se, or --ignore alloy" in message
     table.write_text("option value se\nA 1.0 0.1\nB 1.0 0.1\n")
     assert "between its columns; 't.csv' has blanks: 'option value se'" in refused("import", store, table)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "suggested"),
+    [
+        (
+            "machine,compiler,time,sd,runs",
+            "lab1,{name},{word},0.2,12",
+            "option=compiler,value=time,sd=sd,n=runs",
+        ),
+        (
+            "date,variant,visitors,conversions",
+            "Mon,{name},200,2{k}",
+            "option=variant,successes=conversions,trials=visitors",
+        ),
+        (
+            "catalyst,run,yield,lower,upper",
+            "{name},{k},5.{k},4,6",
+            "option=catalyst,value=yield,lo=lower,hi=upper",
+        ),
+        (
+            "alloy,temperature,HV,HV_se",
+            "{name},20,5.{k},0.1",
+            "option=alloy,value=HV,se=HV_se",
+        ),
+        (
+            "Probe,HV,Messunsicherheit",
+            "{name},5.{k},0.1",
+            "option=Probe,value=HV,se=Messunsicherheit",
+        ),
+    ],
+)
+def test_the_map_that_is_shown_is_the_one_a_person_would_write(
+    store, refused, tmp_path, header, row, suggested
+):
+    table = tmp_path / "t.csv"
+    words = ["1.5", "timeout", "1.7", "1.6"]
+    rows = [row.format(name="ABCD"[k], word=words[k], k=k + 1) for k in range(4)]
+    table.write_text("\n".join([header, *rows]) + "\n")
+    assert f"for instance --map {suggested}, or" in refused("import", store, table)

@@ -77,11 +77,11 @@ def test_columns_are_mapped(store, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("tell", "A", "--items", "q1"), "`items` must look like q17=1,q18=0; got 'q1'"),
-        (("tell", "A", "--items", "q1=1,q1=0"), "`items` must name each item once"),
-        (("tell", "A", "--items", "q1=x"), "`items` must be a number"),
+        (("tell", "A", "--items", "q1"), "--items must look like q17=1,q18=0; got 'q1'"),
+        (("tell", "A", "--items", "q1=1,q1=0"), "--items must name each item once"),
+        (("tell", "A", "--items", "q1=x"), "--items must be a number"),
         (("tell", "A", "--items", "nobody=1"), "'nobody' is not among the 12 items"),
-        (("ask", "--items", 0), "`items` must be at least 1"),
+        (("ask", "--items", 0), "--items must be at least 1"),
         (("plan",), "a plan is made for measurements whose error bars are known beforehand"),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_pool_has_one_item_at_least(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["noisewise", "init", str(tmp_path / "s.db"), "A", "B", "--items", "-3"])
     with pytest.raises(SystemExit):
         main()
-    assert "`items` must be at least 1; got -3." in capsys.readouterr().err
+    assert "--items must be at least 1; got -3." in capsys.readouterr().err
     assert not (tmp_path / "s.db").exists()
 
 
@@ -123,4 +123,4 @@ def test_a_table_without_a_column_of_items_is_no_pool(tmp_path, monkeypatch, cap
     )
     with pytest.raises(SystemExit):
         main()
-    assert "`items` must be a table with a column item" in capsys.readouterr().err
+    assert "--items must be a table with a column item" in capsys.readouterr().err

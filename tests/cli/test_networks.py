@@ -57,7 +57,7 @@ def test_a_dry_run_shows_what_rows_become_and_tells_nothing(store):
         ((GLUCOSE, "--arms"), "A table of differences is read with --network"),
         ((SMOKING, "--network"), "A table of arms is read with --arms"),
         ((GLUCOSE, "--network", "--arms"), "not for both"),
-        ((GLUCOSE, "--network", "--counts", "shares"), "`counts` with --arms"),
+        ((GLUCOSE, "--network", "--counts", "shares"), "--counts goes with --arms, a row for each arm"),
         ((GLUCOSE, "--network", "--map", "study=nowhere"), "--map must name columns of the table"),
         ((GLUCOSE, "--network", "--map", "item=TE"), "--map knows study, plus, minus, pair, value"),
     ],
@@ -68,3 +68,16 @@ def test_the_wrong_flag_is_answered_with_the_right_one(store, arguments, sentenc
     assert done.exit_code != 0
     said = " ".join((done.output + str(done.exception)).split())
     assert sentence in said
+
+
+def test_arms_keep_the_unit_of_their_header(store, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("machine,compiler,time (ms),sd (ms),runs\nx,A,3.5,0.4,20\nx,B,4.5,0.4,20\n")
+    given = {"study": "machine", "option": "compiler", "value": "time", "sd": "sd", "n": "runs"}
+    mapped = ",".join(f"{role}={column}" for role, column in given.items())
+    run("init", store, "--from", table, "--arms", "--map", mapped, "--goal", "min", "--eps", "0.2")
+    study = nw.load_study(store)
+    assert study.specification.unit == "ms"
+    table.write_text("machine,compiler,time (ms),sd (s),runs\nx,A,3.5,0.4,20\nx,B,4.5,0.4,20\n")
+    with pytest.raises(ValueError, match="the error bar must have the unit of the value"):
+        study.tell_many(table, layout="arms", map=given)

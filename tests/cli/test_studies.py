@@ -73,7 +73,8 @@ def test_a_table_of_options_with_features(tmp_path):
     assert more["added"] == ["A-4"]
     run("init", tmp_path / "a.db", "x", "y", "--eps", 1, "-s", "other")
     assert plain("list", tmp_path / "a.db")["studies"] == ["alloys", "other"]
-    assert run("list", tmp_path / "a.db").stdout == "alloys\nother\n"
+    listed = run("list", tmp_path / "a.db").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == ["study", "alloys", "other"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,8 @@ def test_import_maps_columns_matches_suggestions_and_is_idempotent(store):
     assert first["unused_columns"] == ["lab"]
     again = plain("import", store, "-", "--map", MAP, stdin=CSV)
     assert (again["told"], again["known"]) == (0, 3)
-    assert "3 known already" in run("import", store, "-", "--map", MAP, stdin=CSV).stdout
+    said = run("import", store, "-", "--map", MAP, stdin=CSV).stdout
+    assert said == "3 rows, all known already.\nColumns not used: lab.\n"
     frame = nw.load_study(store).frame("measurements")
     assert frame["key"].to_list() == ["p1/1", "p1/2", "p2/3"]
     assert frame["block"].to_list() == ["p1", "p1", "p2"]
@@ -234,7 +236,7 @@ def test_another_model_for_the_same_log(tmp_path, monkeypatch, capsys):
     assert (status["model"], status["deviation"]) == ("linear+deviation", 1.0)
     code, problem = fail(monkeypatch, capsys, "switch", store, "--extra-scatter", "lots")
     assert code == 2
-    assert problem == "Error: `extra_scatter` must be a number above 0 or 'estimate'; got 'lots'."
+    assert problem == "Error: --extra-scatter must be a number above 0 or 'estimate'; got 'lots'."
     made = plain("init", store, "p", "q", "--eps", 1, "--extra-scatter", 0.2, "-s", "other")
     assert made["model"] == "independent"
     assert nw.load_study(store, "other").extra_scatter == 0.2
@@ -269,20 +271,20 @@ def test_export_rebuild_rename_backup(store, tmp_path):
     [
         (["ask", "no.db"], "there is no 'no.db'"),
         (["init", "{store}", "A", "--eps", "1"], "there is a study 'study' already"),
-        (["init", "new.db", "A"], "`eps` (how far below the best is good enough)"),
+        (["init", "new.db", "A"], "--eps (how far below the best is good enough)"),
         (["tell", "{store}", "Ax", "1", "--se", "1"], "'Ax' is not in the catalogue (4 options)."),
-        (["tell", "{store}", "A", "1", "--se", "x"], "`se` must be numbers"),
-        (["tell", "{store}", "A"], "`value` must be given"),
-        (["tell", "{store}", "ask-9", "1"], "`job` must be a suggestion of this study"),
+        (["tell", "{store}", "A", "1", "--se", "x"], "--se must be numbers"),
+        (["tell", "{store}", "A"], "VALUE must be given"),
+        (["tell", "{store}", "ask-9", "1"], "WHAT must be a suggestion of this study"),
         (
             ["status", "{store}", "-s", "x"],
-            "`name` must be a study of this store, which has 'study'; got 'x'.",
+            "there is no study 'x' in this store, which has 'study'.",
         ),
-        (["void", "{store}", "m-1", "because"], "`measurement` must be one of this study's 0"),
-        (["export", "{store}", "--what", "all"], "`what` must be one of"),
-        (["export", "{store}", "--what", "events", "-o", "x.gif"], "`out` must end in one of .csv"),
+        (["void", "{store}", "m-1", "because"], "MEASUREMENT must be one of this study's 0"),
+        (["export", "{store}", "--what", "all"], "--what must be one of"),
+        (["export", "{store}", "--what", "events", "-o", "x.gif"], "--out must end in one of .csv"),
         (["certify", "{store}", "--verify", "no.json"], "there is no file 'no.json'"),
-        (["ask", "{store}", "-o", "x.txt"], "`out` must end in .csv"),
+        (["ask", "{store}", "-o", "x.txt"], "--out must end in .csv"),
         (["backup", "{store}", "{store}"], "exists and stays as it is"),
     ],
 )

@@ -89,7 +89,7 @@ def test_what_is_ambiguous_is_refused_in_the_words_of_the_command_line(store, re
     assert "say --decimal , or --decimal ." in refused("import", store, table)
     assert plain("import", store, table, "--decimal", ",")["told"] == 1
     assert told(store) == [("A", 1.234, 2.0)]
-    assert "`decimal` must be one of '.', ','; got ';'" in refused("import", store, table, "--decimal", ";")
+    assert "--decimal must be one of '.', ','; got ';'" in refused("import", store, table, "--decimal", ";")
 
 
 def test_an_error_bar_that_is_not_used_stops_with_the_map_that_would_use_it(store, refused, tmp_path):
@@ -116,7 +116,7 @@ def test_blank_error_bars_are_refused_unless_they_are_allowed(store, refused, tm
 
 @pytest.mark.parametrize("text", ["0,4", "0,4e-1", ",4", "+0,4"])
 def test_a_decimal_comma_is_never_two_error_bars(store, refused, text):
-    assert "`se` must have a decimal point" in refused("tell", store, "A", "1", f"--se={text}")
+    assert "--se must have a decimal point" in refused("tell", store, "A", "1", f"--se={text}")
 
 
 def test_a_study_is_made_of_one_table(german, tmp_path):
@@ -145,9 +145,13 @@ def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
     assert "row 3 (line 4): 'Total' looks like a row that sums" in refused(
         "init", path, "--from", table, "--eps", 1
     )
+    table.write_text("option,value,se\nA,1,0.1\nB,2,0.1\n\nNote: by hand,,\n")
+    assert "row 3 (line 5): 'Note: by hand' looks like a note" in refused(
+        "init", path, "--from", table, "--eps", 1
+    )
     table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\n")
     message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear", "--span", 9)
-    assert "`features` must name the columns of the results that describe options" in message
+    assert "must name the columns of the results that describe options" in message
     assert not path.exists()
 
 
@@ -168,6 +172,17 @@ def test_differences_items_and_ids_of_a_table_make_studies_too(tmp_path):
     assert nw.load_study(tmp_path / "i.db").options == ["03", "3"]
     table.write_text("option,item,value\nA,q1,1\nA,q2,0\nB,q1,1\nB,q2,1\n")
     assert plain("init", tmp_path / "q.db", "--from", table, "--eps", 1)["told"] == 2
+
+
+def test_names_that_are_nearly_the_same_are_told_and_dates_among_names_refused(refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("option,value,se\n03,1,0.1\n3,2,0.1\nCu 1,1,0.1\ncu  1,1,0.1\n")
+    said = " ".join(run("init", tmp_path / "n.db", "--from", table, "--eps", 1).stdout.split())
+    assert "'03' and '3' as two options; 'Cu 1' and 'cu 1' as two options" in said
+    assert len(nw.load_study(tmp_path / "n.db").options) == 4
+    table.write_text("option,value,se\nSEPT1,1,0.1\n2-Sep,2,0.1\n")
+    message = refused("init", tmp_path / "d.db", "--from", table, "--eps", 1)
+    assert "row 2 (line 3): '2-Sep' looks like a date that a spreadsheet made of another name" in message
 
 
 def test_options_may_have_no_result_yet(tmp_path):
@@ -213,6 +228,26 @@ def test_options_tables_have_dialects_too(tmp_path):
     assert "decimal commas" in json.dumps(made["notes"])
 
 
+def test_a_decimal_sign_that_options_leave_open_is_asked_for(refused, tmp_path):
+    table, path = tmp_path / "o.csv", tmp_path / "o.db"
+    table.write_text('id,x\nA,"1,234"\nB,"2,345"\n')
+    given = ("init", path, table, "-f", "x", "--model", "linear", "--span", 9)
+    assert "row 1 (line 2): '1,234' in column 'x' is 1.234" in refused(*given)
+    assert "say --decimal , or --decimal ." in refused(*given)
+    assert run(*given, "--decimal", ",").exit_code == 0
+    table.write_text('id,x\nC,"1,500"\n')
+    assert "say --decimal , or --decimal ." in refused("add", path, table)
+    assert plain("add", path, table, "--decimal", ",")["added"] == ["C"]
+    assert nw.load_study(path).events()[-1].body["values"] == [[1.5]]
+
+
+def test_results_in_the_place_of_options_are_shown_the_way(refused, tmp_path):
+    table = tmp_path / "r.csv"
+    table.write_text("option,value,se\nA,1,0.1\n")
+    message = refused("init", tmp_path / "n.db", table, "--eps", 1)
+    assert "If these are results, say init --from TABLE." in message
+
+
 def test_init_without_options_or_table_says_what_it_needs(refused, tmp_path):
     assert "init needs options, or --from TABLE" in refused("init", tmp_path / "n.db", "--eps", 1)
     assert "--arms and --dry-run go with --from" in refused(
@@ -234,3 +269,11 @@ def test_in_python_a_study_is_made_of_results_as_well(tmp_path):
     mapped = {"option": "alloy", "value": "HV", "se": "err"}
     both = nw.create_study(options=["C", "B", "A"], results=frame, eps=1.0, map=mapped, ignore=["x"])
     assert both.options == ["C", "B", "A"]
+
+
+def test_a_study_from_a_table_counts_rows_without_a_result_and_its_event(tmp_path):
+    table, store = tmp_path / "t.csv", tmp_path / "s.db"
+    table.write_text("option,value,se\nA,1.5,0.1\nB,,\n")
+    said = run("init", store, "--from", table, "--eps", "0.2").stdout
+    assert said.endswith("independent model.\n1 row without a result.\n")
+    assert "Log: 1 event, head" in run("status", store).stdout

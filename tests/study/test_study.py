@@ -393,7 +393,7 @@ def test_names_of_studies_are_unique_in_a_store():
     assert store.names() == ["one", "two"]
     with pytest.raises(ValueError, match="there is a study 'one' already"):
         make(store=store, name="one")
-    with pytest.raises(KeyError, match="`name` must be a study of this store, which has 'one', 'two'"):
+    with pytest.raises(KeyError, match=r"there is no study .* in this store, which has 'one', 'two'"):
         nw.load_study(store, "three")
 
 

@@ -28,7 +28,8 @@ def follow_all(study: nw.Study, most: int = 10) -> list[tuple[str, str]]:
 def follow(study: nw.Study, cause: Cause) -> None:
     """Do what a cause advises."""
     (name, wanted), *_ = cause.remedy.items()
-    if name == "void":
+    if name == "void" or (name == "look" and isinstance(wanted, list)):
+        # Who is told to look at a measurement and finds nothing to correct in it takes it out.
         for measurement in wanted:
             study.void(measurement, WHY)
     elif name == "amend" and isinstance(wanted, list):
@@ -41,8 +42,12 @@ def follow(study: nw.Study, cause: Cause) -> None:
     elif name == "block":
         _give_blocks(study, cause.remedy)
     elif name == "instrument":
-        for at, told in enumerate(study.frame("measurements").iter_rows(named=True), start=1):
-            study.amend(at, WHY, instrument=f"{cause.remedy['within']}, {told[wanted]}")
+        columns = study._now().columns  # those that count
+        codes, names = (
+            (columns.plus, study.options) if wanted == "option" else (columns.block, columns.blocks)
+        )
+        for number, code in zip(columns.number, codes, strict=True):
+            study.amend(int(number), WHY, instrument=f"{cause.remedy['within']}, {names[code]}")
     else:
         raise AssertionError(f"no program can follow {cause.remedy}")
 

@@ -11,7 +11,8 @@ from noisewise.cli.demo import demo
 from noisewise.cli.studies import judgement, measurements, outlook, safekeeping, upkeep
 from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
-from noisewise.cli.terminal.flags import in_its_words
+from noisewise.cli.terminal.flags import flags_of, in_its_words
+from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
 from noisewise.cli.terminal.threads import lightly
 from noisewise.cli.worlds.arena import arena
 from noisewise.cli.worlds.design import design
@@ -58,27 +59,37 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 )
 NAMES: dict[Callable[..., None], str] = {measurements.import_: "import", list_studies: "list"}
 #: These take values, which may be negative: what looks like an option but is none is an argument.
-TAKE_NUMBERS = (measurements.tell, measurements.amend)
+TAKE_NUMBERS = (measurements.tell, measurements.amend, outlook.slot)
 
+#: Columns of tables that are imported: there, what Python calls an argument is a column.
+OF_TABLES = (
+    "option", "plus", "minus", "value", "se", "var", "sd", "n", "ci", "level", "values", "successes",
+    "trials", "block", "instrument", "key", "by", "note", "at", "cost", "job", "item",
+)  # fmt: skip
 #: These are for large problems, and take all processors from the beginning.
 HEAVY = (simulate, arena, design, paper, policies, demo)
 
 for command in COMMANDS:
     settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}
     called = NAMES.get(command, command.__name__)
-    speaking = in_its_words(command, called)
+    speaking = in_its_words(command, called, OF_TABLES if command is measurements.import_ else ())
     app.command(called, context_settings=settings)(speaking if command in HEAVY else lightly(speaking))
+
+
+#: Flags of commands that take values: what looks like one and is none would be taken for a value.
+NUMBER_FLAGS = {
+    NAMES.get(command, command.__name__): frozenset(flags_of(command).values()) for command in TAKE_NUMBERS
+}
 
 
 def main() -> None:
     """Run the command line: bad input gets one sentence and exit code 2, Ctrl-C exit code 130."""
     try:
+        refuse_unknown_flags(sys.argv[1:], NUMBER_FLAGS)
         app()
     except KeyboardInterrupt:
         typer.echo("Interrupted.", err=True)
         sys.exit(130)
     except (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError) as problem:
-        # A KeyError shows its message in quotes.
-        message = problem.args[0] if isinstance(problem, KeyError) and problem.args else problem
-        typer.echo(printable(f"Error: {message}"), err=True)
+        typer.echo(printable(f"Error: {sentence_of(problem)}"), err=True)
         sys.exit(2)

@@ -56,7 +56,7 @@ def check_known(name: str, *others: str) -> None:
         load_plugins()
     if name not in (*POLICIES, *others):
         listed = sorted([*POLICIES, *others])
-        raise KeyError(f"`name` must be one of {', '.join(listed)}; got {name!r}.{nearest(name, listed)}")
+        raise KeyError(f"there is no rule {name!r}; known are {', '.join(listed)}.{nearest(name, listed)}")
 
 
 @overload

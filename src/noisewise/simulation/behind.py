@@ -28,7 +28,7 @@ from noisewise.policies.shared.least_squares import Setting
 from noisewise.policies.shell.on_sets import SetState
 from noisewise.policies.shell.recommendation import Advice
 from noisewise.policies.shell.rule import Rule
-from noisewise.simulation.loop import Script, Truth, functions_of, make_rounds, never
+from noisewise.simulation.loop import Script, Truth, make_rounds, never
 from noisewise.simulation.record import Record
 from noisewise.simulation.set_loop import SetTruth, make_set_rounds
 from noisewise.simulation.stopping import Stop
@@ -133,8 +133,9 @@ def wants_plan(params: Params, state: State) -> bool:
 def make_glue(rule: Rule) -> Callable[..., float]:
     """The function behind the address of one rule."""
     # Plain functions in a closure: Numba's disk cache knows them by name.
-    choose, absorb, recommend, radius_now, candidates_now, bound_now, certain_now = functions_of(rule)
-    wants_plan = rule.wants_plan or never
+    choose, absorb, recommend = rule.choose, rule.absorb, rule.recommend
+    radius_now, candidates_now, bound_now = rule.radius, rule.candidates, rule.bound
+    certain_now, wants_plan = rule.certain, rule.wants_plan or never
 
     def glue(
         what: int,

@@ -147,6 +147,7 @@ def create_study(
     from noisewise.study.asking.policy import pinned_policy
     from noisewise.study.asking.suggestion import rehearse_asking
 
+    _check_reading(reading)
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
@@ -189,6 +190,14 @@ def _told(
     study = made(store)
     study.tell_many(understood, match=True)
     return study
+
+
+def _check_reading(reading: "HowToRead") -> None:
+    """Refuse arguments that `create_study` does not have."""
+    if reading:
+        from noisewise.study.intake.columns.understanding import check_reading
+
+        check_reading(reading, "create_study")
 
 
 def _tables(
@@ -322,7 +331,7 @@ def _claimed(text: str) -> dict[str, Any]:
     """What a certificate says."""
     try:
         claimed = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         claimed = None
     count = claimed.get("n_events") if isinstance(claimed, dict) else None
     if not isinstance(claimed, dict) or type(count) is not int or count < 0:

@@ -24,7 +24,7 @@ from noisewise.study.intake.entry import (
     read_told,
 )
 from noisewise.study.intake.events import Happened
-from noisewise.study.intake.item_entry import check_next
+from noisewise.study.intake.item_entry import check_items_belong, check_next
 from noisewise.study.intake.told_before import still_void, told_before
 from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.looks import check_blind
@@ -109,6 +109,8 @@ class Entries(TableEntries):
 
         def suggested(news: list[Event]) -> Happened:
             nonlocal asking
+            if items is not None:
+                check_items_belong(self._state, "")
             if not (bodies and all(event.kind == "tell" for event in news)):
                 bodies[:] = ready(news).suggest(
                     n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by,
@@ -203,7 +205,7 @@ class Entries(TableEntries):
         self, measurement: Measurement | str | int, reason: str, value: Any = None, **told: Any
     ) -> Measurement:
         """Correct a measurement: what is said anew replaces what was told; the old stays in the log."""
-        given = _given(None, value, told)
+        given = _given(None, value, told, "amend")
         number, content = 0, {}
 
         def corrected(news: list[Event]) -> Happened:
@@ -237,16 +239,22 @@ class Entries(TableEntries):
 
         self._record(included, ("include", option), lambda: None)
 
-    def add_options(self, options: Any, *, id: str | None = None) -> list[str]:
-        """Add options to the catalogue, with the same columns as the first ones; returns their names."""
+    def add_options(self, options: Any, *, id: str | None = None, decimal: str | None = None) -> list[str]:
+        """Add options to the catalogue, with the same columns as the first ones; returns their names.
+
+        Args:
+            options: A table or a list, as `create_study` takes it.
+            id: The column with the options' names; default: as it was called at first.
+            decimal: The decimal sign, ``"."`` or ``","``, where the cells leave it open.
+        """
         body: dict[str, Any] = {}
 
         def added(news: list[Event]) -> Happened:
             nonlocal body
-            body = added_options(self._state, options, id)
+            body = added_options(self._state, options, id, decimal)
             return [("add", body)]
 
-        return self._record(added, ("add", options, id), lambda: list(body["ids"]))
+        return self._record(added, ("add", options, id, decimal), lambda: list(body["ids"]))
 
     def set_policy(self, name: str | None = None, **options: Any) -> None:
         """Let another policy ask, or the same one in the version that is installed now."""
@@ -298,7 +306,9 @@ class Entries(TableEntries):
         self._record(changed, ("switch", model, deviation, extra_scatter, span, looks, reason), lambda: None)
 
     def _close(self, kind: str, job: Job | str | Sequence[Job | str], reason: str | None) -> None:
-        jobs = [job] if isinstance(job, Job | str) else list(job)
+        jobs = list(job) if isinstance(job, list | tuple | set | frozenset) else [job]
+        if not jobs:
+            raise ValueError("`job` must be at least one suggestion; got none.")
 
         def closed(news: list[Event]) -> Happened:
             found = [find_job(self._state, one) for one in jobs]
@@ -310,6 +320,6 @@ class Entries(TableEntries):
         self._record(closed, (kind, job, reason), lambda: None)
 
 
-def _given(job: Any, value: Any, told: Any) -> dict[str, Any]:
-    check_arguments(told)
+def _given(job: Any, value: Any, told: Any, method: str = "tell") -> dict[str, Any]:
+    check_arguments(told, method)
     return {"job": job, "value": value, **told}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from noisewise.core.support.checks import check_count
-from noisewise.core.support.files import written_whole
+from noisewise.core.support.files import as_path, written_whole
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import as_html, counted, estimated, in_unit
 from noisewise.study.certificate.bound import certify
@@ -18,6 +18,7 @@ from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
 from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
+from noisewise.study.models.levels import only_differences
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
 
@@ -285,7 +286,7 @@ class Study(Entries):
         """
         from noisewise.study.showing.report import make_page
 
-        target = Path(path)
+        target = as_path(path)
         if target.suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"`path` must end in .html; got {str(path)!r}.")
         with written_whole(target) as draft:
@@ -300,7 +301,7 @@ class Study(Entries):
         from noisewise.study.planning.worth import find_worth
         from noisewise.study.showing.frames import make_frame
         from noisewise.study.showing.page.elements import ROWS
-        from noisewise.study.showing.report import LOOKS, Findings
+        from noisewise.study.showing.report import Findings, looks_for
 
         certificate, state, now = self.certificate(), self._state, self._now()
         planned: Plan | str | None = None if isinstance(plan, bool) else plan
@@ -313,8 +314,7 @@ class Study(Entries):
             analysis=now,
             certificate=certificate,
             check=self.check(),
-            # At one look there is one bound.
-            worth=find_worth(now, 0 if certificate.once else LOOKS, certificate.withheld),
+            worth=find_worth(now, looks_for(certificate), certificate.withheld),
             plan=planned,
             suggested=self._suggested(),
             options=self.frame("options"),
@@ -377,8 +377,8 @@ class Study(Entries):
 
 def _level_in_words(sums: Sums) -> str:
     """On which level estimates are shown, where that is a convention."""
-    level = sums.minus < 0
-    if not level.any():
+    if not (sums.minus < 0).any():
         return ", around 0, because only differences were measured"
-    several = len(set(sums.block[level].tolist())) > 1
-    return ", on the level of the average block (blocks have levels of their own)" if several else ""
+    if not only_differences(sums):
+        return ""
+    return ", on the level of the average block (blocks have levels of their own)"

@@ -17,6 +17,7 @@ from noisewise.study.stores.protocol import Event
 if TYPE_CHECKING:
     from noisewise.study.intake.columns.understanding import HowToRead, Understood
     from noisewise.study.intake.item_tables import TakenItems
+    from noisewise.study.log.specification import Specification
 
 
 class TableEntries(ItemEntries):
@@ -67,13 +68,16 @@ class TableEntries(ItemEntries):
                 of the rows; with ``"arms"``, ``counts="shares"`` keeps events out of n as shares instead of
                 making log odds of them.
         """
-        from noisewise.study.intake.columns.understanding import understand
+        from noisewise.study.intake.columns.understanding import check_reading, understand
 
         seen = watch or (lambda doing, done, of: None)
         if not isinstance(repeat, bool):
             check_choice("repeat", repeat, ("others",))
         amend = None if amend is None else require_reason(amend, "amend")
-        understood = understand(measurements, **reading)
+        check_reading(reading, "tell_many")
+        settled = reading.get("map") or reading.get("layout")  # then columns may be left over
+        others = () if settled else described_columns(self.specification)
+        understood = understand(measurements, others=others, **reading)
         _check_unit(self.specification.unit, understood)
         with understood.table.placed():
             taken: Taken | TakenItems
@@ -129,6 +133,14 @@ class TableEntries(ItemEntries):
             )
         warn_of_equal(taken)
         return taken
+
+
+def described_columns(specification: "Specification") -> list[str]:
+    """Columns that describe options, and say nothing about a measurement: tables of results may have them."""
+    from noisewise.study.inputs.dialects.headers import key_of
+    from noisewise.study.intake.roles import ROLE
+
+    return [one.name for one in specification.catalogue.features if key_of(one.name) not in ROLE]
 
 
 def _check_unit(unit: str | None, understood: "Understood") -> None:

@@ -320,3 +320,16 @@ def test_a_study_comes_to_its_end(model, how, eps, most):
                 study.tell(option=study.options[chosen.option], value=value, se=0.3, **where)
         else:
             raise AssertionError(f"{model}, {how}, seed {seed}: the bound is {found.bound} after {most}")
+
+
+def test_what_is_expected_of_an_option_never_tried_is_a_share():
+    """Half of all trials above the middle of the others would be more successes than trials."""
+    study = nw.create_study(options=["A", "B"], eps=0.2)
+    jobs = study.ask(2)
+    for option, successes in (("A", 90), ("B", 20)):
+        again = nw.create_study(options=["A", "B"], eps=0.2)
+        again.ask(2)
+        again.tell(option=option, successes=successes, trials=100)
+        assert again.ask()
+    study.tell(jobs[0], successes=90, trials=100)
+    assert study.ask()

@@ -125,8 +125,8 @@ def test_of_very_few_measurements_only_those_that_disagree_are_named(count):
     rows[-1]["value"] = 3.0
     check = told(rows).check()
     assert [cause.kind for cause in check.causes] == ["row"]
-    assert f"m-{count} of A" in check.remedies[0]
-    assert ("m-1 of A and m-2 of A" in check.remedies[0]) == (count == 2)
+    assert f"m-{count} (row {count}) of A" in check.remedies[0]
+    assert ("m-1 (row 1) of A and m-2 (row 2) of A" in check.remedies[0]) == (count == 2)
     assert "extra_scatter" not in " ".join(check.remedies)
 
 
@@ -223,7 +223,7 @@ def test_one_row_among_thousands_is_seen_though_chi_square_does_not():
     rows = [{"option": f"o{k % 10}", "value": v, "se": 1.0} for k, v in enumerate(value)]
     check = told(rows).check()
     assert check.ok
-    assert "Look first at m-78 of o7" in check.remedies[0]
+    assert "Look first at m-78 (row 78) of o7" in check.remedies[0]
 
 
 def test_a_cause_for_programs_says_what_its_words_say():
@@ -259,3 +259,56 @@ def test_the_least_value_is_found_between_and_at_the_ends():
     assert at == pytest.approx(1.234, abs=1e-5)
     assert least < 1e-9
     assert least_of(math.exp, 0.0, 1.0, tried=4, tolerance=1e-3)[0] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_equal_error_bars_whose_roots_fit_are_never_said_to_be_variances_for_sure():
+    rng = np.random.default_rng(0)
+    rows = [{"option": f"o{k % 5}", "value": 0.3 * rng.standard_normal(), "se": 0.09} for k in range(1000)]
+    check = told(rows).check()
+    assert [cause.kind for cause in check.causes] == ["variances", "scatter"]
+    assert "If the error bars were variances, their square roots would fit as well" in check.remedies[0]
+
+
+def test_a_wrong_row_is_named_where_there_are_no_error_bars():
+    rng = np.random.default_rng(0)
+    for model in ({}, {"blocks": True}):
+        rows = [
+            {"option": f"o{k % 6}", "value": 5.0 + k % 6 + 0.1 * rng.standard_normal()} for k in range(36)
+        ]
+        if model:
+            rows = [row | {"block": f"day {k // 6}"} for k, row in enumerate(rows)]
+        assert not told(rows).check().causes
+        rows[14]["value"] *= 100.0
+        study = told(rows)
+        (cause,) = study.check().causes
+        assert cause.kind == "unit"
+        assert [row["measurement"] for row in cause.rows] == ["m-15"]
+        assert "measurements that came without error bars scatter by 0." in cause.words
+        assert len(follow_all(study)) == 1
+
+
+def test_a_wrong_set_of_readings_is_named_where_every_option_scatters_in_its_own_way():
+    rng = np.random.default_rng(1)
+    study = nw.create_study(options=["A", "B"], eps=0.5)
+    for at in range(10):
+        values = 5.0 + 0.1 * (1 + at % 2) * rng.standard_normal(6) + (3.0 if at == 5 else 0.0)
+        study.tell(option="AB"[at % 2], values=values.tolist(), key=f"run {at}")
+    check = study.check()
+    assert "measurements of B differ from each other" in check.problems[0]
+    assert "Look first at m-6 (key run 5) of B" in check.remedies[0]
+    follow_all(study)
+    assert study.check().ok
+
+
+def test_unequal_scatter_is_told_where_there_are_no_error_bars():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"option": f"o{k % 5}", "value": (2.0 if k % 5 == 3 else 0.2) * rng.standard_normal()}
+        for k in range(50)
+    ]
+    (cause,) = told(rows).check().causes
+    assert cause.kind == "unequal"
+    assert "for o3 and 0." in cause.words
+    assert not told(rows, scatter="own").check().causes  # the advice, taken
+    alike = [row | {"value": rng.standard_normal()} for row in rows]
+    assert not told(alike).check().causes

@@ -411,3 +411,29 @@ def test_standard_errors_are_those_of_the_values_shown_whichever_node_is_zero():
         contrasts = np.eye(nodes)[:4] - level
         expected = np.sqrt(np.diagonal(contrasts @ np.linalg.pinv(laplacian) @ contrasts.T))
         assert study.frame("options")["se"].to_numpy() == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("told", "only"),
+    [
+        ([("A", None), ("B", None)], False),  # values without a block have a level
+        ([("A", "x"), ("B", "x")], False),  # and so have those of one block
+        ([("A", None), ("B", None), ("A", "minus B")], False),  # beside them differences have it, too
+        ([("A", "x"), ("B", "x"), ("A", "y")], True),
+        ([("A", "minus B")], True),
+        ([("A", "x"), ("B", "x"), ("A", "minus B")], True),
+    ],
+)
+def test_differences_come_first_where_nothing_else_is_known(told, only):
+    study = nw.create_study(options=["A", "B"], eps=0.1)
+    for option, where in told:
+        if where == "minus B":
+            study.tell(plus=option, minus="B", value=1.0, se=0.1)
+        else:
+            study.tell(option=option, value=1.0 + (option == "A"), se=0.1, block=where)
+    frame = study.frame("options")
+    assert (frame.columns[1] == "difference") == only
+    if only:
+        assert frame["difference"].to_list() == pytest.approx([0.0, -1.0])
+        assert frame["difference_se"][0] == 0.0
+        assert frame["linked"].to_list() == [True, True]

@@ -57,8 +57,8 @@ def test_two_wrong_rows_are_both_named():
     k, se, value = table(rng)
     value[[WRONG, 30]] += 15.0 * se[[WRONG, 30]]
     text = told(k, value, se).check().remedies[0]
-    assert f"m-{WRONG + 1} of" in text
-    assert "m-31 of" in text
+    assert f"m-{WRONG + 1} (row {WRONG + 1}) of" in text
+    assert "m-31 (row 31) of" in text
     assert "Without them" in text
 
 
@@ -72,7 +72,7 @@ def test_a_row_in_per_cent_leads_to_the_row(with_its_error_bar):
     study = told(k, value, se)
     assert not study.check().ok
     text = advice(study)
-    assert f"Look first at m-{WRONG + 1} of {NAMES[k[WRONG]]}" in text
+    assert f"Look first at m-{WRONG + 1} (row {WRONG + 1}) of {NAMES[k[WRONG]]}" in text
     both = ", error bar and all" if with_its_error_bar else ""
     assert f"100 times what was expected{both}: is its unit (per cent?) right?" in text
     assert "scatter" not in text
@@ -258,3 +258,16 @@ def test_a_row_that_is_off_by_any_number_of_standard_errors_is_named(se):
     for value in (1.0, 1.0, 1.0, 1.0, 8.0):
         study.tell(option="A", value=value, se=se)
     assert "m-5 of A" in study.check().remedies[0]
+
+
+def test_a_few_copies_do_not_make_error_bars_look_too_large():
+    numbers = np.random.default_rng(0)
+    rows = [
+        {"option": option, "value": float(numbers.normal()), "se": 1.0}
+        for option in "ABCDEF"
+        for _ in range(4)
+    ]
+    study = nw.create_study(options=list("ABCDEF"), eps=0.1)
+    study.tell_many([*rows, *rows[:7]])
+    (note,) = study.check().notes
+    assert "7 measurements repeat another one to the last digit" in note

@@ -62,6 +62,11 @@ def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
         plain = plain.get("certificate", plain)
         for name in ("option", "bound", "reached", "verdict", "candidates", "sentence", "withheld"):
             assert plain[name] == certificate[name], (command, name)
+    (listed,) = json.loads(runner.invoke(app, ["list", str(store), "--json"]).stdout)["states"]
+    certified = certificate["verdict"] not in ("nothing", "withheld")
+    assert listed["leader"] == (certificate["option"] if certified else None)
+    assert listed["bound"] == certificate["bound"]
+    assert (listed["state"] == "ready") == certificate["reached"]
     for where in ("repr", "certificate", "page", "best", "status", "certify"):
         assert certificate["sentence"] in texts[where], where
     if certificate["bound"]:
@@ -73,7 +78,6 @@ def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
         for where, text in texts.items():
             assert not CLAIMING.search(text), (where, CLAIMING.search(text), text)
     frame = study.frame("options")
-    certified = certificate["verdict"] not in ("nothing", "withheld")
     assert frame.filter("recommended")["option"].to_list() == ([certificate["option"]] if certified else [])
     for option, answer, excluded in frame.select("option", "may_be_best", "excluded").iter_rows():
         expected = option in certificate["candidates"] if certified and excluded is None else None

@@ -272,3 +272,43 @@ def test_the_chance_of_far_off_is_the_binomial_tail():
         assert FarOff(many, of).chance == pytest.approx(binom.sf(many - 1, of, 1.0 / 9.0), rel=1e-9)
     assert FarOff(1, 100).chance == 1.0
     assert far_off(np.array([0, 0, 1]), np.array([5.0, 0.0, 9.0])) == FarOff(1, 2)
+
+
+@pytest.mark.parametrize("se", [0.1, 0.01, 1e-4, 1e-9])
+def test_precise_measurements_bound_something_too(se):
+    # Far below eps, every factor once cost more than a measurement could bring: there never was a bound.
+    rng = np.random.default_rng(5)
+    value = np.repeat([0.0, 3.0], 15) + se * rng.standard_normal(30)
+    told = {"option": ["a"] * 15 + ["b"] * 15, "value": value, "se": [se] * 30}
+    made = nw.create_study(results=told, eps=0.5, noise="heavy").certificate()
+    assert (made.option, made.bound) == ("b", 0.0)
+    close = {**told, "value": value - np.repeat([0.0, 3.0], 15)}
+    assert nw.create_study(results=close, eps=0.5, noise="heavy").certificate().bound < 0.5
+
+
+@pytest.mark.parametrize("sigma", [0.05, 1e-3])
+def test_below_all_stakes_it_is_an_e_process_still(sigma):
+    # The mean of the evidence over the two values that a measurement has, by enumeration.
+    chance = 0.1
+    low, high = -sigma * math.sqrt((1 - chance) / chance), sigma * math.sqrt(chance / (1 - chance))
+    total = 0.0
+    for value, weight in ((low, chance), (high, 1 - chance)):
+        kind = AnyTails(rows_of(np.zeros(1, int), np.array([value]), np.array([sigma]), 1), RESOLUTION)
+        total += weight * math.exp(kind.log_e(np.zeros(1, int), np.zeros((1, 1)), UP).value[0, 0])
+    assert 0.1 < total <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("far", [1e9, -1e20, 1e45])
+def test_an_estimate_is_found_however_far_off_one_measurement_is(far):
+    value = np.append(np.linspace(-1.0, 1.0, 19), far)
+    near = np.append(np.linspace(-1.0, 1.0, 19), math.copysign(1e4, far))
+    found, expected = (
+        centres(rows_of(np.zeros(20, int), v, np.ones(20), 1), RESOLUTION)[0] for v in (value, near)
+    )
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_certificate_says_how_many_measurements_are_missing():
+    told = {"option": ["a", "b"] * 3, "value": [1.0, 2.0] * 3, "se": [1.0] * 6}
+    sentence = nw.create_study(results=told, eps=0.5, noise="heavy").certificate().sentence
+    assert "each option needs about 8, or more: measure a, b again" in sentence

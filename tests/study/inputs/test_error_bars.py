@@ -94,10 +94,10 @@ def test_a_noise_floor_raises_what_is_below_it():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"value": 1, "se": -0.3}, "se=-0.3 is not a standard error. Did the columns lo/hi get swapped"),
+        ({"value": 1, "se": -0.3}, "se=-0.3 is not a standard error, which is above 0. Did the columns"),
         ({"value": 1, "se": math.nan}, "se=nan is not a standard error"),
         ({"value": 1, "se": math.inf}, "se=inf is not a standard error"),
-        ({"value": 1, "se": (1, 2, 3)}, "se must be one number, or two"),
+        ({"value": 1, "se": (1, 2, 3)}, "`se` must be one number, or two"),
         ({"value": 1, "se": "0.3"}, "`se` must be a number; got '0.3'"),
         ({"value": 1, "var": -1.0}, "var=-1.0 is not a variance"),
         (
@@ -108,9 +108,9 @@ def test_a_noise_floor_raises_what_is_below_it():
         ({"value": 1, "sd": 1.0, "n": 1}, "`n` must be at least 2; got 1"),
         ({"value": 1, "se": 1, "level": 0.9}, "level= goes with ci="),
         ({"value": 1, "ci": (2, 3)}, r"ci=\(2, 3\) must contain the value 1"),
-        ({"value": 1, "ci": 0.3}, r"ci must be a pair \(lo, hi\)"),
+        ({"value": 1, "ci": 0.3}, r"`ci` must be a pair \(lo, hi\)"),
         ({"value": 1, "se": 0.1, "var": 0.01}, r"give exactly one of se, var.* \(got se, var\)"),
-        ({"values": [1.0]}, "values must be a list of at least two readings"),
+        ({"values": [1.0]}, "`values` must be a list of at least two readings"),
         ({"values": [1.0, math.nan]}, "value is NaN"),
         ({"value": 1, "values": [1.0, 2.0]}, "brings its own value"),
         ({"successes": 3}, "successes= and trials= go together"),

@@ -98,6 +98,10 @@ REFUSED = {
         [("s", "A", "P", 1.0, 0.5), ("s", "B", "P", 1.5, 0.6), ("s", "B", "A", 0.9, 0.5)],
         r"study 's': its differences do not add up: .* in row \d, and .* by way of rows \d and \d",
     ),
+    "whole numbers that do not add up": (
+        [("s", "A", "P", 1.0, 0.2), ("s", "B", "A", 1.0, 0.2), ("s", "B", "P", 1.0, 0.2)],
+        r"study 's': its differences do not add up: .* is 1 in row \d, and [02] by way of rows \d and \d",
+    ),
     "errors that no arms have": (
         [("s", "A", "P", 1.0, 0.2), ("s", "B", "P", 1.5, 0.2), ("s", "B", "A", 0.5, 0.6)],
         r"study 's': standard errors 0.2 \(row 1\), 0.2 \(row 2\), 0.6 \(row 3\) leave P a variance of -0.14",
@@ -413,3 +417,24 @@ def test_rows_that_are_nearly_those_of_arms_are_taken_with_a_word():
     said = begun().tell_many(table(*rows), layout="network").understood.sentence
     assert "add up only to within" in said
     assert "of a standard error; they are averaged" in said
+
+
+def test_differences_that_were_rounded_coarsely_are_averaged_with_a_word():
+    rows = [("s", "A", "P", 3.0, 1.5), ("s", "B", "A", 4.0, 1.5), ("s", "B", "P", 8.0, 1.5)]
+    said = begun().tell_many(table(*rows), layout="network").understood.sentence
+    assert "add up only to within" in said
+
+
+def test_an_id_names_studies_unless_it_numbers_rows():
+    rows = table(*ONE, names=("id", *COLUMNS[1:]))
+    assert differences(told(rows)) == differences(told(table(*ONE)))
+    numbered = {**rows, "id": [1, 2, 3]}
+    with pytest.raises(
+        ValueError, match=r"column 'id' is another one in every row, .* map=\{'study': 'id'\}"
+    ):
+        told(numbered)
+    assert told(numbered, map={"study": "id"}).n_measurements == 3
+    arms = {"id": ["x", "x"], "treatment": ["A", "B"], "mean": [1.0, 2.0], "se": [1.0, 1.0]}
+    assert told(arms, "arms").n_measurements == 2
+    with pytest.raises(ValueError, match="column 'id' is another one in every row"):
+        told({**arms, "id": ["x", "y"]}, "arms")

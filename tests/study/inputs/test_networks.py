@@ -3,12 +3,13 @@
 import csv
 import itertools
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.network_twin import Network, Trial, assert_same, studied
 
@@ -196,6 +197,7 @@ def test_rows_that_say_nothing_new_may_be_left_out(studies, random):
     assert_same(study, exact)
 
 
+@settings(max_examples=25)
 @given(networks(), st.randoms(use_true_random=False))
 def test_a_covariance_says_the_same_as_all_differences(studies, random):
     exact = Network(NAMES, [Trial.of_arms(arms) for arms in studies])
@@ -222,6 +224,7 @@ def test_a_covariance_says_the_same_as_all_differences(studies, random):
     assert np.allclose(studied(without)[0], studied(study)[0], rtol=1e-9, atol=1e-12)
 
 
+@settings(max_examples=25)
 @given(networks())
 def test_arms_and_their_differences_are_the_same_study(studies):
     arms = [
@@ -241,3 +244,28 @@ def test_arms_and_their_differences_are_the_same_study(studies):
         assert np.allclose(one, other, rtol=1e-8, atol=1e-9)
     assert by_arms.certificate().option == by_rows.certificate().option
     assert math.isclose(by_arms.certificate().bound, by_rows.certificate().bound, rel_tol=1e-6)
+
+
+def test_advice_on_a_network_knows_what_extra_scatter_arms_have():
+    study = nw.create_study(options=options_of("smoking.csv"), eps=0.1)
+    study.tell_many(SAMPLES / "smoking.csv", layout="arms")
+    (said,) = [remedy for remedy in study.check().remedies if "extra_scatter" in remedy]
+    size, reduced = (float(found) for found in re.findall(r"\(size ([0-9.]+)\).* is ([0-9.]+)\.", said)[0])
+    study.switch(extra_scatter=size)
+    assert math.isclose(study.check().reduced, reduced, rel_tol=0.01)
+    assert study.check().ok
+
+
+@pytest.mark.parametrize("looks", ["any time", "once"])
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_neither_recommendation_nor_bound_depends_on_the_order_of_options_and_rows(name, looks):
+    options, layout = options_of(name), PUBLISHED[name][1]
+    found = []
+    for turn in (1, -1):
+        study = nw.create_study(options=options[::turn], eps=0.1, looks=looks, extra_scatter=0.3)
+        study.tell_many(columns(read(name)[::turn]), layout=layout)
+        found.append(study.certificate())
+    first, second = found
+    assert first.option == second.option
+    assert math.isclose(first.bound, second.bound, rel_tol=1e-6)
+    assert first.bound < 3.0

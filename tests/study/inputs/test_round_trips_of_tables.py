@@ -158,3 +158,45 @@ def test_workbooks_read_back_the_same(tmp_path, rows, as_texts, dialect):
     book.save(path)
     understood = understood_or_asked(path, dialect) if as_texts else understand(path)
     assert rows_of(understood) == rows
+
+
+PIECES = [
+    b",",
+    b";",
+    b"\t",
+    b"\n",
+    b"\r",
+    b'"',
+    b"'",
+    b"#",
+    b"%",
+    b"1,234",
+    b"0,5",
+    b" ",
+    b"\xc3\xa9",
+    b"\xe9",
+    b"\0",
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    dialect=dialects(),
+    cuts=st.lists(
+        st.tuples(st.floats(0, 1), st.sampled_from(PIECES), st.integers(0, 3)), min_size=1, max_size=5
+    ),
+)
+def test_mutilated_tables_are_read_or_refused_in_one_sentence(dialect, cuts):
+    content = as_text([("A", 1234.5, 0.5), ("B x", 2.5, 0.25), ("é", 3.0, 12.0)], dialect)
+    for at, piece, gone in cuts:
+        place = int(at * len(content))
+        content = content[:place] + piece + content[place + gone :]
+    try:
+        understood = understand(read_delimited("t", content, ",", "'t'"))
+    except ValueError as problem:
+        said = str(problem)
+    else:
+        said = understood.sentence
+        assert understood.frame.height <= content.count(b"\n") + content.count(b"\r") + 1
+    assert "\n" not in said
+    assert "Schema" not in said

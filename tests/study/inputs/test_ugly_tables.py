@@ -135,7 +135,11 @@ CELLS = [
     Ugly("a unit in a cell", "option,value,se\nA,12.5 ms,1\n", "Put the unit 'ms' into the header"),
     Ugly("money", "option,value,se\nA,$12,1\n", "Put the unit '$' into the header"),
     Ugly("a limit", "option,value,se\nA,<0.1,1\n", "It is a limit or a guess, not a measurement"),
-    Ugly("not available", "option,value,se\nA,n/a,1\n", "If there is no result, leave the cell empty"),
+    Ugly("not available", "option,value,se\nA,n/a,1\n", "leave both value and error bar empty"),
+    Ugly(
+        "a word", "option,value,se\nA,timeout,1\n", "leave both value and error bar empty where there is no"
+    ),
+    Ugly("no value", "option,value,se\nA,,1\n", "If there is no result, leave its error bar empty as well."),
     Ugly("division by zero", "option,value,se\nA,1,#DIV/0!\n", "the error of a spreadsheet's formula"),
     Ugly(
         "a name that failed", "option,value,se\n#N/A,1,1\n", "`option` is '#N/A', the error of a spreadsheet"
@@ -330,7 +334,7 @@ COLUMNS = [
     Ugly(
         "an interval in one cell",
         "alloy,HV,95% CI\nA,1.5,1-2\n",
-        "split it into two columns, lo and hi",
+        "make two columns of it, lo and hi",
         (),
         {"map": MAP},
     ),
@@ -393,7 +397,51 @@ COLUMNS = [
     ),
 ]
 
-UGLY = [*PLAIN, *THOUSANDS, *CELLS, *BYTES, *SHAPES, *COLUMNS]
+MORE = [
+    Ugly(
+        "a line of units", "option,value,se\n,ms,ms\nA,1.5,0.4\n", "row 1 (line 2): 'ms' stands above numbers"
+    ),
+    Ugly("a dash for minus", "option,value,se\nA,–1.5,0.4\n", "If the dash stands for minus"),
+    Ugly(
+        "a column for every repeat",
+        "alloy;r1;r2\nA;1,5;2,5\n",
+        [("A", 2.0, pytest.approx(0.5))],
+        ("decimal commas",),
+        {"map": {"option": "alloy", "values": "{r1};{r2}"}},
+    ),
+    Ugly(
+        "margins of error", "alloy,HV,MOE\nA,1.5,1\n", "make two columns of it, lo and hi", (), {"map": MAP}
+    ),
+    Ugly("sigma before the name", "alloy,HV,sigma_HV\nA,1.5,1\n", "'se': 'sigma_HV'", (), {"map": MAP}),
+    Ugly("quoted headers and a mark", b'\xef\xbb\xbf"option";"value";"se"\nA;1,5;0,4\n', [("A", 1.5, 0.4)]),
+    Ugly("blank lines first", "\n\noption,value,se\n\nA,1.5,0.4\nB,2.5,0.3\n", AB),
+    Ugly(
+        "a title over two lines", "One\nTwo\noption;value;se\nA;1,5;0,4\nB;2,5;0,3\n", AB, ("2 lines above",)
+    ),
+    Ugly("only two columns", "option;value\nA;1,5\n", [("A", 1.5, None)], ("semicolons",)),
+    Ugly(
+        "shares of trials",
+        "option;successes;trials\nA;1 200;2 400\n",
+        [("A", 0.5, pytest.approx(0.0102, rel=1e-2))],
+    ),
+    Ugly(
+        "half a trial",
+        "option,successes,trials\nA,1.5,2\n",
+        "row 1 (A, line 2): `successes` must be a whole number",
+    ),
+    Ugly("intervals", "option;value;lo;hi\nA;1,5;1,0;2,0\n", [("A", 1.5, pytest.approx(0.2551, rel=1e-3))]),
+    Ugly("a variance in per cent", "option,value,var\nA,12%,1%\n", "must hold plain numbers to be var"),
+    Ugly(
+        "shortened keys",
+        "option,value,se,key\nA,1,1,1.23457E+11\n",
+        "a long number that a spreadsheet shortened",
+    ),
+    Ugly("names of nothing", '"",""\n1,2\n', "'ugly.csv' has none"),
+    Ugly("line ends of three kinds", "A title\roption,\rx\noption,value\r\nA,1\n", "has a column 'A title"),
+    Ugly("compressed", b"\x1f\x8b\x08" + b"\0" * 9, "'ugly.csv' is compressed"),
+]
+
+UGLY = [*PLAIN, *THOUSANDS, *CELLS, *BYTES, *SHAPES, *COLUMNS, *MORE]
 
 
 def study_for(expected):
@@ -412,7 +460,7 @@ def test_a_table_is_read_right_or_refused_with_its_sentence(tmp_path, ugly):
     path.write_bytes(content)
     study = study_for(ugly.expected)
     if isinstance(ugly.expected, str):
-        with pytest.raises((ValueError, KeyError)) as refusal:
+        with pytest.raises((ValueError, KeyError, TypeError)) as refusal:
             study.tell_many(path, **ugly.said)
         assert ugly.expected in str(refusal.value.args[0])
         assert study.n_measurements == 0

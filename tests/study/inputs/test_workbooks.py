@@ -121,6 +121,14 @@ def test_per_cent_cells_and_hidden_rows_are_told(tmp_path):
     ]
 
 
+def test_plain_numbers_among_per_cent_cells_are_refused(tmp_path):
+    def change(sheet):
+        sheet["B2"].number_format = "0%"
+
+    path = saved(tmp_path / "r.xlsx", HEADER, ["A", 0.12, 0.01], ["B", 13, 0.1], change=change)
+    assert "column 'value' holds 13 among per cent cells" in refusal(path)
+
+
 def test_a_workbook_called_csv_is_read_as_what_it_is(tmp_path):
     path = saved(tmp_path / "r.xlsx", HEADER, *AB)
     assert told(path.rename(tmp_path / "r.csv"))[0] == AB
@@ -147,3 +155,12 @@ def test_without_the_library_there_is_a_sentence(tmp_path, monkeypatch):
 def test_a_broken_workbook_is_refused(tmp_path):
     (tmp_path / "r.xlsx").write_bytes(b"PK\x03\x04" + b"\0" * 100)
     assert "must be a readable workbook; 'r.xlsx' is not" in refusal(tmp_path / "r.xlsx")
+
+
+def test_a_workbook_that_its_reader_cannot_follow_is_refused_in_one_sentence(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (HEADER, *AB):
+        book.active.append(list(row))
+    book.create_chartsheet("Chart")  # without a chart, which the reader does not expect
+    book.save(tmp_path / "r.xlsx")
+    assert "must be a readable workbook; 'r.xlsx' is not (AttributeError)" in refusal(tmp_path / "r.xlsx")

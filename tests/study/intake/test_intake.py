@@ -243,7 +243,7 @@ def test_the_same_key_with_another_instrument_is_refused():
     refused(
         study,
         lambda: study.tell(option="A", value=1.0, se=0.1, key="k", instrument="one", cost=3.0),
-        r"told with cost=None; you sent 3\.0",
+        r"told with no cost; you sent 3\.0",
     )
 
 

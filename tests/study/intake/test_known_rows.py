@@ -245,3 +245,27 @@ def test_a_table_that_comes_again_with_keys_is_not_counted_twice(study):
     assert again._state.keys == {f"run-{k}": k + 1 for k in range(5)}
     assert after(again, ROWS) == (0, 5, 0, 5)
     assert after(again, table(ROWS, key=[f"other-{k}" for k in range(5)])) == (5, 0, 0, 10)
+
+
+def test_equal_counts_of_two_days_both_count():
+    study = nw.create_study(options=list("ABCDE"), eps=0.1)
+    first = {"option": list("ABCDE"), "successes": [3, 5, 7, 2, 8], "trials": [10] * 5}
+    study.tell_many(first)
+    second = study.tell_many(first | {"successes": [3, 6, 8, 1, 9]})
+    assert len(second) == 5
+    assert [note for one in second.with_notes() for note in one.notes] == [
+        "equals m-1 of another table; told as a measurement of its own."
+    ]
+    assert len(study.tell_many(first)) == 0  # the whole table again
+
+
+def test_the_table_that_a_study_began_with_may_be_told_again_with_its_features():
+    rows = {"option": ["a", "b"] * 2, "value": [1.0, 2.0, 3.0, 4.0], "se": [0.1] * 4, "Cu": [1.0, 2.0] * 2}
+    study = nw.create_study(results=rows, features=["Cu"], eps=0.5)
+    assert study.tell_many(rows).known == 4
+    # A map may still use such a column, and others are refused as before.
+    mapped = {"option": "option", "value": "Cu", "se": "se"}
+    study.tell_many({"option": ["a"], "Cu": [5.0], "se": [0.1]}, map=mapped)
+    assert study.n_measurements == 5
+    with pytest.raises(ValueError, match="a column 'Zn' that means nothing here"):
+        study.tell_many({**rows, "Zn": [1.0] * 4})

@@ -456,5 +456,5 @@ def test_without_any_option_there_is_nothing_to_plan(tmp_path):
         study.exclude(option, "sold out")
     with pytest.raises(ValueError, match="every option of this study is excluded"):
         study.plan(noise=0.1)
-    page = study.report(tmp_path / "report.html").read_text()
+    page = study.report(tmp_path / "report.html", plan=True).read_text()
     assert "There is no plan: every option of this study is excluded" in page

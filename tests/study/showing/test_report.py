@@ -14,6 +14,7 @@ import noisewise as nw
 from noisewise.charts import save_chart
 from noisewise.core.support.words import rounded_up
 from noisewise.study.planning import worth
+from noisewise.study.showing.page import style
 from noisewise.study.showing.report import LOOKS
 
 CHARTS = {"intervals", "bound", "plan", "worth", "residuals"}
@@ -253,3 +254,51 @@ def test_names_of_any_kind_survive(tmp_path):
     assert "<b>" not in text
     rows = [row["rowheader"] for row in Reader(text).rows if "rowheader" in row]
     assert sorted(rows) == sorted(names)
+
+
+def luminance(colour):
+    parts = (int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", [style.LIGHT, style.DARK])
+def test_words_and_marks_stand_out_from_the_paper(palette):
+    """Text by 4.5 and marks by 3, as the guidelines for accessible content ask; charts are text, too."""
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", palette))
+    for paper in ("paper", "card"):
+        for name in ("ink", "soft", "good", "wait", "bad"):
+            assert contrast(colours[name], colours[paper]) >= 4.5, (name, paper)
+    for name in ("blue", "accent", "faded"):
+        assert contrast(colours[name], colours["paper"]) >= 3.0, name
+    assert contrast(colours["blue"], colours["band"]) >= 3.0
+
+
+def test_the_residuals_drawn_are_those_that_the_check_tells_of(tmp_path):
+    # In blocks, counts enter estimates with the largest error they can have: drawn so, all would seem to fit.
+    study = nw.create_study(options=["A", "B"], eps=0.01)
+    for day, (a, b) in enumerate([(130, 100), (128, 104), (170, 84), (126, 101), (131, 99)]):
+        study.tell(option="A", successes=a, trials=1000, block=f"{day}")
+        study.tell(option="B", successes=b, trials=1000, block=f"{day}")
+    largest = max(abs(row["residual"]) for row in study.check().worst if row["what"] == "measurement")
+    drawn = study.plot.residuals().to_dict()
+    rows = [row for rows in drawn["datasets"].values() for row in rows if "residual" in row]
+    residuals = [abs(row["residual"]) for row in rows]
+    assert max(residuals) == pytest.approx(largest, rel=1e-5)
+    assert largest > 2.0
+    assert "80 % of the residuals" in Reader(study.report(tmp_path / "r.html").read_text("utf-8")).text
+    assert drawn["title"]["text"] == ["80 % of the residuals lie within two standard errors"]
+
+
+def test_measurements_that_cannot_be_judged_are_left_out_of_the_residuals_and_counted(tmp_path):
+    study = nw.create_study(options=["A", "B"], eps=0.01)
+    for value in (1.0, 1.1, 1.3):
+        study.tell(option="A", value=value, se=0.1)
+        study.tell(option="B", value=value)
+    text = Reader(study.report(tmp_path / "r.html").read_text("utf-8")).text
+    assert "3 measurements whose error bars cannot be judged are left out." in text

@@ -10,7 +10,8 @@ import pytest
 from tests.support.threads import run_at_once
 
 import noisewise as nw
-from noisewise.study import entries, journal
+from noisewise.study import journal
+from noisewise.study import table_entries as entries
 from noisewise.study.asking import suggestion
 from noisewise.study.log.state import State
 from noisewise.study.stores import turns
@@ -163,7 +164,7 @@ def test_an_import_is_read_again_if_the_news_concern_it(tmp_path, monkeypatch, s
         assert len(study.tell_many(table)) == 4
         assert study.n_measurements == 5
     else:
-        with pytest.raises(ValueError, match="row 4: key k3 already told with 2"):
+        with pytest.raises(ValueError, match=r"row 4 \(key k3\): m-1 was told as A = 2"):
             study.tell_many(table)
         assert study.n_measurements == 1
 

@@ -42,7 +42,8 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
 | `noisewise.import/1` | `study`, `told`, `items`, `known`, `voided`, `empty`, `unasked`, `pending` \
-(numbers), `unused_columns`, `notes` |
+(numbers), `equal` (rows taken for measurements of other tables: `row`, `measurement`), `amended`, `missing` \
+(ids of measurements), `unused_columns`, `dry_run`, `understood`, `notes` |
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
 `confidence`, `policy`, `budget`, `budget_left` (measurements, or `null`), `pending` (jobs), `certificate`, \
 `notes`, `deviation`, `extra_scatter` (the sizes in use, or `null`) |
@@ -74,7 +75,9 @@ before), `looks`, `certificate` |
 | `noisewise.release/1` | `study`, `jobs` |
 | `noisewise.exclude/1`, `noisewise.include/1` | `study`, `option`, `reason` (of the first) |
 | `noisewise.add/1` | `study`, `added` |
-| `noisewise.list/1` | `studies` |
+| `noisewise.list/1` | `studies` (names), `states` (a list of `name`, `state`, `leader`, `bound`, \
+`measurements`, `options`, `last_change`, `problem`; `state` is ready, not yet, withheld, no results or \
+unreadable, and `null` where no certificate was computed) |
 | `noisewise.rename/1` | `study`, `was` |
 | `noisewise.export/1` | `study`, `what`, `rows` (a list; with `--out` how many), `written`; the log itself \
 is [JSON lines](storage.md) |

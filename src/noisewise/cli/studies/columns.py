@@ -103,12 +103,17 @@ def _known_roles(layout: str | None) -> tuple[str, ...]:
 
 def read_source(what: str, table: str) -> "ReadTable":
     """A table from a file, or from standard input."""
+    from dataclasses import replace
+
     from noisewise.study.inputs.delimited import read_delimited
+    from noisewise.study.inputs.dialects.wording import COMMAND
     from noisewise.study.inputs.tables import read_whole
 
     if table == "-":
-        return read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
-    return read_whole(what, Path(table))
+        found = read_delimited(what, sys.stdin.buffer.read(), ",", "standard input")
+    else:
+        found = read_whole(what, Path(table))
+    return replace(found, words=COMMAND)
 
 
 def understand_table(
@@ -158,7 +163,7 @@ def read_options(options: list[str]) -> Any:
     for option in options:
         if option.lower().endswith((*ENDINGS, *FOREIGN)):
             raise ValueError(
-                f"OPTIONS must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
+                f"options must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
                 "like a file. Save it as CSV in UTF-8."
             )
     return options
@@ -178,7 +183,7 @@ def _only_table(option: str, path: Path) -> Any:
     named = key_of(columns[0]) in ("id", "option", "options", "name", "names")
     if len(columns) == 1 and not (says_so or named):
         raise ValueError(
-            f"OPTIONS must be names or a table; {option!r} is a text without columns: its first line is "
+            f"options must be names or a table; {option!r} is a text without columns: its first line is "
             f"{columns[0][:60]!r}. A list of names has id in its first line, and one name in each other."
         )
     return table

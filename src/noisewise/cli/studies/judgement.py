@@ -32,6 +32,8 @@ BEST = (
 
 def status(store: Store, study: Name = None, json: Json = False) -> None:
     """Show where a study stands: certificate, measurements, suggestions under way."""
+    from noisewise.core.support.words import counted
+
     opened = open_study(store, study)
     specification, pending = opened.specification, opened.pending
     content = {
@@ -56,7 +58,7 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
     words += [f"  {job_in_words(job)}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
     if len(pending) > SHOWN:
         words.append(f"  and {len(pending) - SHOWN} more under way")
-    words.append(f"Log: {opened.certificate().n_events} events, head {opened.head[:16]}…")
+    words.append(f"Log: {counted(opened.certificate().n_events, 'event')}, head {opened.head[:16]}…")
     words += [f"Its hashes: {opened.chained}."] if opened.chained else []
     report("status", opened, json, content, words)
 

@@ -19,7 +19,7 @@ LEFT_OUT = "…"
 READY, NOT_YET, WITHHELD, NOTHING, UNREADABLE = "ready", "not yet", "withheld", "no results", "unreadable"
 TITLES = ("study", "state", "leader", "bound", "told", "last change")
 #: Columns that a long name may take.
-WIDEST = 18
+LONGEST = 18
 
 
 def list_studies(
@@ -99,4 +99,4 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}{LEFT_OUT}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}{LEFT_OUT}"

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,9 +34,11 @@ from noisewise.cli.studies.session import (
     measurement_row,
     open_study,
     report,
+    seconds_of,
 )
 from noisewise.cli.terminal.output import import_progress
 from noisewise.cli.terminal.tables import write_csv
+from noisewise.core.support.files import written_whole
 
 By = Annotated[str | None, typer.Option(help="The name of the person or process that measures.")]
 Ignored = Annotated[int, typer.Argument(help="The number of the ignored event; see status.")]
@@ -92,11 +95,15 @@ def ask(
     if out is not None and out.suffix != ".csv":
         raise ValueError(f"`out` must end in .csv; got {str(out)!r}.")
     opened = open_study(store, study, write=not dry_run)
-    seconds = None if lease is None else lease * 86400.0
     probed: Any = probe  # checked there
-    jobs = opened.ask(n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by, items=items)
-    if out is not None:
-        _write_sheet(jobs, out)
+    seconds = seconds_of(lease)
+    # The sheet is begun first: what cannot be written down is not reserved.
+    with nullcontext() if out is None else written_whole(out) as draft:
+        jobs = opened.ask(
+            n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by, items=items
+        )
+        if draft is not None:
+            _write_sheet(jobs, draft)
     words = [f"{job_in_words(job)}  {job.why}" for job in jobs] + ([f"Wrote {out}."] if out else [])
     content = {
         "jobs": [job_row(job) for job in jobs],
@@ -106,16 +113,13 @@ def ask(
     report("ask", opened, json, content, words)
 
 
-def _write_sheet(jobs: list[Any], path: Path) -> None:
+def _write_sheet(jobs: list[Any], draft: Path) -> None:
     import polars as pl
-
-    from noisewise.core.support.files import written_whole
 
     on_items = any(job.items or job.fresh for job in jobs)
     columns = sheet_of_items(jobs) if on_items else _sheet(jobs)
     used = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
-    with written_whole(path) as draft:
-        write_csv(pl.DataFrame(used, schema=dict.fromkeys(used, pl.String)), draft)
+    write_csv(pl.DataFrame(used, schema=dict.fromkeys(used, pl.String)), draft)
 
 
 def _sheet(jobs: list[Any]) -> dict[str, list[str | None]]:
@@ -240,10 +244,12 @@ def import_(
 ) -> None:
     """Tell the study a table of results: all rows, or none if one is bad; told again, each counts once."""
     from noisewise.study.intake.batch import KnownRowsWarning
+    from noisewise.study.table_entries import described_columns
 
     studies = Studies(network, arms, counts)
-    understood = understand_table(table, map, ignore, decimal, allow_missing_se, studies=studies)
     opened = open_study(store, study, write=not dry_run)
+    described = [] if map or studies.layout else described_columns(opened.specification)
+    understood = understand_table(table, map, ignore, decimal, allow_missing_se, described, studies=studies)
     with import_progress() as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore", KnownRowsWarning)  # said below, by number of rows
         taken = opened.tell_many(
@@ -286,8 +292,9 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
     from noisewise.core.support.words import counted
     from noisewise.study.inputs.catalogue import some_of
 
+    unused = [f"Columns not used: {', '.join(found)}."] if (found := content["unused_columns"]) else []
     if _nothing_new(content):
-        return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content)]
+        return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content), *unused]
     on_items = f" with {counted(content['items'], 'item')}" if content["items"] else ""
     parts = [f"told {content['told']}{on_items}"]
     if content["amended"]:
@@ -298,6 +305,8 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
         parts.append(f"{content['voided']} voided before and not counted")
     if content["empty"]:
         parts.append(f"{counted(content['empty'], 'row')} still empty")
+    if not any(content[name] for name in ("told", "known", "voided", "empty", "amended")):
+        parts = ["told nothing, because the table has no rows"]
     if content["unasked"]:
         parts.append(f"{content['unasked']} never asked for (fine)")
     lines = [f"{', '.join(parts)}; {counted(content['pending'], 'suggestion')} under way."]
@@ -308,8 +317,7 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
             f"{some_of(content['missing'])}, told from this table before, {are} no longer in it; {they} "
             "until voided."
         )
-    if content["unused_columns"]:
-        lines.append(f"Columns not used: {', '.join(content['unused_columns'])}.")
+    lines += unused
     notes, more = content["notes"][:SHOWN], len(content["notes"]) - SHOWN
     return [
         *lines,
@@ -320,7 +328,7 @@ def _import_in_words(content: dict[str, Any]) -> list[str]:
 
 def _nothing_new(content: dict[str, Any]) -> bool:
     """Whether all rows were known: nothing was told, corrected, voided, empty or gone."""
-    others = ("told", "voided", "empty", "amended", "missing", "unused_columns", "notes")
+    others = ("told", "voided", "empty", "amended", "missing", "notes")
     return bool(content["known"]) and not any(content[name] for name in others)
 
 

@@ -16,6 +16,7 @@ from noisewise.core.support.text import printable
 if TYPE_CHECKING:
     from noisewise.study import Job, Measurement, Study
 
+DAY = 86400.0
 #: Sentences and tables of studies fit a small terminal.
 WIDTH = 80
 
@@ -29,6 +30,17 @@ Probe = Annotated[
     typer.Option(help="option or difference; default: differences if nothing else was measured so far."),
 ]
 Reason = Annotated[str, typer.Argument(help="The reason, in a few words; it is kept.")]
+
+
+def seconds_of(days: float | None) -> float | None:
+    """A lease as the library takes it."""
+    from noisewise.core.support.ranges import LEASE
+
+    if days is None:
+        return None
+    if not LEASE.holds(days * DAY):
+        raise ValueError(f"`lease` must be above 0 and at most {LEASE.most / DAY:,.0f} days; got {days:g}.")
+    return days * DAY
 
 
 def open_study(store: str, name: str | None, *, write: bool = False) -> "Study":

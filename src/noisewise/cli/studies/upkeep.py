@@ -21,18 +21,28 @@ from noisewise.cli.studies.columns import (
 )
 from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
-from noisewise.cli.studies.session import Json, Name, Reason, Store, open_study, report, say, told_warnings
+from noisewise.cli.studies.session import (
+    Json,
+    Name,
+    Reason,
+    Store,
+    open_study,
+    report,
+    say,
+    seconds_of,
+    told_warnings,
+)
 from noisewise.cli.terminal.options import parse_named, split_list
 from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.tables import write_table
 
 Options = Annotated[
     list[str],
-    typer.Argument(metavar="OPTIONS...", help=f"A table ({TABLES}), or names."),
+    typer.Argument(help=f"A table ({TABLES}), or names."),
 ]
 FirstOptions = Annotated[
     list[str],
-    typer.Argument(metavar="[OPTIONS]...", help=f"A table ({TABLES}), or names; not needed with --from."),
+    typer.Argument(help=f"A table ({TABLES}), or names; not needed with --from."),
 ]
 Results = Annotated[
     str | None,
@@ -159,7 +169,7 @@ def init(
             policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
             scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
-            lease=None if lease is None else lease * 86400.0, seed=seed,
+            lease=seconds_of(lease), seed=seed,
         )  # fmt: skip
     asked = {"model": model, "budget": budget, "looks": looks}
     _report_made(study, store, json, asked, understood, dry_run)
@@ -186,17 +196,27 @@ def _report_made(
     words = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
     if understood is not None:
         words = [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *words]
+        if understood.layout is None and "item" not in understood.sources:
+            empty = understood.frame.height - study.n_measurements
+            words += [f"{counted(empty, 'row')} without a result."] if empty else []
+        if understood.unused and not dry_run:
+            words.append(f"Columns not used: {', '.join(understood.unused)}.")
     report("init", study, json, content, words)
 
 
 def add(
-    store: Store, options: Options, id: AddedIdColumn = None, study: Name = None, json: Json = False
+    store: Store,
+    options: Options,
+    id: AddedIdColumn = None,
+    decimal: Decimal = None,
+    study: Name = None,
+    json: Json = False,
 ) -> None:
     """Add options, with the same columns as the first ones."""
     from noisewise.core.support.words import counted
 
     opened = open_study(store, study, write=True)
-    added = opened.add_options(read_options(options), id=id)
+    added = opened.add_options(read_options(options), id=id, decimal=decimal)
     words = f"Added {', '.join(added)}: {counted(len(opened.options), 'option')}."
     report("add", opened, json, {"added": added}, words)
 

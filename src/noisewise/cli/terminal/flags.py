@@ -7,7 +7,7 @@ The library says `` `extra_scatter` must be ...`` or ``give block=``. A command 
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar, get_args
 
 from typer.models import ArgumentInfo, OptionInfo
@@ -17,12 +17,11 @@ Command = TypeVar("Command", bound=Callable[..., None])
 WORDS: dict[str, dict[str, str]] = {
     "": {
         "repeat": "--again", "measurements": "the table", "path": "--out", "name": "--study",
-        "policy_options": "--policy", "store": "STORE", "features": "--features", "lo": "lo", "hi": "hi",
+        "policy_options": "--policy", "store": "STORE", "features": "--features",
     },
-    "tell": {"job": "WHAT", "option": "WHAT"},
-    "slot": {"sigma": "SIGMA"},
-    "init": {"path": "OPTIONS"},
-    "add": {"path": "OPTIONS"},
+    "tell": {"job": "WHAT", "option": "an option"},
+    "release": {"job": "JOB"},
+    "plan": {"sigma": "--noise"},
     "rename": {"name": "NEW"},
 }  # fmt: skip
 #: Whole phrases of Python, and what to type instead.
@@ -33,7 +32,7 @@ PHRASES = (
     (r"`study\.next_items\('([^']*)'\)` says which come next", r"`noisewise ask` says which come next"),
     (r"values=\[\.\.\.\]", '--values "1.2;1.3"'),
     (r"ci=\(lo, hi\)", "--ci LO,HI"),
-    (r"tell\(\)", "tell"),
+    (r"\b(tell|ask)\(\)", r"`noisewise \1`"),
 )
 #: Arguments that sentences name, and that are options of some command.
 ARGUMENTS = (
@@ -42,26 +41,24 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-def in_its_words(command: Command, name: str, columns: tuple[str, ...] = ()) -> Command:
+def in_its_words(command: Command, name: str, columns: Collection[str] = ()) -> Command:
     """The same command, whose refusals speak of its flags.
 
     Args:
         command: The command.
         name: What it is called.
-        columns: Names that are columns of the table that it reads.
+        columns: Names that are columns of the table that it reads, and no flags.
     """
-    words = WORDS[""] | flags_of(command) | WORDS.get(name, {}) | {column: column for column in columns}
+    words = {argument: _flag(argument) for argument in ARGUMENTS} | WORDS[""]
+    words |= flags_of(command) | WORDS.get(name, {}) | {column: f"`{column}`" for column in columns}
 
     @functools.wraps(command)
     def speaking(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
-        except (ValueError, KeyError, TypeError) as problem:
-            said = str(problem.args[0]) if len(problem.args) == 1 else None
-            translated = None if said is None else translate(said, words)
-            if translated in (None, said):
-                raise
-            problem.args = (translated,)
+        except (ValueError, KeyError, TypeError, OSError) as problem:
+            if len(problem.args) == 1 and isinstance(problem.args[0], str):
+                problem.args = (translate(problem.args[0], words),)
             raise
 
     return speaking  # type: ignore[return-value]
@@ -79,22 +76,40 @@ def flags_of(command: Callable[..., Any]) -> dict[str, str]:
 def _typed(name: str, annotation: Any) -> str:
     info = next((part for part in get_args(annotation) if isinstance(part, OptionInfo | ArgumentInfo)), None)
     if not isinstance(info, OptionInfo):
-        shown = None if info is None else info.metavar
-        return (shown or name).upper().removesuffix("...")
-    named = [flag for flag in info.param_decls or () if flag.startswith("-")]
-    return max(named, key=len).split("/")[0] if named else f"--{name.replace('_', '-')}"
+        shown = (None if info is None else info.metavar) or name
+        return re.sub(r"[^A-Z_|]", "", shown.upper())
+    # In an annotation, the first flag is in the place of a default.
+    decided = (info.default, *(info.param_decls or ()))
+    named = [flag for flag in decided if isinstance(flag, str) and flag.startswith("-")]
+    return max(named, key=len).split("/")[0] if named else _flag(name)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def translate(message: str, words: Mapping[str, str]) -> str:
-    """A message of the library with flags in the place of arguments."""
+    """A message of the library with flags in the place of arguments; what is to be typed stays as it is."""
+    # Keys are people's own words, whatever they look like.
+    parts = re.split(r"(--map (?:'[^']*'|\S+)|value=HV\S*|\(key [^)]*\))", message)
+    return "".join(part if k % 2 else _translated(part, words) for k, part in enumerate(parts))
+
+
+def _translated(message: str, words: Mapping[str, str]) -> str:
     for phrase, typed in PHRASES:
         message = re.sub(phrase, typed, message)
     known = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
     message = re.sub(rf"`({known})`", lambda found: words[found[1]], message)
-    # A value goes with it: model="linear", or a bare name= before a space or a full stop.
-    quoted = rf"(?<![\w`\"'.-])({known})=([\"'])([^\"']*)\2"
+    # A value goes with a flag, model="linear" or se=-1; none before a space or a full stop: give block=.
+    before = r"(?<![\w`\"'{.-])"
+    flags = "|".join(sorted((name for name in words if words[name][0] != "`"), key=len, reverse=True))
+    quoted = rf"{before}({flags})=([\"'])([^\"']*)\2"
     message = re.sub(quoted, lambda found: f"{words[found[1]]} {_shell(found[3])}", message)
-    return re.sub(rf"(?<![\w`\"'{{.-])({known})=(?=[\s,.;:)]|$)", lambda found: words[found[1]], message)
+    pair = rf"{before}({flags})=\((-?[\d.e+-]+), (-?[\d.e+-]+)\)"
+    message = re.sub(pair, lambda found: f"{words[found[1]]} {found[2]},{found[3]}", message)
+    plain = rf"{before}({flags})=(-?[\w.+-]*\w)"
+    message = re.sub(plain, lambda found: f"{words[found[1]]} {found[2]}", message)
+    return re.sub(rf"{before}({known})=(?=[\s,.;:)]|$)", lambda found: words[found[1]], message)
 
 
 def _shell(text: str) -> str:
@@ -103,7 +118,7 @@ def _shell(text: str) -> str:
 
 def in_flags(said: str) -> str:
     """What a study says, in the words of Python, with arguments of any command as options."""
-    return translate(said, {name: f"--{name.replace('_', '-')}" for name in ARGUMENTS})
+    return translate(said, {name: _flag(name) for name in ARGUMENTS})
 
 
 def causes_in_flags(causes: tuple[Any, ...]) -> list[dict[str, Any]]:

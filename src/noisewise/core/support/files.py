@@ -5,6 +5,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+
+def as_path(path: Any) -> Path:
+    """A path as people hand it in."""
+    if not isinstance(path, str | os.PathLike) or not str(path).strip():
+        raise TypeError(f"`path` must be the name of a file; got {path!r}.")
+    return Path(path)
 
 
 @contextmanager
@@ -12,7 +20,13 @@ def written_whole(target: Path) -> Iterator[Path]:
     """A draft beside ``target`` to write to; it takes the target's place when the block ends well."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"`path` must be in a folder that exists; got {str(target)!r}.")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    except PermissionError:
+        raise PermissionError(
+            f"`path` must be where you may write; the folder of {str(target)!r} is read-only for you: choose "
+            "another one."
+        ) from None
     os.close(handle)
     try:
         yield Path(name)

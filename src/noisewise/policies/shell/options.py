@@ -107,7 +107,8 @@ class SharedOptions(DeclaredOptions):
         '``"mixture"`` (the tightest of equal guarantee), ``"self-normalised"``, ``"paper"`` (as printed; '
         'needs ``sigma_min``), ``"averaged"`` (over mixtures: smaller where theta is well within its norm '
         'bound or the actions span many directions; dim³ per round), ``"restarted"`` (averaged with mixtures '
-        "that begin later: the smallest bounds after many measurements; some 20·dim³ per look), or a number.",
+        "that begin later: the smallest bounds after many measurements; some 15 eigenvalue problems per "
+        "look), or a number.",
     )
     ridge: float | str = option(
         1.0,

@@ -119,8 +119,9 @@ class Imagination:
         if analysis.sigmas.waiting or not isinstance(analysis.boundary, SeparateOptions):
             return above
         found: dict[Manner, Floats] = {}
+        measured = analysis.certified.group >= 0  # of the others nothing is expected but the middle
         for at, one in enumerate(under_way):
-            if one.minus == NOBODY and one.block == NO_BLOCK:
+            if one.minus == NOBODY and one.block == NO_BLOCK and measured[one.option]:
                 if one.manner not in found:
                     coming = Coming(np.ones(analysis.n), analysis.state.allowed(), manner=one.manner)
                     more = coming.evidence(analysis.specification.resolution)

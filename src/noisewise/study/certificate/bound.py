@@ -29,6 +29,8 @@ MOST_LOOKS = 60
 EQUAL = 1e-9
 #: Readings of an option that usually are enough to bound something where its scatter is its own.
 USUALLY_ENOUGH = 6
+#: Measurements whose errors may have any tails.
+ENOUGH_OF_ANY_TAILS = 8
 
 
 def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
@@ -234,6 +236,14 @@ def _why_unbounded(analysis: Analysis) -> list[str]:
                 "a few readings whose scatter is unknown exclude nothing; each option needs about "
                 f"{USUALLY_ENOUGH}, or more: read {named} again."
             )
+    if analysis.any_tails:
+        counts = np.bincount(analysis.columns.plus, minlength=allowed.size)
+        least = max(ENOUGH_OF_ANY_TAILS - 1, int(counts[allowed].min()))
+        named = some_of([state.ids[k] for k in np.flatnonzero(allowed & (counts <= least))])
+        why.append(
+            "a few measurements whose errors may have any tails exclude nothing; each option needs about "
+            f"{ENOUGH_OF_ANY_TAILS}, or more: measure {named} again."
+        )
     return why
 
 

@@ -45,6 +45,7 @@ class Check:
     advice: dict[str, str] = field(default_factory=dict)  # arguments of `Study.switch` that would help
     compared: int = 0  # options with a scatter of their own whose repeated measurements were compared
     far_off: FarOff | None = None  # in the place of chi-square, where errors may have any tails
+    unbarred: int = 0  # measurements without error bars
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
     causes: tuple[Any, ...] = ()  # what is probably wrong, the likeliest first: `causes.cause.Cause`
     left_out: tuple[dict[str, Any], ...] = ()  # what the fit would be without each suspicious row or block
@@ -60,6 +61,9 @@ class Check:
             lines = [f"Repeated measurements of {options} were compared with the scatter of their readings."]
         elif self.far_off is not None:
             lines = [f"{self.far_off}."]
+        elif self.freedom == 0 and self.unbarred:
+            count = counted(self.unbarred, "measurement")
+            lines = [f"{count} came without error bars: their scatter is all that is known of their errors."]
         elif self.freedom == 0:
             lines = ["The fit cannot be checked yet: no measurement was repeated."]
         else:
@@ -94,12 +98,7 @@ def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
 
 def check_fit(analysis: Analysis) -> Check:
     """Whether anything speaks against the certificate; what to do about it says `diagnosis.py`."""
-    columns, sigma = checkable(analysis)
-    same = columns is analysis.columns and sigma is analysis.sigmas.estimated
-    sums = analysis.sums if same else analysis.pooled(columns, sigma)
-    fit = analysis.estimates if same else analysis.fit(sums)
-    if analysis.any_tails:
-        sums, fit = analysis.sums, analysis.estimates
+    columns, sigma, sums, fit = _judged(analysis)
     freedom = columns.value.size - fit.rank
     problems = [*analysis.sigmas.waiting]
     reduced = p_value = math.nan
@@ -133,8 +132,41 @@ def check_fit(analysis: Analysis) -> Check:
     problems += disagreement
     notes = (*_sizes_in_words(analysis), *_shared_in_words(analysis))
     return Check(
-        reduced, freedom, p_value, expected, tuple(problems), notes, worst, compared=compared, far_off=off
+        reduced,
+        freedom,
+        p_value,
+        expected,
+        tuple(problems),
+        notes,
+        worst,
+        compared=compared,
+        far_off=off,
+        unbarred=int((analysis.columns.kind == KINDS.index(NONE)).sum()),
     )
+
+
+def _judged(analysis: Analysis) -> tuple[Columns, Floats, Sums, Fit]:
+    """What can be judged, with its error bars, and the fit that it is compared with."""
+    columns, sigma = checkable(analysis)
+    same = columns is analysis.columns and sigma is analysis.sigmas.estimated
+    if same or analysis.any_tails:
+        return columns, sigma, analysis.sums, analysis.estimates
+    sums = analysis.pooled(columns, sigma)
+    return columns, sigma, sums, analysis.fit(sums)
+
+
+def residuals_to_show(analysis: Analysis) -> tuple[Columns, Floats]:
+    """Measurements with their residuals, in the error bars of the check, more being larger values.
+
+    Counts in blocks enter estimates with the largest error they can have, and the check with their usual
+    one: a chart with the former would show less scatter than the check tells of. Where nothing can be
+    judged, all of it is shown.
+    """
+    columns, sigma, sums, fit = _judged(analysis)
+    if not columns.value.size:
+        columns, sigma = analysis.columns, analysis.sigmas.estimated
+        sums, fit = analysis.sums, analysis.estimates
+    return columns, analysis.specification.sign * standard_residuals(analysis, columns, sigma, sums, fit)
 
 
 def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
@@ -161,8 +193,7 @@ def checkable(analysis: Analysis) -> tuple[Columns, Floats]:
         without |= own_rows(columns)  # whose own scatter is all that is known of them
     if np.isin(columns.kind, (KINDS.index(COUNTS), KINDS.index(BOUNDED))).any():
         usual = usual_errors(columns, analysis.stated.estimated, analysis.n)
-        extra = analysis.sizes.extra_scatter * np.sqrt(columns.extra_share)
-        sigma = np.where(without, sigma, np.hypot(usual, extra))
+        sigma = np.where(without, sigma, columns.widened(usual, analysis.sizes.extra_scatter))
     if without.any():
         # Their common sigma was estimated from this very fit.
         columns, sigma = columns.select(~without), sigma[~without]

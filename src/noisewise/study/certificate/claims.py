@@ -26,9 +26,9 @@ REACHED = "reached"  # the bound is at most eps
 #: The same for people, in two or three words.
 IN_WORDS = {
     NOTHING: "Nothing to say yet",
-    WITHHELD: "Something does not fit",
+    WITHHELD: "No certificate at this moment",
     UNBOUNDED: "No bound yet",
-    UNDECIDED: "Nothing is decided yet",
+    UNDECIDED: "Too early to tell",
     BOUNDED: "Not close enough yet",
     REACHED: "Close enough",
 }

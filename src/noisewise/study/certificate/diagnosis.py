@@ -12,7 +12,7 @@ any one of k costs 2·log k; a remedy that leaves a misfit costs `TELLING`, abou
 differ by less than that are both said.
 
 A cause is said if the measurements disagree with their error bars by more than chance (chi-square), and it
-explains them better than no cause; or, where chi-square sees nothing, if it does so by `LOUD`.
+explains them better than no cause by `SOME`; or, where chi-square sees nothing, by `LOUD`.
 """
 
 import math
@@ -25,6 +25,7 @@ from noisewise.study.certificate.causes.cause import (
     DEVIATION,
     OFFSETS,
     ORDER,
+    OVERSTATED,
     ROOTS,
     ROW,
     SCATTER,
@@ -41,14 +42,17 @@ from noisewise.study.certificate.causes.rows import wrong_rows
 from noisewise.study.certificate.causes.scatters import unequal_bars
 from noisewise.study.certificate.causes.sizes import wrong_sizes
 from noisewise.study.certificate.causes.table import Table
+from noisewise.study.certificate.causes.unbarred import wrong_reading
 from noisewise.study.certificate.check import SUSPICIOUS, UNEQUAL, Check, tails
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.remedies import TELLING
 from noisewise.study.models.scatter import unequal_scatter
 
-#: By how much D must fall for a cause that chi-square does not see.
-LOUD = 8.0
+#: By how much D must fall for a cause, and for one that chi-square does not see.
+SOME, LOUD = 2.0, 8.0
+#: The causes that some tables do not tell from each other.
+KINDS = (DEVIATION, UNDERSTATED, OVERSTATED, SCATTER)
 #: A reduced chi-square below this makes error bars look too large.
 TOO_LARGE = 0.5
 #: After a remedy without any fitted number the fit must be at least this likely, on both sides.
@@ -66,7 +70,12 @@ def explain(analysis: Analysis, check: Check) -> Check:
     if pool is not None:  # then standard errors from that pool say little about single measurements
         causes.append(unequal_readings(analysis, table.columns, pool))
         remedies.append(causes[0].words)
-    judged = pool is None or bool(table.known.any())
+    judged = (pool is None or bool(table.known.any())) and check.far_off is None
+    if check.far_off is not None and check.p_value < SUSPICIOUS:
+        remedies.append("Error bars look too small even for errors with heavy tails: use larger ones.")
+    if (alone := wrong_reading(analysis)) is not None:
+        causes.append(alone)
+        remedies.append(alone.words)
     if judged and check.freedom > 0 and math.isfinite(check.reduced) and table.count:
         misfit = check.p_value < SUSPICIOUS
         slack = tails(analysis, check.reduced, check.freedom)[1] < SUSPICIOUS
@@ -94,7 +103,7 @@ def _causes(table: Table, misfit: bool, slack: bool) -> list[Cause]:
     """What explains the measurements better than nothing, the likeliest first."""
     too_large = slack and table.rest.reduced < TOO_LARGE and table.known.mean() > 0.5
     with np.errstate(all="ignore"):
-        if too_large and (copied := copies(table)) is not None:
+        if too_large and (copied := copies(table, TOO_LARGE)) is not None:
             return [copied]
         found = [wrong_rows(table), *transformed(table)]
         if misfit or too_large:
@@ -102,7 +111,7 @@ def _causes(table: Table, misfit: bool, slack: bool) -> list[Cause]:
         if misfit:
             found += [wrong_sizes(table), *unequal_bars(table)]
             found += [*labelled_offsets(table), offsets_in_order(table)]
-    least = table.deviance - (0.0 if misfit or too_large else LOUD)
+    least = table.deviance - (SOME if misfit or too_large else LOUD)
     likely = [_judged(one) for one in found if one is not None and _helps(table, one)]
     likely = [one for one in likely if one.deviance < least]
     likely = _merged(table, sorted(_cautious(table, likely), key=lambda one: one.deviance))
@@ -133,19 +142,23 @@ def _judged(cause: Cause) -> Cause:
 
 
 def _cautious(table: Table, causes: list[Cause]) -> list[Cause]:
-    """Without repeats error bars cannot be told from features: that options deviate is the cautious reading.
+    """With causes that nobody can tell apart beside each other.
 
-    More measurements would average extra scatter out, and a deviation stays.
+    Without repeats error bars cannot be told from features: that options deviate is the cautious reading, as
+    more measurements would average extra scatter out, and a deviation stays. Of equal error bars the square
+    root is a multiple.
     """
-    deviation = min((one.deviance for one in causes if one.kind == DEVIATION), default=math.nan)
-    if table.repeated or math.isnan(deviation):
-        return causes
-    return [
-        replace(one, deviance=max(one.deviance, deviation + 0.5 * TELLING))
-        if one.kind == UNDERSTATED
-        else one
-        for one in causes
-    ]
+    least = {
+        kind: min((one.deviance for one in causes if one.kind == kind), default=math.inf) for kind in KINDS
+    }
+    near = 0.5 * TELLING
+    limits = {}
+    if not table.repeated and math.isfinite(least[DEVIATION]):
+        limits[UNDERSTATED] = least[DEVIATION] + near
+    if equal_bars(table):
+        other = min(least[UNDERSTATED], least[OVERSTATED], least[SCATTER])
+        limits[VARIANCES] = other - near if math.isfinite(other) else -math.inf
+    return [replace(one, deviance=max(one.deviance, limits.get(one.kind, -math.inf))) for one in causes]
 
 
 def _merged(table: Table, causes: list[Cause]) -> list[Cause]:

@@ -24,12 +24,12 @@ normal errors the weighted mean, up to little; one measurement that is far off m
 error at most, however far off it is.
 """
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
@@ -47,13 +47,19 @@ MOST, MOST_OF_ESTIMATES = 3.0, 1.0
 AT_ONCE = 8
 #: Numbers that are held at a time.
 ROOM = 1 << 14
-#: Steps of the search for an estimate; one below this part of a standard error is the last.
-STEPS, CLOSE = 60, 1e-10
+#: The least σ, in smallest stakes. A variance of σ² at most is also one of more; with σ far below all stakes
+#: every factor would cost more than its y can bring, and precise measurements would exclude nothing.
+LEAST_SIGMA = STAKES[0] / 1.5
+#: Steps of the search for an estimate; one below this part of a standard error is the last. Halving takes
+#: 190 of them from the largest value that a measurement may have.
+STEPS, CLOSE = 240, 1e-10
 
 
 def grid_weights() -> Floats:
     """The law of d as for known error bars, each part of it at the nearest stake."""
     middles = np.sqrt(STAKES[1:] * STAKES[:-1])
+    # Of the standard library: SciPy takes longer to import than all else that a command needs.
+    erf = np.vectorize(math.erf, otypes=[np.float64])
     below = (WEIGHTS * erf(middles[:, None] * np.sqrt(SCALES / 2.0))).sum(axis=1)
     return np.diff(np.concatenate([[0.0], below, [1.0]]))
 
@@ -100,6 +106,8 @@ class AnyTails(Kind):
     def __init__(self, rows: PerOption, resolution: float, most: float = MOST) -> None:
         self._rows, self.resolution, self._most = rows, resolution, most
         self._stakes = STAKES * resolution
+        # Estimates weigh all that error bars say.
+        self._least_sigma = LEAST_SIGMA * resolution if most == MOST else 0.0
 
     @property
     def facts(self) -> Floats:
@@ -140,7 +148,7 @@ class AnyTails(Kind):
     def _sums(self, rows: PerOption, z: Floats, side: float) -> LogEvidence:
         """The mixture at distances from the estimates of these options, (options, distances)."""
         place = np.repeat(np.arange(len(z)), np.diff(rows.starts))
-        weight = rows.sigma**-2.0
+        weight = np.maximum(rows.sigma, self._least_sigma) ** -2.0
         away = (z[place] - side * rows.value[:, None]) * weight[:, None]
         y = np.minimum(
             np.maximum(away[..., None] * self._stakes, -1.0), self._most
@@ -162,7 +170,8 @@ class AnyTails(Kind):
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
         """Where a normal likelihood ratio reaches a somewhat higher level."""
         wanted = np.maximum(np.broadcast_to(levels, (options.size, levels.shape[-1])), 0.0) + 2.0
-        return np.asarray(np.sqrt(2.0 * wanted / self.precision[options][:, None]))
+        sigma = np.maximum(self.precision[options] ** -0.5, self._least_sigma)
+        return np.asarray(np.sqrt(2.0 * wanted) * sigma[:, None])
 
     def imagined(self, options: Codes, more: Floats) -> "AnyTails":
         """More measurements at the estimate, each as precise as those so far are."""

@@ -13,7 +13,8 @@ from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, VALUE
 from noisewise.core.support.text import check_text, check_texts
 from noisewise.study.inputs.catalogue import Catalogue, Feature, some_of
-from noisewise.study.inputs.dialects.headers import columns_called
+from noisewise.study.inputs.dialects.headers import columns_called, key_of
+from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.number_columns import are_numbers, plain_numbers, read_column
 from noisewise.study.inputs.numbers import is_number
 from noisewise.study.inputs.read_table import ReadTable
@@ -43,9 +44,22 @@ def read_catalogue(
         decimal: The decimal sign of the table, where its cells do not settle it.
     """
     whole = ReadTable(_listed(options)) if is_plain_list(options) else read_whole("options", options)
+    with whole.placed():
+        return _catalogue(whole, id, features, cost, needs_features, known, decimal)
+
+
+def _catalogue(
+    whole: ReadTable,
+    id: str | None,
+    features: Sequence[str] | None,
+    cost: str | None,
+    needs_features: bool,
+    known: Sequence[Feature] | None,
+    decimal: str | None,
+) -> Catalogue:
     table = whole.frame
     id, cost, features = _as_written(table, id, cost, features)
-    id = _id_column(table, id)
+    id = _id_column(table, id, whole.words)
     whole.refuse_dates([id])
     table = table.with_columns(_names(table, id))
     cost = cost if cost is not None else ("cost" if "cost" in table.columns and cost != id else None)
@@ -92,7 +106,7 @@ def _listed(names: Any) -> pl.DataFrame:
     return pl.DataFrame({"id": texts}, schema={"id": pl.String})
 
 
-def _id_column(table: pl.DataFrame, id: str | None) -> str:
+def _id_column(table: pl.DataFrame, id: str | None, words: Wording) -> str:
     if table.is_empty():
         raise ValueError("`options` must have at least one row; got none.")
     if id is not None:
@@ -103,7 +117,11 @@ def _id_column(table: pl.DataFrame, id: str | None) -> str:
     if table.width == 1:
         return table.columns[0]
     listed = ", ".join(repr(name) for name in table.columns)
-    raise ValueError(f"`id` must name the column that holds the options' names; the columns are {listed}.")
+    results = any(key_of(name) in ("value", "se", "values", "successes") for name in table.columns)
+    hint = f" If these are results, say {words.results}." if results else ""
+    raise ValueError(
+        f"`id` must name the column that holds the options' names; the columns are {listed}.{hint}"
+    )
 
 
 def _check_present(table: pl.DataFrame, what: str, column: str) -> None:

@@ -46,6 +46,8 @@ def read_delimited(what: str, content: bytes, usual: str, name: str) -> ReadTabl
         raise ValueError(f"`{what}` must be a table with a first line of column names; {name} is empty.")
     layout = find_layout(content, usual)
     rows, header, lines = _checked(what, content, layout, name)
+    if not any(header):
+        raise ValueError(f"`{what}` must have the names of its columns in its first line; {name} has none.")
     _check_blanks(what, content, header, name)
     guesses = [*layout.guesses, *([] if encoding is None else [encoding])]
     if not rows:
@@ -130,7 +132,8 @@ def _checked(what: str, content: bytes, layout: Layout, name: str) -> tuple[byte
 
 
 def _header(line: str, layout: Layout) -> list[str]:
-    cells = next(csv.reader(io.StringIO(line, newline=""), delimiter=layout.separator))
+    # A carriage return would end the line for this reader.
+    cells = next(csv.reader(io.StringIO(line.replace("\r", " "), newline=""), delimiter=layout.separator))
     header = [cell.strip() for cell in cells]
     return [header[0].lstrip("# "), *header[1:]] if layout.comment_header else header
 
@@ -159,7 +162,8 @@ def _quoted(what: str, data: Bytes, separator: str, name: str) -> NDArray[np.boo
         line = int((data[: opening[-1]] == _NEWLINE).sum()) + 1
         raise ValueError(f"`{what}`: the quotation mark in line {line} of {name} is never closed.")
     edges = np.array([ord(separator), _NEWLINE, _RETURN, _QUOTE], dtype=np.uint8)
-    ahead = np.isin(data[np.maximum(opening - 1, 0)], edges) | (opening == 0)
+    # A carriage return stands behind a cell, never before one.
+    ahead = np.isin(data[np.maximum(opening - 1, 0)], edges[edges != _RETURN]) | (opening == 0)
     behind = np.isin(data[np.minimum(closing + 1, data.size - 1)], edges)
     if not (ahead & behind).all():
         at = int(opening[np.argmin(ahead & behind)])

@@ -63,7 +63,10 @@ def read_measured(
         if given.get("successes") is not None or given.get("trials") is not None:
             return _of_counts(given)
         if given.get("value") is None:
-            raise ValueError("`value` must be given; got None.")
+            way_out = " If there is no result, leave its error bar empty as well." if where else ""
+            raise ValueError(
+                f"`value` must be given: the number that came out of the measurement; got nothing.{way_out}"
+            )
         written = read_value(given["value"])
         check_value(written.value, lease)
         if given.get("sd") is not None:
@@ -113,11 +116,13 @@ def _one_of_two(se: Any, notes: list[str]) -> float:
     """One standard error; of an asymmetric pair (down, up) the larger."""
     pair = isinstance(se, Sequence) and not isinstance(se, str)
     if pair and len(se) != 2:
-        raise ValueError(f"se must be one number, or two for an asymmetric error (down, up); got {se!r}.")
+        raise ValueError(f"`se` must be one number, or two for an asymmetric error (down, up); got {se!r}.")
     sides = [as_float("se", side) for side in (se if pair else [se])]
     for side in sides:
         if not side >= 0.0 or math.isinf(side):
-            raise ValueError(f"se={side!r} is not a standard error. Did the columns lo/hi get swapped?")
+            raise ValueError(
+                f"se={side!r} is not a standard error, which is above 0. Did the columns lo/hi get swapped?"
+            )
     if pair:
         notes.append(f"asymmetric error (-{sides[0]:g}, +{sides[1]:g}): the larger was used.")
     return max(sides)
@@ -127,7 +132,8 @@ def _raised(se: float, noise_floor: float | None, notes: list[str]) -> float:
     if noise_floor is None and se == 0.0:
         raise ValueError(
             "se is 0. An exact measurement would end the study by itself. "
-            "If it is below your instrument's resolution, set noise_floor (e.g. 0.01)."
+            "If it is below your instrument's resolution, make the study with noise_floor=, the least error "
+            "that you believe (e.g. 0.01)."
         )
     if noise_floor is not None and se < noise_floor:
         notes.append(f"se {se:g} was raised to the noise floor {noise_floor:g}.")
@@ -139,7 +145,7 @@ def _raised(se: float, noise_floor: float | None, notes: list[str]) -> float:
 
 def _of_interval(value: float, ci: Any, level: Any, notes: list[str]) -> float:
     if isinstance(ci, str) or not isinstance(ci, Sequence) or len(ci) != 2:
-        raise ValueError(f"ci must be a pair (lo, hi); got {ci!r}.")
+        raise ValueError(f"`ci` must be a pair (lo, hi); got {ci!r}.")
     low, high = as_float("ci", ci[0]), as_float("ci", ci[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"ci must have two finite ends; got ({low:g}, {high:g}).")
@@ -177,7 +183,7 @@ def _of_readings(given: dict[str, Any], lease: str, bounds: Bounds | None) -> Me
     least = 2 if bounds is None else 1
     if not _is_list(given["values"]) or len(given["values"]) < least:
         raise ValueError(
-            f"values must be a list of at least {'two readings' if least == 2 else 'one reading'}; got "
+            f"`values` must be a list of at least {'two readings' if least == 2 else 'one reading'}; got "
             f"{given['values']!r}. For one reading give value={' and se=' if least == 2 else ''}."
         )
     readings = np.array([check_value(as_float("values", item), lease) for item in given["values"]])

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from noisewise.study.inputs.dialects.decimals import looks_numeric, read_numbers
-from noisewise.study.inputs.dialects.wording import PYTHON, Wording
+from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.numbers import CODE, NUMBER, read_number
 from noisewise.study.inputs.read_table import ReadTable
 
@@ -41,7 +41,7 @@ def are_numbers(column: pl.Series) -> bool:
 
 
 def plain_numbers(
-    table: ReadTable, columns: Sequence[str], *, decimal: str | None = None, words: Wording = PYTHON
+    table: ReadTable, columns: Sequence[str], *, decimal: str | None = None, words: Wording | None = None
 ) -> ReadTable:
     """A table whose columns of numbers are plain, whatever their dialect was; others stay as they are.
 
@@ -49,12 +49,12 @@ def plain_numbers(
         table: The table.
         columns: Those that may hold numbers; the others may settle the decimal sign.
         decimal: The decimal sign as a person said it; None: the cells settle it.
-        words: How messages call what a person can say.
+        words: How messages call what a person can say; default: as the table says.
     """
     frame = table.frame
     numeric = {name: frame[name] for name in columns if looks_numeric(frame[name])}
     found = read_numbers(
-        numeric, decimal=decimal, separator=table.separator, exact=table.exact, words=words,
+        numeric, decimal=decimal, separator=table.separator, exact=table.exact, words=words or table.words,
         others=[frame[name] for name in frame.columns if name not in numeric],
     )  # fmt: skip
     guesses = [*table.guesses, *found.guesses]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from noisewise.core.support.checks import as_float
 from noisewise.core.support.ranges import VALUE
 from noisewise.core.support.text import printable
-from noisewise.study.inputs.strange_cells import why_strange
+from noisewise.study.inputs.strange_cells import why_no_value, why_strange
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
 #: A zero before another digit: a code such as 007, which is not a number though it reads as one.
@@ -61,7 +61,7 @@ def _read_text(text: str) -> Written:
         return Written(float(text), None)
     raise ValueError(
         f'`value` must be a number, or a number with its standard error such as "12.34(5)" or '
-        f'"12.34 ± 0.05"; got {printable(text[:60])!r}.{hint_for(text)}'
+        f'"12.34 ± 0.05"; got {printable(text[:60])!r}.{comma_hint(text) or why_no_value(text.strip())}'
     )
 
 

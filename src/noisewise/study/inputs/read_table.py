@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from noisewise.study.inputs.dialects.wording import PYTHON, Wording
+
 #: Where a message names a row, at the beginning of a sentence or in a list, and not yet with its line.
 _ROW = re.compile(r"(?:^|(?<=[.:;] )|(?<=\()|(?<=, )|(?<=in ))row (\d+)(?: \(([^()]*)\))?(?=[:,;.) ]|$)")
 
@@ -25,6 +27,7 @@ class ReadTable:
     guesses: list[str] = field(default_factory=list)
     exact: dict[str, pl.Series] = field(default_factory=dict)  # cells of text columns that were numbers
     dates: dict[str, pl.Series] = field(default_factory=dict)  # cells that were dates
+    words: Wording = PYTHON  # how messages call what a person can say about it
 
     def place(self, row: int) -> str:
         """A row, from 0, as messages call it: with its line in the file."""

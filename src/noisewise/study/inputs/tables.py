@@ -60,6 +60,9 @@ def read_whole(what: str, source: Any) -> ReadTable:
         return _read_file(what, str(source))
     if isinstance(source, Mapping):
         return ReadTable(_of_columns(what, source))
+    if isinstance(source, list | tuple) and source and all(isinstance(row, Mapping) for row in source):
+        names = list(dict.fromkeys(name for row in source for name in row))
+        return ReadTable(_of_columns(what, {name: [row.get(name) for row in source] for name in names}))
     import narwhals as nw
 
     try:
@@ -67,7 +70,7 @@ def read_whole(what: str, source: Any) -> ReadTable:
     except TypeError:
         raise TypeError(
             f"`{what}` must be a file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, a mapping of "
-            f"columns or a list; got {type(source).__name__}."
+            f"columns or a list of rows, each a mapping; got {_kind_of(source)}."
         ) from None
     return ReadTable(table)
 
@@ -90,8 +93,19 @@ def _of_columns(what: str, source: Mapping[Any, Any]) -> pl.DataFrame:
     try:
         return pl.DataFrame(columns, strict=False)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as problem:
+        lengths = {name: len(cells) for name, cells in columns.items() if hasattr(cells, "__len__")}
+        if len(set(lengths.values())) > 1:
+            said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise ValueError(f"`{what}` must be columns of equal length; {said}.") from None
         first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise ValueError(f"`{what}` must be columns of equal length; {first_line}") from None
+        raise ValueError(f"`{what}` must be columns of numbers and texts; {first_line}.") from None
+
+
+def _kind_of(source: Any) -> str:
+    """What was handed in, for a message."""
+    if isinstance(source, list | tuple) and source:
+        return f"a {type(source).__name__} of {type(source[0]).__name__}"
+    return type(source).__name__
 
 
 def is_plain_list(source: Any) -> bool:

@@ -1,7 +1,6 @@
 """A table of measurements on its way into a study: parsed once, checked against the newest state, told whole.
 
-Parsing takes most of the time and does not depend on the study (`parsed_table.py`). If somebody else was
-faster, only the check against the state is made again.
+Parsing takes most of the time (`parsed_table.py`). If somebody else was faster, only the check is made again.
 """
 
 import warnings
@@ -24,7 +23,7 @@ from noisewise.study.intake.entry import (
 )
 from noisewise.study.intake.known_rows import Repeat, find_known
 from noisewise.study.intake.parsed_table import Parsed, Watch
-from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks
+from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks, without_chance
 from noisewise.study.intake.suited import refuse_unsuited_rows
 from noisewise.study.intake.told_before import Before, difference, find_before, still_void
 from noisewise.study.log.jobs import TOLD
@@ -244,6 +243,7 @@ def _without_equal(state: State, parsed: Parsed, told: RowFates, repeat: Repeat)
         lambda at: _body(parsed, told, loose[at]),
         others=repeat == "others",
     )
+    found = without_chance(parsed, told, loose, found)
     gone = {loose[at] for at in (*found.known, *found.voided, *found.changed)}
     if not gone:
         return told

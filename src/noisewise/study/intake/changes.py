@@ -85,21 +85,22 @@ def _amended_items(state: State, number: int, given: dict[str, Any]) -> dict[str
     return {name: value for name, value in content.items() if name != "notes"} | note
 
 
-def added_options(state: State, options: Any, id: str | None) -> dict[str, Any]:
+def added_options(state: State, options: Any, id: str | None, decimal: str | None = None) -> dict[str, Any]:
     """The body of an event "add"."""
     from noisewise.study.inputs.catalogue_table import read_catalogue
-    from noisewise.study.inputs.tables import is_plain_list, read_table
+    from noisewise.study.inputs.tables import is_plain_list, read_whole
 
     specification = state.specification
     catalogue = specification.catalogue
-    source = options if is_plain_list(options) else read_table("options", options)
+    source = options if is_plain_list(options) else read_whole("options", options)
     names = [feature.name for feature in catalogue.features]
-    if id is None and not is_plain_list(source) and catalogue.id_column in source.columns:
+    if id is None and not is_plain_list(source) and catalogue.id_column in source.frame.columns:
         id = catalogue.id_column
     cost = None if catalogue.costs is None else catalogue.cost_column
     found = read_catalogue(
-        source, id=id, features=names or None, cost=cost, needs_features=bool(names), known=catalogue.features
-    )
+        source, id=id, features=names or None, cost=cost, needs_features=bool(names),
+        known=catalogue.features, decimal=decimal,
+    )  # fmt: skip
     for option in found.ids:
         if option in state.index:
             raise ValueError(f"option {option!r} is in the catalogue already.")

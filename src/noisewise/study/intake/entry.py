@@ -23,6 +23,8 @@ from noisewise.study.log.state import OPEN, Job, State
 
 #: Distinct pairs of options that may be compared in models where each adds an unknown.
 MOST_PAIRS = 500
+#: Options that a message lists all.
+FEW = 12
 #: What describes a measurement besides its value and error bar.
 ABOUT = ("block", "instrument", "key", "by", "note")
 ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "trials")
@@ -54,13 +56,25 @@ class Told(TypedDict, total=False):
     note: str | None
 
 
-def check_arguments(told: Mapping[str, Any]) -> None:
-    """Refuse arguments that `tell` does not have."""
+#: What others call the arguments of `tell`.
+_ELSEWHERE = {
+    "sigma": "se", "stderr": "se", "sem": "se", "error": "se", "err": "se", "std": "sd", "variance": "var",
+    "mean": "value", "result": "value", "y": "value", "name": "option", "arm_name": "option", "day": "block",
+    "batch": "block", "k": "successes",
+}  # fmt: skip
+
+
+def check_arguments(told: Mapping[str, Any], method: str) -> None:
+    """Refuse arguments that `tell` or `amend` does not have."""
+    known = list(Told.__annotations__)
     for argument in told:
-        if argument not in Told.__annotations__:
-            listed = ", ".join(Told.__annotations__)
-            hint = nearest(argument, list(Told.__annotations__))
-            raise TypeError(f"tell() has no argument {argument!r}; it has job, value, {listed}.{hint}")
+        if argument not in known:
+            meant = _ELSEWHERE.get(argument)
+            hint = nearest(argument, known) if meant is None else f" Did you mean {meant!r}?"
+            first = "job, value" if method == "tell" else "value"
+            raise TypeError(
+                f"{method}() has no argument {argument!r}; it has {first}, {', '.join(known)}.{hint}"
+            )
 
 
 @dataclass(frozen=True)
@@ -193,10 +207,17 @@ def find_job(state: State, job: Any, where: str = "") -> Job:
             f"`job` must be one suggestion; got {len(job)} in a {type(job).__name__}. ask() returns a list: "
             "(job,) = study.ask(), or tell each of them."
         )
+    if hasattr(job, "columns") or isinstance(job, Mapping):
+        raise TypeError("`job` must be one suggestion; got a table, which is told by tell_many().")
     id = job.id if isinstance(job, Job) else job
     if not isinstance(id, str) or id not in state.jobs:
         recent = ", ".join(list(state.jobs)[-3:]) or "none"
-        raise KeyError(f"{where}`job` must be a suggestion of this study (the latest: {recent}); got {id!r}.")
+        option = (
+            f" {id!r} is an option: say option={id!r}." if isinstance(id, str) and id in state.index else ""
+        )
+        raise KeyError(
+            f"{where}`job` must be a suggestion of this study (the latest: {recent}); got {id!r}.{option}"
+        )
     return state.jobs[id]
 
 
@@ -213,6 +234,8 @@ def find_option(state: State, option: Any, where: str = "") -> str:
     same = [known for known in state.ids if _without_zeros(known) == _without_zeros(name)]
     close = [*same, *(known for known in get_close_matches(name, state.ids, n=2) if known not in same)][:2]
     hint = f" Nearest: {', '.join(map(printable, close))}." if close else ""
+    if not close and len(state.ids) <= FEW:
+        hint = f" There are {', '.join(map(printable, state.ids))}."
     name = printable(name if len(name) <= 60 else f"{name[:60]}…")
     raise KeyError(f"{where}{name!r} is not in the catalogue ({len(state.ids)} options).{hint}")
 
@@ -223,6 +246,7 @@ def _without_zeros(name: str) -> str:
 
 def find_measurement(state: State, measurement: Any) -> int:
     """The number of a measurement, given itself, its id or its key."""
+    given = measurement
     if isinstance(measurement, Measurement):
         return measurement.number
     if isinstance(measurement, str):
@@ -234,9 +258,10 @@ def find_measurement(state: State, measurement: Any) -> int:
             measurement = int(measurement[2:])
     if type(measurement) is int and 1 <= measurement <= len(state.told):
         return measurement
+    hint = nearest(given, list(state.keys)) if isinstance(given, str) else ""
     raise KeyError(
-        f"`measurement` must be one of this study's {len(state.told)}, by its id (m-1, …) or key; "
-        f"got {measurement!r}."
+        f"`measurement` must be one of this study's {len(state.told)}, by its id (m-1, …) or key; got "
+        f"{given!r}.{hint}"
     )
 
 

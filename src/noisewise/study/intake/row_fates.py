@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.intake.answers import about_block, block_asked
 from noisewise.study.intake.corrections import Change
+from noisewise.study.intake.known_rows import KnownRows
 from noisewise.study.intake.parsed_table import Parsed
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.state import State
@@ -80,3 +82,18 @@ def take_blocks(state: State, parsed: Parsed, told: RowFates, answering: list[in
             told.blocks[place] = block
         if elsewhere := about_block(job, said[place]):
             told.notes.setdefault(place, []).extend(elsewhere)
+
+
+def without_chance(parsed: Parsed, told: RowFates, loose: list[int], found: KnownRows) -> KnownRows:
+    """Successes of few trials that equal those of other tables are told: they often are equal by chance.
+
+    Only where the whole table was told before, they are not told again.
+    """
+    if not found.elsewhere or len(found.known) + len(found.voided) == len(loose):
+        return found
+    chance = {at for at in found.elsewhere if parsed.content(loose[at]).get("kind") == COUNTS}
+    for at in chance:
+        note = f"equals m-{found.known[at]} of another table; told as a measurement of its own."
+        told.notes.setdefault(loose[at], []).append(note)
+    known = {at: number for at, number in found.known.items() if at not in chance}
+    return found._replace(known=known, elsewhere=found.elsewhere - chance)

@@ -74,7 +74,9 @@ def difference(state: State, number: int, body: dict[str, Any]) -> str | None:
             return None
     part = differing(told, body)
     old, new = told.get(str(part)), body.get(str(part))
-    return f"{old:g}; you sent {new:g}" if part == "value" else f"{part}={old!r}; you sent {new!r}"
+    if part == "value":
+        return f"{old:g}; you sent {new:g}"
+    return f"{part}={old!r}; you sent {new!r}" if old is not None else f"no {part}; you sent {new!r}"
 
 
 def differing(told: dict[str, Any], body: dict[str, Any]) -> str | None:

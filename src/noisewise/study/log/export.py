@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noisewise.core.support.files import written_whole
+from noisewise.core.support.files import as_path, written_whole
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import replay
 from noisewise.study.stores.address import open_store
@@ -43,7 +43,7 @@ def log_lines(storage: Storage, name: str) -> Iterator[str]:
 
 def write_log(storage: Storage, name: str, path: str | PathLike[str]) -> None:
     """Write a log to a file, whole or not at all."""
-    with written_whole(Path(path)) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
+    with written_whole(as_path(path)) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in log_lines(storage, name))
 
 

@@ -60,6 +60,10 @@ class Columns(NamedTuple):
         """
         return np.ones(self.value.size) if self.arm is None else np.where(self.arm, 0.5, 1.0)
 
+    def widened(self, sigma: Floats, extra: float) -> Floats:
+        """Standard errors with extra scatter, added in squares, (N,)."""
+        return np.asarray(np.hypot(sigma, extra * np.sqrt(self.extra_share)))
+
 
 class Measurements:
     """All measurements of a study; the number of one is its place, from 1."""

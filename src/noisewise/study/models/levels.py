@@ -78,9 +78,15 @@ def _errors(part: Component, votes: Floats) -> Floats:
 
 
 def only_differences(sums: Sums) -> bool:
-    """Whether only differences of options are known: there are blocks, or differences were measured."""
+    """Whether nothing but differences of options is known, so that their level is a convention.
+
+    Values of one block, or without any, have a level; differences beside values without a block take theirs.
+    """
     level = sums.minus < 0
-    return not bool(level.all()) or np.unique(sums.block[level]).size > 1
+    blocks = np.unique(sums.block[level])
+    if level.all():
+        return blocks.size > 1
+    return not np.array_equal(blocks, [0])
 
 
 def difference_errors(fit: Fit, option: int) -> Floats:

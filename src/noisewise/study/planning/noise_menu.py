@@ -1,7 +1,7 @@
 """Noise levels as people say them: with shares, with costs, or like those so far."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,8 @@ def _read_noise(noise: Noise) -> tuple[Floats, Floats]:
 
 
 def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise ValueError(f"`{name}` must be pairs {form}; got {given!r}.")
     rows = list(given.items()) if isinstance(given, Mapping) else list(given)
     if not rows:
         raise ValueError(f"`{name}` must have at least one level; got none.")

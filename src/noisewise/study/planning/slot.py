@@ -6,7 +6,7 @@ change with what was measured, and so do standard errors.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -116,7 +116,7 @@ def fill_slots(analysis: Analysis, sigmas: float | Sequence[float], now: float, 
             'a study with looks="once" has no slots: which option is worth one is found by looking at '
             "values. Ask instead, which goes by turns."
         )
-    listed = [sigmas] if isinstance(sigmas, int | float) else sigmas
+    listed = sigmas if isinstance(sigmas, Iterable) and not isinstance(sigmas, str) else [sigmas]
     given = [check_amount("sigma", sigma) for sigma in listed]
     if not given:
         raise ValueError("`sigma` must name at least one slot; got none.")

@@ -117,7 +117,7 @@ def _with_differences(frame: pl.DataFrame, analysis: Analysis, leader: str) -> p
     """Where levels are a convention: differences to the recommended option come first, and what is linked."""
     fit, at = analysis.estimates, analysis.state.index[leader]
     linked = (fit.group >= 0) & analysis.comparable(leader)
-    apart = analysis.specification.sign * fit.differences(at)
+    apart = analysis.specification.sign * fit.differences(at) + 0.0  # no -0
     added = [
         pl.Series("difference", np.where(linked, apart, np.nan)).fill_nan(None),
         pl.Series("difference_se", np.where(linked, difference_errors(fit, at), np.nan)).fill_nan(None),

@@ -2,18 +2,20 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
 from noisewise.core.support.words import counted, in_unit, percent, rounded_up
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import standard_residuals
+from noisewise.study.certificate.check import residuals_to_show
 from noisewise.study.log.specification import Specification
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.intervals import draw
+
+if TYPE_CHECKING:  # it simulates studies, which takes much to load
+    from noisewise.study.planning.plan import Plan
 
 #: Bars that differ by less than this are as good as equal.
 ALIKE = 0.9
@@ -34,7 +36,7 @@ class Drawn(Protocol):
         """What each measurement contributed."""
 
     @property
-    def plan(self) -> Callable[..., Plan]:
+    def plan(self) -> "Callable[..., Plan]":
         """What it takes."""
 
 
@@ -64,7 +66,7 @@ class Plots:
         """How far each measurement lies from the fit, in its own standard errors."""
         return draw_residuals(self._study.analysis())
 
-    def plan(self, plan: Plan | None = None, **options: Any) -> Any:
+    def plan(self, plan: "Plan | None" = None, **options: Any) -> Any:
         """What it takes until the bound is small enough; a plan, or what `Study.plan` takes."""
         return draw_plan(self._study.plan(**options) if plan is None else plan)
 
@@ -122,23 +124,20 @@ def draw_residuals(analysis: Analysis) -> Any:
     """Residuals of the estimates' fit."""
     from noisewise.charts import residuals_over_measurements
 
-    columns = analysis.columns
-    if not columns.value.size:
+    if not analysis.columns.value.size:
         raise ValueError("nothing was measured yet.")
-    residuals = standard_residuals(
-        analysis, columns, analysis.sigmas.estimated, analysis.sums, analysis.estimates
-    )
+    columns, residuals = residuals_to_show(analysis)
     frame = pl.DataFrame(
         {
             "measurement": range(1, columns.value.size + 1),
             "option": [analysis.state.ids[k] for k in columns.plus],
-            "residual": analysis.specification.sign * residuals,
+            "residual": residuals,
         }
     )
     return residuals_over_measurements(frame)
 
 
-def draw_plan(plan: Plan) -> Any:
+def draw_plan(plan: "Plan") -> Any:
     """The forecasts that have an end above 0."""
     from noisewise.charts import forecast_bands
 
@@ -149,7 +148,7 @@ def draw_plan(plan: Plan) -> Any:
     return forecast_bands(pl.DataFrame(rows), what=what, title=title)
 
 
-def forecast_rows(plan: Plan) -> tuple[list[dict[str, Any]], str]:
+def forecast_rows(plan: "Plan") -> tuple[list[dict[str, Any]], str]:
     """Name, median, low and high of every forecast that has an end above 0, and what these count."""
     parts, what = ("median", "low", "high"), "More measurements"
     if plan.by_cost:

@@ -10,6 +10,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,11 +19,18 @@ from noisewise.core.support.version import __version__
 from noisewise.core.support.words import counted, in_unit, percent, rounded_up
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
-from noisewise.study.certificate.claims import BOUNDED, IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
+from noisewise.study.certificate.claims import (
+    BOUNDED,
+    IN_WORDS,
+    NOTHING,
+    REACHED,
+    UNBOUNDED,
+    UNDECIDED,
+    WITHHELD,
+)
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.intervals import view_of
 from noisewise.study.showing.page.elements import (
@@ -48,8 +56,12 @@ from noisewise.study.showing.page.pictures import (
 from noisewise.study.showing.page.style import STYLE, content_policy
 from noisewise.study.showing.plots import course_of, forecast_rows
 
-#: After how many measurements the bound is computed for the page: as many as its chart can show.
-LOOKS = 24
+if TYPE_CHECKING:  # it simulates studies, which takes much to load
+    from noisewise.study.planning.plan import Plan
+
+#: After how many measurements the bound is computed for the page: as many as its chart can show, and fewer
+#: where there are more options than so many.
+LOOKS, FEWEST_LOOKS, MANY_OPTIONS = 24, 8, 400
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -84,13 +96,20 @@ class Findings:
     certificate: Certificate
     check: Check
     worth: Worth
-    plan: Plan | str | None  # or why there is none; None: it was not asked for
+    plan: "Plan | str | None"  # or why there is none; None: it was not asked for
     suggested: Sequence[Job]
     options: pl.DataFrame
     measurements: pl.DataFrame
     events: pl.DataFrame  # the last ones
     under_way: int
     at: float
+
+
+def looks_for(certificate: Certificate) -> int:
+    """After how many measurements the bound is computed; at one look there is one bound, and no course."""
+    if certificate.once:
+        return 0
+    return max(FEWEST_LOOKS, min(LOOKS, LOOKS * MANY_OPTIONS // max(1, certificate.n_options)))
 
 
 def make_page(findings: Findings, most: int = 40) -> str:
@@ -131,7 +150,9 @@ def _question(findings: Findings) -> str:
     certificate = findings.certificate
     word = "largest" if certificate.goal == "max" else "smallest"
     value = in_unit("value", None if certificate.unit is None else f"(in {certificate.unit})")
-    return f"Which of {counted(certificate.n_options, 'option')} has the {word} {value}?"
+    excluded = len(findings.analysis.state.excluded)
+    beside = f" ({excluded:,} more {'is' if excluded == 1 else 'are'} excluded)" if excluded else ""
+    return f"Which of {counted(certificate.n_options, 'option')}{beside} has the {word} {value}?"
 
 
 def _about(findings: Findings) -> str:
@@ -144,7 +165,7 @@ def _verdict(findings: Findings) -> str:
     certificate = findings.certificate
     kind = {REACHED: "good", WITHHELD: "bad", NOTHING: "", BOUNDED: "wait"}.get(certificate.verdict, "wait")
     # A long reason is not a headline: what follows the colon stands below it, in smaller letters.
-    mark = ": " if certificate.verdict in (WITHHELD, UNBOUNDED) else ". "
+    mark = ": " if certificate.verdict in (WITHHELD, UNBOUNDED, UNDECIDED) else ". "
     rest = certificate.sentence.removeprefix(certificate.option or "").partition(mark)[2]
     first = certificate.sentence.removesuffix(rest).rstrip()
     return (
@@ -190,7 +211,8 @@ def _options(findings: Findings, most: int) -> str:
 
 def _course(findings: Findings) -> str:
     certificate = findings.certificate
-    if not certificate.may_show_bounds or len(course_of(findings.worth)) < 2:
+    course = course_of(findings.worth)["bound"]
+    if not certificate.may_show_bounds or len(course) < 2 or not (course > 0.0).any():
         return ""
     drawn = course_figure(findings.worth, certificate.eps, certificate.unit)
     return section("course", "How the bound fell", drawn)

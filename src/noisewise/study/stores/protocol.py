@@ -10,7 +10,11 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from noisewise.core.support.checks import nearest
 from noisewise.study.stores.turns import Turns
+
+#: Names of studies that a message lists at most.
+MOST_NAMED = 10
 
 
 class Event(NamedTuple):
@@ -179,8 +183,12 @@ def refuse_taken(name: str, names: Iterable[str]) -> None:
 
 def unknown(name: str, names: Iterable[str]) -> KeyError:
     """The refusal of a name that is not there."""
-    listed = ", ".join(map(repr, names)) or "none"
-    return KeyError(f"`name` must be a study of this store, which has {listed}; got {name!r}.")
+    there = list(names)
+    listed = ", ".join(map(repr, there[:MOST_NAMED])) or "none"
+    more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
+    return KeyError(
+        f"there is no study {name!r} in this store, which has {listed}{more}.{nearest(name, there)}"
+    )
 
 
 def moved_on(name: str, length: int, after: int) -> LogMovedOnError:

@@ -133,13 +133,14 @@ def equal_bars(table: Table) -> bool:
     return bool(known.size == 0 or np.ptp(np.log(known)) < EQUAL)
 
 
-def copies(table: Table) -> Cause | None:
+def copies(table: Table, least: float) -> Cause | None:
     """Measurements told twice: exact copies, without which chi-square is what it should be."""
     columns = table.columns.select(table.known)
-    several = _copies(columns)
-    if not several:
+    several, most = _copies(columns)
+    rest = table.fitted(*_distinct(table)) if several else table.rest
+    # A few of them are the cause only if the reduced chi-square is at least this without them.
+    if not several or not (most or rest.reduced >= least):
         return None
-    rest = table.fitted(*_distinct(table))
     words = (
         f"Reduced chi-square {number(table.rest.reduced)}: {counted(several, 'measurement')} repeat another "
         "one to the last digit. Were they told twice? Each counts."
@@ -156,10 +157,10 @@ def _distinct(table: Table) -> tuple[Columns, Floats]:
     return table.columns.select(first), table.sigma[first]
 
 
-def _copies(columns: Columns) -> int:
-    """How many measurements repeat another one exactly, if most repeats do; else 0."""
+def _copies(columns: Columns) -> tuple[int, bool]:
+    """How many measurements repeat another one exactly, and whether most repeats do."""
     rows = _rows(columns)
     distinct = np.unique(rows, axis=0).shape[0]
     probes = np.unique(rows[:, :3], axis=0).shape[0]
     copied, repeats = rows.shape[0] - distinct, rows.shape[0] - probes
-    return copied if copied > 0.5 * repeats else 0
+    return copied, copied > 0.5 * repeats

@@ -90,7 +90,10 @@ def _stem(key: str) -> str:
 
 
 def _coded(texts: list[str]) -> Codes:
-    return np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
+    codes: Codes = np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].astype(
+        np.int64
+    )
+    return codes
 
 
 def _repeats(columns: Columns) -> Codes:
@@ -120,7 +123,9 @@ def _adds(table: Table, codes: Codes) -> bool:
 
 def _crossed(columns: Columns, codes: Codes) -> Codes:
     """Blocks divided further."""
-    return np.unique(columns.block * (1 + int(codes.max())) + codes, return_inverse=True)[1].astype(np.int64)
+    both = columns.block * (1 + int(codes.max())) + codes
+    crossed: Codes = np.unique(both, return_inverse=True)[1].astype(np.int64)
+    return crossed
 
 
 def _grouped(table: Table, codes: Codes) -> Grouped | None:

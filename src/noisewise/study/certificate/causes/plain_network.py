@@ -12,6 +12,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.log.measurements import Codes, Columns
+from noisewise.study.models.sums import totals
 
 #: What is added to a diagonal of ones, so that rounding leaves no negative pivot.
 RIDGE = 1e-13
@@ -69,8 +70,8 @@ class PlainNetwork:
         """The fit with these standard errors."""
         unit = float(np.median(sigma))
         weight = np.square(unit / sigma)
-        right = np.bincount(self._plus, weight * self._value, self._size)
-        right += np.bincount(self._other, self._sign * weight * self._value, self._size)
+        right = totals(self._plus, weight * self._value, self._size)
+        right += totals(self._other, self._sign * weight * self._value, self._size)
         if self._level.all():
             unknowns, log_det, spread = self._bipartite(weight, right, with_leverages)
         else:
@@ -84,18 +85,24 @@ class PlainNetwork:
             self._parts[self._plus], None if spread is None else weight * spread,
         )  # fmt: skip
 
+    def leverages(self, sigma: Floats) -> Floats:
+        """How much of its fitted value each measurement decides, (N,)."""
+        found = self.solve(sigma, with_leverages=True).leverages
+        assert found is not None
+        return found
+
     def _bipartite(
         self, weight: Floats, right: Floats, with_leverages: bool
     ) -> tuple[Floats, float, Floats | None]:
         """Options eliminated; unknowns, log det, and the variance of each fitted value."""
         n, kept = self._options, self._kept[self._options :]
         place = self._other - n
-        own = np.bincount(self._plus, weight, n)
+        own = totals(self._plus, weight, n)
         shared = np.zeros((n, self._size - n))
         np.add.at(shared, (self._plus, place), weight)
         shared, right_blocks = shared[:, kept], right[n:][kept]
         share = shared / own[:, None]
-        normal = np.diag(np.bincount(place, weight, self._size - n)[kept]) - shared.T @ share
+        normal = np.diag(totals(place, weight, self._size - n)[kept]) - shared.T @ share
         inverse, log_det = _inverse(normal)
         offsets = inverse @ (right_blocks - share.T @ right[:n])
         unknowns = np.zeros(self._size)

@@ -18,7 +18,9 @@ import numpy as np
 from noisewise.core.support.words import number
 from noisewise.study.certificate.causes.cause import ROW, UNIT, Cause
 from noisewise.study.certificate.causes.table import Rest, Table, fit_in_words
+from noisewise.study.certificate.check import name_of
 from noisewise.study.log.measurements import Columns
+from noisewise.study.models.analysis import Analysis
 
 #: The most measurements that are blamed for a misfit, as a number and as a part of all.
 MOST_ROWS, MOST_PART = 8, 0.1
@@ -120,30 +122,37 @@ def _worst(table: Table, rest: Rest) -> Suspect | None:
     if not known:
         return found
     of_others = float(rest.sigma[at] ** 2 * decided[at] / (1.0 - decided[at]))
-    return _slipped(found, float(rest.sigma[at]), of_others)
+    return slipped(found, float(rest.sigma[at]), of_others)
 
 
-def _slipped(found: Suspect, sigma: float, of_others: float) -> Suspect:
-    """With the slip of the unit that explains it best, if any does better than an offset of its own."""
+def slipped(found: Suspect, sigma: float, of_others: float, *, with_error: bool = True) -> Suspect:
+    """With the slip of the unit that explains it best, if any does better than an offset of its own.
+
+    Args:
+        found: The measurement.
+        sigma: Its standard error.
+        of_others: The variance of what the others say of it.
+        with_error: Whether its error bar may be off by the same factor: it was told with one.
+    """
     value = float(found.columns.value[found.at])
     if not found.expected or not value:
         return found
     for factor in UNITS:
-        for with_error in (False, True) if factor > 0.0 else (False,):
-            variance = (sigma / factor if with_error else sigma) ** 2 + of_others
+        for both in (False, True) if factor > 0.0 and with_error else (False,):
+            variance = (sigma / factor if both else sigma) ** 2 + of_others
             away = value / factor - found.expected
             cost = math.log(variance) + away * away / variance
             cost += 2.0 * math.log(abs(factor)) + 2.0 * math.log(2.0)
             cost += 0.0 if factor in (100.0, 0.01) else UNUSUAL
             if cost < found.deviance:
-                found = found._replace(deviance=cost, slip=factor, slips_with_error=with_error)
+                found = found._replace(deviance=cost, slip=factor, slips_with_error=both)
     return found
 
 
 def _cause(table: Table, suspects: list[Suspect], rest: Rest, deviance: float) -> Cause:
     """What to look at, in words and for programs."""
     first = suspects[0]
-    sentences = [_sentence(table, one) for one in suspects]
+    sentences = [sentence_about(table.analysis, one) for one in suspects]
     alone = len(suspects) == 1
     fits = rest
     remedy: dict[str, Any] = {"void": [f"m-{one.columns.number[one.at]}" for one in suspects]}
@@ -199,9 +208,9 @@ def _corrected(table: Table, one: Suspect) -> tuple[Rest, dict[str, Any]]:
     return table.fitted(table.columns._replace(value=value), sigma), {"amend": [change]}
 
 
-def _sentence(table: Table, one: Suspect) -> str:
+def sentence_about(analysis: Analysis, one: Suspect) -> str:
     """Where to look, how far it is off, and whether a unit may be to blame."""
-    names = [table.name(at, one.columns) for at in one.alike]
+    names = [name_of(analysis, one.columns, at) for at in one.alike]
     if len(names) > 1:
         return f"Look first at {' and '.join(names)}: they disagree by {number(one.far)} standard errors."
     said = f"Look first at {names[0]}: it lies {number(one.far)} standard errors from what the others say"

@@ -15,6 +15,7 @@ from noisewise.core.support.words import number
 from noisewise.study.certificate.causes.cause import UNEQUAL, Cause
 from noisewise.study.certificate.causes.table import Rest, Table
 from noisewise.study.log.measurements import NO_BLOCK, Codes
+from noisewise.study.models.sums import totals
 
 #: Degrees of freedom that all groups must have, and that one must have to be named.
 FEW, LEAST = 10.0, 1.0
@@ -41,11 +42,11 @@ def unequal_bars(table: Table) -> list[Cause]:
     groupings = _groupings(table)
     found = []
     for what, (codes, names) in groupings.items():
-        total = np.bincount(codes, weights=squares, minlength=len(names))
-        freedom = np.bincount(codes, weights=free, minlength=len(names))
+        total = totals(codes, squares, len(names))
+        freedom = totals(codes, free, len(names))
         if (freedom >= LEAST).sum() < 2:
             continue
-        factors = _factors(total, freedom)
+        factors = factors_of(total, freedom)
         deviance = table.deviance - factors.gain
         deviance += 2.0 * math.log(table.rest.freedom) + 2.0 * math.log(len(groupings))
         bare = np.where(table.known, table.bare * np.sqrt(factors.squared)[codes], table.bare)
@@ -68,8 +69,13 @@ def _groupings(table: Table) -> dict[str, tuple[Codes, list[str]]]:
     return groupings
 
 
-def _factors(squares: Floats, freedom: Floats) -> Factors:
-    """The law of factors with the largest likelihood, and every group's factor under it."""
+def factors_of(squares: Floats, freedom: Floats) -> Factors:
+    """The law of factors with the largest likelihood, and every group's factor under it.
+
+    Args:
+        squares: Of each group, in standard errors.
+        freedom: The degrees of freedom of each group.
+    """
     from scipy.special import gammaln
 
     some = freedom > 1e-6

@@ -11,7 +11,7 @@ from noisewise.study.certificate.causes.cause import DEVIATION, SCATTER, Cause
 from noisewise.study.certificate.causes.search import least_of
 from noisewise.study.certificate.causes.table import Table
 from noisewise.study.certificate.check import Check, check_fit
-from noisewise.study.log.model_choice import ESTIMATE, switched
+from noisewise.study.log.model_choice import ESTIMATE, facts_of, switched
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.remedies import Remedy, scatter_of
 
@@ -31,7 +31,8 @@ def wrong_sizes(table: Table) -> Cause | None:
     if found is None or found.gain <= 0.0:
         return None
     after = check_after(table.analysis, found.switch)
-    numbers = len(found.switch) if "independent" not in found.switch.values() else 1
+    model = found.switch.get("model")
+    numbers = 1 if model is not None and not facts_of(model).uses_features else len(found.switch)
     deviance = table.deviance - 2.0 * found.gain + numbers * math.log(table.rest.freedom)
     return _cause(found, deviance, after.reduced, after.freedom, after.p_value)
 
@@ -49,7 +50,7 @@ def _extra_scatter(table: Table) -> Cause | None:
     ends = math.log(LEAST * usual), math.log(most)
     log, least = least_of(deviance, *ends, tried=TRIED, tolerance=NEAR)
     size = math.exp(log)
-    rest = table.fitted(table.columns, np.hypot(table.bare, size))
+    rest = table.fitted(table.columns, table.columns.widened(table.bare, size))
     least += math.log(table.rest.freedom)
     return _cause(scatter_of(0.0, size), least, rest.reduced, rest.freedom, table.chance(rest))
 

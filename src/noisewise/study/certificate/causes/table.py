@@ -101,13 +101,12 @@ class Table:
 
     def with_errors(self, bare: Floats) -> Rest:
         """All of them with other error bars, to which the extra scatter is added as before."""
-        return self.fitted(self.columns, np.hypot(bare, self.analysis.sizes.extra_scatter))
+        return self.fitted(self.columns, self.columns.widened(bare, self.analysis.sizes.extra_scatter))
 
     def leverages_of(self, rest: Rest) -> Floats:
         """The same for part of them."""
         if self.features is None and is_linked(rest.columns):
-            found = PlainNetwork(rest.columns).solve(rest.sigma, with_leverages=True).leverages
-            return np.clip(found, 0.0, MOST)
+            return np.clip(PlainNetwork(rest.columns).leverages(rest.sigma), 0.0, MOST)
         return leverages(rest.columns, rest.sigma, self.features, self.analysis.sizes.deviation)
 
     def deviance_of(self, columns: Columns, bare: Floats, extra: float | None = None) -> float:
@@ -115,7 +114,7 @@ class Table:
         sizes = self.analysis.sizes
         extra = sizes.extra_scatter if extra is None else extra
         if self._is_large(columns):
-            sigma = np.hypot(usual_errors(columns, bare, self.analysis.n), extra)
+            sigma = columns.widened(usual_errors(columns, bare, self.analysis.n), extra)
             plain = PlainNetwork(columns).solve(sigma)
             return 2.0 * float(np.log(sigma).sum()) + plain.squares + plain.log_det
         return self.analysis.likelihood(columns, bare)(sizes.deviation, extra)
@@ -131,23 +130,27 @@ class Table:
 
     def row(self, at: int, columns: Columns | None = None) -> dict[str, Any]:
         """A measurement for programs, by its place."""
-        columns = self.columns if columns is None else columns
-        place, ids = int(columns.number[at]), self.analysis.state.ids
-        told = self.analysis.state.told[place - 1]
-        minus = int(columns.minus[at])
-        return {
-            "measurement": f"m-{place}",
-            "key": told.get("key"),
-            "row": told.get("row"),
-            "option": ids[columns.plus[at]],
-            "minus": ids[minus] if minus >= 0 else None,
-            "block": told.get("block"),
-            "value": float(columns.value[at]),
-        }
+        return row_of(self.analysis, self.columns if columns is None else columns, at)
 
     def name(self, at: int, columns: Columns | None = None) -> str:
         """A measurement as people know it, by its place."""
         return name_of(self.analysis, self.columns if columns is None else columns, at)
+
+
+def row_of(analysis: Analysis, columns: Columns, at: int) -> dict[str, Any]:
+    """A measurement for programs, by its place."""
+    place, ids = int(columns.number[at]), analysis.state.ids
+    told = analysis.state.told[place - 1]
+    minus = int(columns.minus[at])
+    return {
+        "measurement": f"m-{place}",
+        "key": told.get("key"),
+        "row": told.get("row"),
+        "option": ids[columns.plus[at]],
+        "minus": ids[minus] if minus >= 0 else None,
+        "block": told.get("block"),
+        "value": float(columns.value[at]),
+    }
 
 
 def fit_in_words(rest: Rest) -> str:

@@ -24,8 +24,13 @@ from noisewise.study.inputs.dialects.number_texts import (
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.numbers import NUMBER
 
-#: A plain number that is another one if its point stands between thousands.
-_GROUP_LIKE = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"
+#: Numbers without signs between thousands, by their decimal sign.
+_SIMPLE = {
+    POINT: f"^{NUMBER}$",
+    COMMA: r"^[+-]?(?:[0-9]+(?:,[0-9]+)?|,[0-9]+)(?:[eE][+-]?[0-9]{1,4})?$",
+}
+#: Of these, the ones that are others if their sign stands between thousands.
+_GROUP_LIKE = {sign: rf"^[+-]?[1-9][0-9]{{0,2}}[{sign}][0-9]{{3}}(?:[eE][+-]?[0-9]+)?$" for sign in _SIMPLE}
 DECIMAL_SIGNS = {POINT: "decimal points", COMMA: "decimal commas"}
 
 
@@ -125,6 +130,14 @@ def looks_numeric(column: pl.Series) -> bool:
     return _is_plain(cells) or all(forms_of(text) is not NO_NUMBER for text in cells.unique().to_list())
 
 
+def mostly_numeric(column: pl.Series) -> bool:
+    """Whether more than half of the cells are numbers: `timeout` among results makes no names of them."""
+    if column.dtype != pl.String:
+        return column.dtype.is_numeric()
+    cells = column.drop_nulls().to_list()
+    return 2 * sum(forms_of(text) is not NO_NUMBER for text in cells) > len(cells)
+
+
 def _is_plain(column: pl.Series) -> bool:
     return bool(column.str.strip_chars().str.contains(f"^{NUMBER}$").fill_null(True).all())
 
@@ -134,25 +147,26 @@ def _evidence(
 ) -> Evidence:
     found = Evidence({}, {})
     for name, column in columns.items():
-        cells, name_here = column.str.strip_chars(), called.get(name, name)
+        cells, here = column.str.strip_chars(), called.get(name, name)
         if name in exact:
             cells = cells.set(exact[name], None)
-        if _is_plain(cells):
-            points = cells.str.contains(".", literal=True).fill_null(False)
-            groups = cells.str.contains(_GROUP_LIKE).fill_null(False)
-            for kind, at in ((found.settles, points & ~groups), (found.ambiguous, groups)):
-                if at.any() and POINT not in kind:
+        usual = pl.Series([False]).new_from_index(0, cells.len())
+        for sign, simple in _SIMPLE.items():
+            is_simple = cells.str.contains(simple).fill_null(False)
+            usual |= is_simple
+            groups = is_simple & cells.str.contains(_GROUP_LIKE[sign]).fill_null(False)
+            signs = is_simple & cells.str.contains(sign, literal=True).fill_null(False)
+            for kind, at in ((found.settles, signs & ~groups), (found.ambiguous, groups)):
+                if at.any() and sign not in kind:
                     row = int(at.arg_max() or 0)
-                    kind[POINT] = Seen(name_here, row, cells[row])
-            continue
-        for row, text in enumerate(cells.to_list()):
-            for forms in () if text is None else _forms_in(text):
+                    kind[sign] = Seen(here, row, cells[row])
+        for row in (cells.is_not_null() & ~usual).arg_true():
+            for forms in _forms_in(cells[row]):
                 if forms.settles is not None:
-                    found.settles.setdefault(forms.settles, Seen(name_here, row, text))
+                    found.settles.setdefault(forms.settles, Seen(here, row, cells[row]))
                 elif forms.ambiguous:
-                    found.ambiguous.setdefault(
-                        COMMA if COMMA in forms.body else POINT, Seen(name_here, row, text)
-                    )
+                    sign = COMMA if COMMA in forms.body else POINT
+                    found.ambiguous.setdefault(sign, Seen(here, row, cells[row]))
     return found
 
 
@@ -189,7 +203,7 @@ def _settled(evidence: Evidence, others: Iterable[pl.Series], separator: str | N
         f"row {seen.row + 1}: {printable(seen.text)!r} in column {seen.column!r} is {_shown(said[sign])} if "
         f"the {called} is a decimal sign, and {_shown(said[COMMA if sign == POINT else POINT])} if it stands "
         f"between thousands, and no other cell of the table settles it: say {words.decimal(COMMA)} or "
-        f"{words.decimal(POINT)}."
+        f"{words.decimal(POINT)} to settle it."
     )
 
 
@@ -198,19 +212,25 @@ def _shown(text: str | None) -> str:
 
 
 def _plain_column(column: pl.Series, sign: str, keep: pl.Series | None) -> pl.Series:
-    kept = [False] * column.len() if keep is None else keep.to_list()
-    cells = [
-        text if text is None or stays else ";".join(cell_in(part, sign) for part in text.split(";"))
-        for text, stays in zip(column.to_list(), kept, strict=True)
-    ]
-    return pl.Series(column.name, cells, dtype=pl.String)
+    cells = column.str.strip_chars()
+    simple = cells.str.contains(_SIMPLE[sign]).fill_null(True)
+    if keep is not None:
+        simple |= keep
+        cells = cells.set(keep, None)
+    read = cells.str.replace(",", ".", literal=True) if sign == COMMA else cells
+    odd = (~simple).arg_true()
+    if odd.len():
+        texts = [";".join(cell_in(part, sign) for part in column[row].split(";")) for row in odd]
+        read = read.scatter(odd, texts)
+    return (read if keep is None else column.zip_with(keep, read)).alias(column.name)
 
 
 def _first_grouped(name: str, column: pl.Series, sign: str, keep: pl.Series | None) -> Seen | None:
     cells = column if keep is None else column.set(keep, None)
-    marks = cells.str.strip_chars().str.contains(f"[0-9][.,'\u2019{BLANKS}][0-9]{{3}}").fill_null(False)
+    between = f"[{'.' if sign == COMMA else ','}'\u2019{BLANKS}]"
+    marks = cells.str.contains(f"(?:^|[^0-9.,])[0-9]{{1,3}}{between}[0-9]{{3}}").fill_null(False)
     for row in marks.arg_true():
-        if any(forms.grouped(sign) and forms.read(sign) for forms in forms_of_cell(cells[row])):
+        if any(forms.grouped(sign) and forms.read(sign) for forms in _forms_in(cells[row])):
             return Seen(name, row, cells[row])
     return None
 

@@ -15,7 +15,7 @@ _NO_UNIT = (
 
 def key_of(column: str) -> str:
     """A column's name as names are compared: small letters, without what stands in brackets, _ for blanks."""
-    return re.sub(r"[\s_.-]+", "_", split_unit(column)[0].casefold()).strip("_")
+    return re.sub(r"[\s_.-]+", "_", split_unit(column)[0].casefold().strip(" .-"))
 
 
 def split_unit(column: str) -> tuple[str, str | None]:

@@ -40,6 +40,8 @@ def find_layout(content: bytes, usual: str) -> Layout:
         usual: What stands between columns if the text itself does not say.
     """
     sample = content[:SAMPLE].decode(errors="ignore")
+    # A carriage return by itself ends no line, as in what is read later.
+    sample = sample.replace("\r\n", "\n").replace("\r", " ")
     if len(content) > SAMPLE:
         sample = sample[: sample.rfind("\n") + 1]
     first = sample.lstrip("\n\r").partition("\n")[0].strip("\r ")

@@ -36,6 +36,11 @@ class Wording(NamedTuple):
         return f"--{name}" if self.command else f"layout={name!r}"
 
     @property
+    def results(self) -> str:
+        """That a table holds results, from which a study is made."""
+        return "init --from TABLE" if self.command else "results="
+
+    @property
     def called_map(self) -> str:
         """The argument that says which column is what."""
         return "--map" if self.command else "`map`"

@@ -80,7 +80,7 @@ def _opened(what: str, path: Path, results: bool) -> Any:
             warnings.simplefilter("ignore")
             # By its content: the file may be called otherwise.
             return openpyxl.load_workbook(io.BytesIO(path.read_bytes()), data_only=results)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, TypeError, SyntaxError) as problem:
+    except Exception as problem:  # whatever a damaged or unusual file makes of its reader
         raise ValueError(
             f"`{what}` must be a readable workbook; {path.name!r} is not ({type(problem).__name__}): save it "
             "as .xlsx without a password, or as CSV."
@@ -152,6 +152,7 @@ def _column(name: str, cells: list[Any], formats: list[str], table: ReadTable) -
     zeros = any(_ZEROS.fullmatch(str(form)) for form in formats)
     if kinds and kinds <= {int, float} and not zeros:
         if any("%" in str(form) for form in formats):
+            _check_percent(name, cells, formats, table)
             table.guesses.append(f"per cent cells of {name!r} as hundredths")
         whole = kinds == {int} and all(abs(cell) < 1 << 62 for cell in there)
         return pl.Series(name, cells, dtype=pl.Int64 if whole else pl.Float64, strict=False)
@@ -162,6 +163,16 @@ def _column(name: str, cells: list[Any], formats: list[str], table: ReadTable) -
         if any(exact):
             table.exact[name] = pl.Series(exact, dtype=pl.Boolean)
     return pl.Series(name, [_text(*pair) for pair in zip(cells, formats, strict=True)], dtype=pl.String)
+
+
+def _check_percent(name: str, cells: list[Any], formats: list[str], table: ReadTable) -> None:
+    """Refuse 13 among per cent cells, of which 12 % is kept as 0.12; 0.13 is understood."""
+    for row, (cell, form) in enumerate(zip(cells, formats, strict=True)):
+        if cell is not None and "%" not in str(form) and abs(cell) > 1:
+            raise ValueError(
+                f"{table.place(row)}: column {name!r} holds {cell:g} among per cent cells, which are "
+                "hundredths: give all its cells one format."
+            )
 
 
 def _text(cell: Any, form: str) -> str | None:

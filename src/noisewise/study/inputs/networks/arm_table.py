@@ -19,7 +19,15 @@ from noisewise.core.support.ranges import COUNT, check_count_within
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.error_bars import read_measured
-from noisewise.study.inputs.networks.column_roles import ARMS, ROW_IS_STUDY, find_roles, need, plain
+from noisewise.study.inputs.networks.column_roles import (
+    ARMS,
+    ROW_IS_STUDY,
+    STUDY_OR_ID,
+    Names,
+    find_roles,
+    need,
+    plain,
+)
 from noisewise.study.inputs.networks.network_rows import (
     NetworkRows,
     RowMaker,
@@ -53,7 +61,10 @@ class ArmRow(NamedTuple):
 
 
 def arm_columns(
-    columns: Sequence[str], said: Mapping[str, str] | None = None, words: Wording = PYTHON
+    columns: Sequence[str],
+    said: Mapping[str, str] | None = None,
+    words: Wording = PYTHON,
+    studies: Names = STUDY_OR_ID,
 ) -> tuple[dict[str, str], list[str]]:
     """Which column is what, and those that hold numbers; numbered ones go by their name without the number.
 
@@ -62,11 +73,12 @@ def arm_columns(
         said: Which is what, where names do not say so: study, option, value, se (or var, lo and hi, sd and
             n), or events and n.
         words: How messages call what a person can say.
+        studies: What a column that names studies may be called, where rows are arms.
     """
     said = said or {}
     wide = _is_wide(columns, said)
     if not wide:
-        found = find_roles(columns, ARMS, said, words)
+        found = find_roles(columns, ARMS | {"study": studies}, said, words)
         need(found, "study", "which study an arm belongs to", columns, words)
         need(found, "option", "what was tried in an arm", columns, words)
         _check_results(found, columns, words)

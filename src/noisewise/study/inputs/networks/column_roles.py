@@ -16,7 +16,8 @@ Names = tuple[tuple[str, ...], ...]
 
 #: A column "id" may number rows, and two studies may have one author: these count where every row is a study.
 STUDY: Names = (("studlab", "study", "studyid", "studyname", "studylabel", "trial", "trialid"),)
-ROW_IS_STUDY: Names = (*STUDY, ("id",), ("author",))
+STUDY_OR_ID: Names = (*STUDY, ("id",))
+ROW_IS_STUDY: Names = (*STUDY_OR_ID, ("author",))
 #: What may state the error of a value, in the words of `tell`.
 ERRORS: dict[str, Names] = {
     "se": (

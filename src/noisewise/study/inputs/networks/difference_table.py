@@ -15,7 +15,15 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.error_bars import Measured, read_measured
-from noisewise.study.inputs.networks.column_roles import DIFFERENCES, RATIOS, find_roles, need, plain
+from noisewise.study.inputs.networks.column_roles import (
+    DIFFERENCES,
+    RATIOS,
+    STUDY_OR_ID,
+    Names,
+    find_roles,
+    need,
+    plain,
+)
 from noisewise.study.inputs.networks.network_rows import (
     NetworkRows,
     RowMaker,
@@ -39,7 +47,10 @@ SAID = 5
 
 
 def difference_columns(
-    columns: Sequence[str], said: Mapping[str, str] | None = None, words: Wording = PYTHON
+    columns: Sequence[str],
+    said: Mapping[str, str] | None = None,
+    words: Wording = PYTHON,
+    studies: Names = STUDY_OR_ID,
 ) -> tuple[dict[str, str], list[str]]:
     """Which column is what, and those that hold numbers.
 
@@ -48,8 +59,9 @@ def difference_columns(
         said: Which is what, where names such as treat1, treat2, TE, seTE, studlab do not say so: study, plus,
             minus (or pair, such as "A vs B"), value, se (or var, or lo and hi), shared_se (or shared_var).
         words: How messages call what a person can say.
+        studies: What a column that names studies may be called.
     """
-    found = find_roles(columns, DIFFERENCES, said, words)
+    found = find_roles(columns, DIFFERENCES | {"study": studies}, said, words)
     arms = f" A table of arms is read with {words.layout('arms')}."
     if "plus" in found and "minus" in found:
         found.pop("pair", None)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from noisewise.study.inputs.networks.arm_table import arm_columns
+from noisewise.study.inputs.networks.column_roles import STUDY
 from noisewise.study.inputs.networks.difference_table import difference_columns
 
 
@@ -10,7 +11,7 @@ def looks_like_studies(columns: Sequence[str]) -> str | None:
     """The layout of a table of studies that has such columns, if there is one."""
     for layout, find in (("network", difference_columns), ("arms", arm_columns)):
         try:
-            find(columns)
+            find(columns, studies=STUDY)
         except ValueError:
             continue
         return layout

@@ -31,6 +31,8 @@ from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 DISAGREEMENT = 1e-3
 #: ... and at most: differences of standardised means, for instance, are nearly those of arms.
 NEARLY = 0.1
+#: The most of a standard error that differences may be off because they were rounded.
+COARSEST = 0.5
 #: Variances of arms below this part of the largest se² cannot be told from rounding.
 NO_VARIANCE = 1e-12
 
@@ -165,10 +167,12 @@ def _values(
     off = design @ means - value
     worst, error = int(np.abs(off).argmax()), min(row.se for row in rows)
     # Three rows that are rounded by half a unit each close a triangle up to 1.5 units.
-    allowed = DISAGREEMENT * error + 1.5 * rounding.value + 1e-9 * float(np.abs(value).max())
+    # Whole numbers may be rounded ones, but nobody rounds away much of a standard error.
+    rounded = min(1.5 * rounding.value, COARSEST * error)
+    allowed = DISAGREEMENT * error + rounded + 1e-9 * float(np.abs(value).max())
     if abs(off[worst]) > max(allowed, NEARLY * error):
         raise ValueError(_disagreeing_values(study, rows, design, value, worst))
-    if abs(off[worst]) > allowed:
+    if abs(off[worst]) > min(allowed, NEARLY * error + 1e-9 * float(np.abs(value).max())):
         notes.append(
             f"Study {printable(study)}: the differences of its {listed_rows(rows)} add up only to within "
             f"{percent(abs(float(off[worst])) / error, 1)} of a standard error; they are averaged."
@@ -291,6 +295,8 @@ def _disagreeing_values(
     row = rows[worst]
     turned = 1.0 if value[worst] == row.value else -1.0
     beside = turned * float(design[worst] @ means)
+    if abs(beside) < 1e-12 * float(np.abs(value).max()):
+        beside = 0.0  # but for the last digits of its parts
     rest = [other for other in rows if other is not row]
     return (
         f"study {printable(study)!r}: its differences do not add up: {printable(row.one)} - "

@@ -14,9 +14,10 @@ from noisewise.study.intake.roles import column_for
 WORDS = {
     "se": (
         "se", "s_e", "sem", "s_e_m", "stderr", "std_err", "std_error", "standard_error", "stand_error", "err",
-        "error", "errorbar", "error_bar", "uncertainty", "unc", "sigma", "σ", "plus_minus", "fehler",
-        "standardfehler", "unsicherheit", "incertitude", "erreur_type", "erreur_standard", "error_estandar",
-        "error_estándar", "incertidumbre", "errore_standard",
+        "error", "errors", "errorbar", "error_bar", "uncertainty", "unc", "sigma", "σ", "plus_minus",
+        "fehler", "standardfehler", "messfehler", "unsicherheit", "messunsicherheit", "standardunsicherheit",
+        "incertitude", "erreur_type", "erreur_standard",
+        "error_estandar", "error_estándar", "incertidumbre", "errore_standard",
     ),
     "sd": (
         "sd", "s_d", "std", "stdev", "st_dev", "stddev", "std_dev", "std_deviation", "standard_deviation",
@@ -38,13 +39,18 @@ _BEGIN = (
     "var",
     "std_dev",
 )
+#: Short names that are those of errors only beside what they are the error of: u(HV), dHV, delta_HV.
+_SHORT = ("u", "d", "delta", "e", "s")
 #: Ends of intervals.
 _ENDS = (
     ("lo", "hi"), ("low", "high"), ("lower", "upper"), ("lcl", "ucl"), ("lcb", "ucb"), ("lwr", "upr"),
-    ("ll", "ul"), ("lb", "ub"), ("l95", "u95"), ("q025", "q975"), ("2_5%", "97_5%"),
+    ("ll", "ul"), ("lb", "ub"), ("l95", "u95"), ("ci_l", "ci_u"), ("q025", "q975"), ("2_5%", "97_5%"),
 )  # fmt: skip
-#: A whole interval in one cell.
-_INTERVALS = ("ci", "ci95", "95%_ci", "95_ci", "ci_95", "ci_95%", "95ci", "conf_int", "confidence_interval")
+#: A whole interval in one cell, or half of its width.
+_INTERVALS = (
+    "margin_of_error", "moe", "half_width", "halfwidth", "ci_half_width", "95%ci",
+    "ci", "ci95", "95%_ci", "95_ci", "ci_95", "ci_95%", "95ci", "conf_int", "confidence_interval",
+)  # fmt: skip
 _IN_BRACKETS = re.compile(r"^(.*?\S)\s*[(\[]([^()\[\]]+)[)\]]$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -83,6 +89,10 @@ def _candidates(columns: Sequence[str], every: Sequence[str]) -> list[ErrorColum
     found = []
     keys = [key_of(name) for name in every]
     for column in columns:
+        stem = _stem(column, _INTERVALS, keys)
+        if stem is not None:
+            found.append(ErrorColumns((column,), {}, stem))
+            continue
         for role, words in WORDS.items():
             stem = _stem(column, words, keys)
             if stem is not None:
@@ -96,10 +106,6 @@ def _candidates(columns: Sequence[str], every: Sequence[str]) -> list[ErrorColum
                 stem = re.sub(rf"_?(?:ci_?)?(?<![a-z]){re.escape(low)}(?![a-z])_?(?:95%?_?)?(?:ci)?", "", key)
                 other = by_key[partner]
                 found.append(ErrorColumns((column, other), {"lo": column, "hi": other}, stem.strip("_")))
-    for column in columns:
-        stem = _stem(column, _INTERVALS, keys)
-        if stem is not None:
-            found.append(ErrorColumns((column,), {}, stem))
     return found
 
 
@@ -107,8 +113,12 @@ def _stem(column: str, words: Sequence[str], keys: Sequence[str]) -> str | None:
     """What a column is the error of, by its name; None if it is no error bar."""
     if re.search(r"±|\+/-|\+-", column) and "se" in words:
         return key_of(re.sub(r"±|\+/-|\+-", "", column))
-    if (found := _IN_BRACKETS.match(column)) and key_of(found[2]) in words:
-        return key_of(found[1])
+    if found := _IN_BRACKETS.match(column):
+        outside, inside = key_of(found[1]), key_of(found[2])
+        if inside in words:
+            return outside
+        if "se" in words and outside in (*words, *_SHORT) and inside in keys:
+            return inside
     for key in {key_of(column), _snake(column)}:
         for word in sorted(words, key=len, reverse=True):
             if key == word:
@@ -117,8 +127,9 @@ def _stem(column: str, words: Sequence[str], keys: Sequence[str]) -> str | None:
                 return key.removesuffix("_" + word)
             if word in _BEGIN and key.startswith(word + "_"):
                 return key.removeprefix(word + "_").removeprefix("of_")
-            # HVse beside HV, seHV: only where what is left is another column.
-            for left in (key.removesuffix(word), key.removeprefix(word)):
+        # HVse beside HV, sigma_HV, dHV: only where what is left is another column.
+        for word in (*words, *(_SHORT if "se" in words else ())):
+            for left in (key.removesuffix(word).rstrip("_"), key.removeprefix(word).lstrip("_")):
                 if left != key and left in keys:
                     return left
     return None

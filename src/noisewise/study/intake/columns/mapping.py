@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from noisewise.core.support.checks import nearest
-from noisewise.study.inputs.dialects.decimals import looks_numeric
+from noisewise.study.inputs.dialects.decimals import looks_numeric, mostly_numeric
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.layouts import looks_like_studies
@@ -16,6 +16,7 @@ from noisewise.study.intake.roles import (
     COLUMNS,
     ERROR_COLUMNS,
     FOR_PEOPLE,
+    RESULTS,
     ROLE,
     column_for,
 )
@@ -38,12 +39,11 @@ class Mapped(NamedTuple):
 
 
 def map_columns(
-    what: str, frame: pl.DataFrame, wanted: Mapping[str, str] | None, ignore: Sequence[str], words: Wording
+    frame: pl.DataFrame, wanted: Mapping[str, str] | None, ignore: Sequence[str], words: Wording
 ) -> Mapped:
     """Which column is what; one sentence about the first that is not clear.
 
     Args:
-        what: The argument that the table is, for messages.
         frame: The table.
         wanted: Roles to columns, or to patterns with columns in braces; None: columns are called like roles.
         ignore: Columns that are not used, on purpose.
@@ -52,7 +52,7 @@ def map_columns(
     left_out = [_called(frame.columns, name, "ignore", words) for name in ignore]
     columns = [name for name in frame.columns if name not in (*left_out, *FOR_PEOPLE)]
     if wanted is None:
-        return _by_name(what, frame, columns, words)
+        return _by_name(frame, columns, words)
     wanted = dict(wanted)
     for role in wanted:
         if role not in ROLE:
@@ -94,24 +94,45 @@ def take_columns(frame: pl.DataFrame, mapped: Mapped) -> dict[str, pl.Series]:
 def suggest_map(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str]:
     """A map that would read a table, as far as names and cells say; for messages."""
     found = dict(known)
-    free = [name for name in frame.columns if name not in found.values()]
-    for role in ("option", "value"):
-        if role in found or (role == "option" and {"plus", "job"} & set(found)):
-            continue
-        fitting = [name for name in free if looks_numeric(frame[name]) == (role == "value")]
+    if not {"option", "plus", "job"} & set(found):
+        names = [name for name in frame.columns if not mostly_numeric(frame[name])]
+        found |= _suggested("option", names, found)
+    counts = _suggested("successes", frame.columns, found) | _suggested("trials", frame.columns, found)
+    if len(counts) == 2 and not set(found) & set(RESULTS):
+        found |= counts  # shares are no values with an error bar
+    elif "value" not in found:
         error = find_error_columns(frame, None, found.values())
-        fitting = [name for name in fitting if error is None or name not in error.columns]
-        column = column_for(fitting, role) or next(iter(fitting), None)
-        if column is not None:
-            found[role] = column
-            free.remove(column)
+        bars = () if error is None else (*error.columns, *error.roles.values())
+        numbers = [name for name in frame.columns if mostly_numeric(frame[name]) and name not in bars]
+        of_error = [name for name in numbers if error is not None and key_of(name) == error.stem]
+        results = [name for name in numbers if not _only_counts(frame[name])]
+        found |= _suggested("value", of_error or results or numbers, found)
     if not set(found) & set(ERROR_COLUMNS):
         error = find_error_columns(frame, found.get("value"), found.values())
         found |= {} if error is None else error.roles
+    if "sd" in found and "n" not in found:
+        found |= _suggested("n", frame.columns, found)
     return {role: found[role] for role in ROLE if role in found}
 
 
-def _by_name(what: str, frame: pl.DataFrame, columns: list[str], words: Wording) -> Mapped:
+def _suggested(role: str, columns: Sequence[str], found: Mapping[str, str]) -> dict[str, str]:
+    """The column that is called like a role; of options and values also one that is called like no other."""
+    free = [name for name in columns if name not in found.values()]
+    column = column_for(free, role)
+    if column is None and role in ("option", "value"):
+        others = [other for other in ROLE if other != role]
+        unclaimed = [name for name in free if not any(column_for([name], other) for other in others)]
+        column = next(iter(unclaimed or free), None)
+    return {} if column is None else {role: column}
+
+
+def _only_counts(column: pl.Series) -> bool:
+    """Whether cells number the rows: 1, 2, 3, ... from any start, and no fewer than three."""
+    numbers = column.cast(pl.String).cast(pl.Int64, strict=False)  # no number if it has a fraction: 1.0
+    return numbers.len() > 2 and not numbers.has_nulls() and bool((numbers.diff().drop_nulls() == 1).all())
+
+
+def _by_name(frame: pl.DataFrame, columns: list[str], words: Wording) -> Mapped:
     sources: dict[str, str] = {name: name for name in columns if name in ROLE}
     guesses = []
     for column in columns:
@@ -120,11 +141,11 @@ def _by_name(what: str, frame: pl.DataFrame, columns: list[str], words: Wording)
             continue
         if role in ROLE and role in sources:
             raise ValueError(
-                f"`{what}` has two columns that may be {role}, {sources[role]!r} and {column!r}: say "
+                f"the table has two columns that may be {role}, {sources[role]!r} and {column!r}: say "
                 f"{words.ignore(column)} to use the first."
             )
         if role not in ROLE:
-            _refuse_unknown(what, frame, column, sources, words)
+            _refuse_unknown(frame, column, sources, words)
         sources[role] = column
         guesses.append(f"{role} from {column!r}")
     ordered = {key_of(column): column for column in columns}
@@ -132,24 +153,22 @@ def _by_name(what: str, frame: pl.DataFrame, columns: list[str], words: Wording)
     return Mapped({role: sources[role] for role in ordered if role in sources}, left, guesses)
 
 
-def _refuse_unknown(
-    what: str, frame: pl.DataFrame, column: str, known: Mapping[str, str], words: Wording
-) -> None:
+def _refuse_unknown(frame: pl.DataFrame, column: str, known: Mapping[str, str], words: Wording) -> None:
     if (layout := looks_like_studies(frame.columns)) is not None:
         rows = "a row for each difference" if layout == "network" else "arms"
         raise ValueError(
-            f"`{what}` has a column {column!r} that means nothing here, and looks like a table of studies "
-            f"with {rows}: say so, {words.layout(layout)}."
+            f"the table has a column {column!r} that means nothing here, and looks like a table of studies "
+            f"with {rows}: say so, {words.layout(layout)}; else leave it out, {words.ignore(column)}."
         )
     number = next((name for name in frame.columns if _is_number(name)), None)
     if number is not None and not known:
         raise ValueError(
-            f"`{what}` must have the names of its columns in its first line, such as option,value,se; it has "
-            f"{number!r} there: is that line missing?"
+            f"the table must have the names of its columns in its first line, such as option,value,se; it "
+            f"has {number!r} there: is that line missing?"
         )
     suggested = suggest_map(frame, known)
     raise ValueError(
-        f"`{what}` has a column {column!r} that means nothing here: say which column is which, for instance "
+        f"the table has a column {column!r} that means nothing here: say which column is which, for instance "
         f"{words.map(suggested)}, or {words.ignore(column)} to leave it out. "
         f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
     )
@@ -214,7 +233,7 @@ def _check_error_bar(frame: pl.DataFrame, sources: Mapping[str, str], used: set[
     looks = f"the table has {named} that {'looks' if len(found.columns) == 1 else 'look'} like {bar}"
     leave = f"{words.ignore(*found.columns)} to leave {'it' if len(found.columns) == 1 else 'them'} out"
     if not found.roles:
-        raise ValueError(f"{looks} and is not used: split it into two columns, lo and hi, or say {leave}.")
+        raise ValueError(f"{looks} and is not used: make two columns of it, lo and hi, or say {leave}.")
     needs = " (sd needs n, the number of readings, as well)" if set(found.roles) == {"sd"} else ""
     kept = {role: column for role, column in sources.items() if role in ROLE}
     raise ValueError(

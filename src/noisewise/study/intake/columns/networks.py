@@ -16,10 +16,11 @@ from noisewise.study.inputs.dialects.headers import columns_called
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.arm_table import LOG_ODDS, arm_columns, read_arms
 from noisewise.study.inputs.networks.column_roles import ARMS, DIFFERENCES
+from noisewise.study.inputs.networks.column_roles import plain as same_name
 from noisewise.study.inputs.networks.difference_table import difference_columns, read_differences
 from noisewise.study.inputs.number_columns import plain_numbers
 from noisewise.study.inputs.read_table import ReadTable
-from noisewise.study.intake.columns.understanding import Understood
+from noisewise.study.intake.columns.understanding import Understood, units_of
 
 NETWORK, ARMS_LAYOUT = "network", "arms"
 LAYOUTS = (NETWORK, ARMS_LAYOUT)
@@ -57,6 +58,17 @@ def _check_percent(frame: pl.DataFrame, columns: Sequence[str]) -> None:
         )
 
 
+def _check_row_numbers(frame: pl.DataFrame, roles: Mapping[str, str], words: Wording) -> None:
+    """Refuse a column "id" that numbers rows where several rows are a study."""
+    study = roles.get("study", "")
+    wide = roles.get("option", roles.get("plus", roles.get("pair"))) not in frame.columns
+    if same_name(study) == "id" and not wide and frame.height > 1 and frame[study].is_unique().all():
+        raise ValueError(
+            f"column {study!r} is another one in every row, so it may number rows and not studies: say which "
+            f"column names studies, for instance {words.map({'study': study})}."
+        )
+
+
 def understand_network(
     table: ReadTable, layout: str | None, told: SaidOfStudies, words: Wording
 ) -> Understood:
@@ -68,12 +80,11 @@ def understand_network(
         told: What is said about it.
         words: How messages call what a person can say.
     """
-    wrong = (told.cov is not None and layout != NETWORK) or (told.counts is not None and layout == NETWORK)
-    if layout is None or wrong:
-        raise ValueError(
-            f"`cov` goes with {words.layout(NETWORK)}, and `counts` with {words.layout(ARMS_LAYOUT)}."
-        )
-    check_choice("layout", layout, LAYOUTS)
+    if told.cov is not None and layout != NETWORK:
+        raise ValueError(f"`cov` goes with {words.layout(NETWORK)}, a row for each difference.")
+    if told.counts is not None and layout != ARMS_LAYOUT:
+        raise ValueError(f"`counts` goes with {words.layout(ARMS_LAYOUT)}, a row for each arm.")
+    layout = check_choice("layout", layout, LAYOUTS)
     gone = [column for name in told.ignore for column in columns_called(table.frame.columns, name)]
     frame = table.frame.drop(gone).with_columns(pl.col(pl.String).replace("NA", None))
     names = {ALIASES[layout].get(role, role): column for role, column in told.map.items()}
@@ -83,6 +94,8 @@ def understand_network(
         table.refuse_dates([*numbers, *(roles[role] for role in _NAMES if role in roles)])
         _check_percent(frame, numbers)
         plain = plain_numbers(replace(table, frame=frame), numbers, decimal=told.decimal, words=words)
+        if "study" not in names:
+            _check_row_numbers(plain.frame, roles, words)
         if layout == NETWORK:
             read = read_differences(plain.frame, roles, cov=told.cov, words=words)
         else:
@@ -98,6 +111,6 @@ def understand_network(
         "row of the table" if table.lines is None else table.of,
     )  # fmt: skip
     return Understood(
-        made, read.frame, sources, {}, list(read.unused), plain.guesses, True, words,
+        made, read.frame, sources, units_of(sources), list(read.unused), plain.guesses, True, words,
         told.decimal, layout, read.notes,
     )  # fmt: skip

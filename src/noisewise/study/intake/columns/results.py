@@ -1,5 +1,6 @@
 """Options from a table of results: names, and features and costs that are the same in all rows of each."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from noisewise.core.support.text import printable
 from noisewise.study.inputs.dialects.headers import columns_called
 from noisewise.study.inputs.number_columns import plain_numbers
 from noisewise.study.inputs.read_table import ReadTable
+from noisewise.study.inputs.strange_cells import SHORT_DATE
 from noisewise.study.inputs.tables import as_texts
 from noisewise.study.intake.columns.understanding import Understood
 
@@ -18,6 +20,11 @@ _TOTALS = (
     "total", "totals", "grand total", "sum", "mean", "average", "avg", "overall", "all", "median", "subtotal",
     "gesamt", "summe", "mittelwert", "moyenne", "somme", "media", "suma", "std", "stdev", "sd", "min", "max",
 )  # fmt: skip
+_NOTE = re.compile(r"(?:notes?|sources?|legend|footnotes?|remarks?|comments?|\*+|†)\b\s*:?|\*", re.IGNORECASE)
+#: Pairs of names that are told at most.
+NAMED = 5
+#: Options may be called by several words; sentences have more.
+_WORDS_OF_A_NAME = 6
 
 
 def options_of(understood: Understood, features: Sequence[str] | None, cost: str | None) -> ReadTable:
@@ -32,11 +39,15 @@ def options_of(understood: Understood, features: Sequence[str] | None, cost: str
     with table.placed():
         probes = [name for name in ("option", "plus", "minus") if name in frame.columns]
         if not probes:
+            first = next(iter(table.frame.columns), "name")
             raise ValueError(
                 "`results` must have a column with the options' names, or plus and minus for differences: "
-                f"say which, for instance {understood.words.map({'option': table.frame.columns[0]})}."
+                f"say which, for instance {understood.words.map({'option': first})}."
             )
         _refuse_totals(frame[probes[0]])
+        _refuse_notes(frame, probes[0])
+        for probe in probes:
+            _refuse_dates(frame[probe])
         described = [_column(table.frame, name, "features") for name in features or ()]
         described += [_column(table.frame, cost, "cost")] if cost is not None else []
         table.refuse_dates(described)
@@ -52,6 +63,7 @@ def options_of(understood: Understood, features: Sequence[str] | None, cost: str
             )
             names = as_texts("results", frame["option"]).alias(name)
             _check_constant(names, plain.frame.select(described))
+            understood.guesses.extend(_nearly_the_same(names))
             rows = pl.DataFrame([names, *plain.frame.select(described)]).filter(names.is_not_null())
             return ReadTable(rows.unique(name, keep="first", maintain_order=True))
         if described:
@@ -88,6 +100,44 @@ def _check_constant(names: pl.Series, described: pl.DataFrame) -> None:
             f"row {other['row']} ({one['option']}): {column.name} is {said[1]}, and {said[0]} in row "
             f"{one['row']}; what describes an option must be the same in all of its rows."
         )
+
+
+def _nearly_the_same(names: pl.Series) -> list[str]:
+    """What is told about options whose names differ in case, blanks or leading zeros only."""
+    first: dict[str, str] = {}
+    found: list[str] = []
+    for name in names.drop_nulls().unique(maintain_order=True).to_list():
+        plain = re.sub(r"(?<![0-9.,])0+(?=[0-9])", "", re.sub(r"\s+", " ", name.casefold()))
+        other = first.setdefault(plain, name)
+        if other != name and len(found) < NAMED:
+            found.append(f"{printable(other)!r} and {printable(name)!r} as two options")
+    return found
+
+
+def _refuse_dates(names: pl.Series) -> None:
+    """Refuse a name that looks like a date among names that do not: spreadsheets make 2-Sep of SEPT2."""
+    if names.dtype != pl.String:
+        return
+    dates = names.str.contains(SHORT_DATE).fill_null(False)
+    if dates.any() and not (dates | names.is_null()).all():
+        row = int(dates.arg_max() or 0)
+        raise ValueError(
+            f"row {row + 1}: {printable(names[row])!r} looks like a date that a spreadsheet made of another "
+            "name: make the column text there, and type the name again; if it is a name, spell it otherwise."
+        )
+
+
+def _refuse_notes(frame: pl.DataFrame, probe: str) -> None:
+    """Refuse a row that is a remark below the table: it has a name, a long one, and nothing else."""
+    others = [pl.col(name).is_null() for name in frame.columns if name != probe]
+    alone = frame.select(pl.all_horizontal(others) if others else pl.lit(False)).to_series()
+    for row in (alone & frame[probe].is_not_null()).arg_true():
+        text = str(frame[probe][row])
+        if _NOTE.match(text) or len(text.split()) > _WORDS_OF_A_NAME:
+            raise ValueError(
+                f"row {row + 1}: {printable(text[:60])!r} looks like a note below the table, and no option: "
+                "delete the row."
+            )
 
 
 def _refuse_totals(names: pl.Series) -> None:

@@ -4,21 +4,21 @@ What a table says must be known before anything is told. `understand` reads it, 
 person settle, refuses what stays ambiguous, and remembers every guess.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import polars as pl
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.support.checks import check_choice, nearest
 from noisewise.core.support.text import printable
-from noisewise.study.inputs.dialects.decimals import NumberColumns, read_numbers
+from noisewise.study.inputs.dialects.decimals import NumberColumns, looks_numeric, read_numbers
 from noisewise.study.inputs.dialects.headers import columns_called, split_unit
 from noisewise.study.inputs.dialects.number_texts import COMMA, POINT
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.networks.shared_rows import about_shared_rows
 from noisewise.study.inputs.read_table import ReadTable
-from noisewise.study.inputs.strange_cells import is_spreadsheet_error
+from noisewise.study.inputs.strange_cells import SHORTENED, is_spreadsheet_error
 from noisewise.study.inputs.tables import read_whole
 from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
 from noisewise.study.intake.roles import COUNT, NAME, PROBES, READINGS, ROLE
@@ -39,6 +39,14 @@ class HowToRead(TypedDict, total=False):
     layout: str | None
     counts: str | None
     cov: Any
+
+
+def check_reading(reading: Mapping[str, Any], method: str) -> None:
+    """Refuse arguments that a method which reads a table does not have."""
+    known = tuple(HowToRead.__annotations__)
+    for argument in reading:
+        if argument not in known:
+            raise TypeError(f"{method}() has no argument {argument!r}.{nearest(argument, known)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +152,14 @@ def understand(
         return understand_network(table, layout, said, words)
     others = [column for name in others for column in columns_called(table.frame.columns, name)]
     with table.placed():
-        mapped = map_columns(what, table.frame, map, [*ignore, *others], words)
+        mapped = map_columns(table.frame, map, [*ignore, *others], words)
         columns = take_columns(table.frame, mapped)
         _check_dates(table, mapped)
         _check_names(columns)
+        _check_shortened(columns)
+        _check_second_header(columns)
         numbers = _read_numbers(table, mapped, columns, decimal, words)
-        units = _units(mapped, numbers)
+        units = units_of(mapped.sources, numbers.percent)
     frame = pl.DataFrame([numbers.columns.get(role, column).alias(role) for role, column in columns.items()])
     unused = [name for name in mapped.unused if name not in others]
     guesses = [*table.guesses, *mapped.guesses, *numbers.guesses]
@@ -183,6 +193,9 @@ def _read_numbers(
     for role in found.plain:
         if ROLE[role].kind != READINGS:
             found.columns[role] = found.columns[role].str.strip_chars().cast(pl.Float64)
+    for role, column in found.columns.items():
+        if ROLE[role].error and column.dtype.is_float():
+            found.columns[role] = column.fill_nan(None)  # how many frames write an empty cell
     scale = [role for role in roles if ROLE[role].scale]
     bare = [role for role in scale if role not in found.percent]
     if bare and len(bare) < len(scale):
@@ -193,18 +206,18 @@ def _read_numbers(
     return found
 
 
-def _units(mapped: Mapped, numbers: NumberColumns) -> dict[str, str]:
+def units_of(sources: Mapping[str, str], percent: Collection[str] = ()) -> dict[str, str]:
     """The units in the headers of columns on the scale of the values, which must be the same."""
     found: dict[str, str] = {}
-    for role, source in mapped.sources.items():
+    for role, source in sources.items():
         unit = split_unit(source)[1]
-        if ROLE[role].scale and unit is not None and role not in numbers.percent:
+        if role in ROLE and ROLE[role].scale and unit is not None and role not in percent:
             found[role] = unit
     value = found.get("value")
     for role, unit in found.items():
         if value is not None and unit != value:
             raise ValueError(
-                f"column {mapped.sources['value']!r} is in {value} and {mapped.sources[role]!r} in {unit}: "
+                f"column {sources['value']!r} is in {value} and {sources[role]!r} in {unit}: "
                 "the error bar must have the unit of the value."
             )
     return found
@@ -233,3 +246,35 @@ def _check_names(columns: Mapping[str, pl.Series]) -> None:
                     f"row {row + 1}: `{role}` is {column[row]!r}, the error of a spreadsheet's formula: "
                     "repair it there."
                 )
+
+
+def _check_shortened(columns: Mapping[str, pl.Series]) -> None:
+    """Refuse names and keys that a spreadsheet shortened: different ones would be the same."""
+    for role in _NEVER_DATES:
+        column = columns.get(role)
+        if column is None or column.dtype != pl.String:
+            continue
+        short = column.str.contains(SHORTENED).fill_null(False)
+        if short.any():
+            row = int(short.arg_max() or 0)
+            raise ValueError(
+                f"row {row + 1}: `{role}` is {column[row]!r}, a long number that a spreadsheet shortened: "
+                "make the column text there, and save it again."
+            )
+
+
+def _check_second_header(columns: Mapping[str, pl.Series]) -> None:
+    """Refuse a first row of words above numbers, such as a line of units below the header."""
+    texts = [
+        column for role, column in columns.items() if ROLE[role].kind != NAME and column.dtype == pl.String
+    ]
+    odd = [column for column in texts if column.len() > 1 and column[0] is not None and _is_word(column[0])]
+    if odd and all(looks_numeric(column[1:]) for column in odd) and len(odd) == len(texts):
+        raise ValueError(
+            f"row 1: {printable(odd[0][0])!r} stands above numbers, like a second line of the header; "
+            "units belong behind the names of columns, as in 'value (ms)': write them there, and delete it."
+        )
+
+
+def _is_word(text: str) -> bool:
+    return text[:1].isalpha() or text[:1] in "([%µ°"

@@ -42,8 +42,8 @@ def shared_in_words(shared: SharedArm, name: str) -> str:
     more = " and others" if len(shared.numbers) > 5 else ""
     return (
         f"differences {listed}{more} of block {shared.block} share {name} and count as independent: if one "
-        f"measured {name} is in all of them, tell the arms (--arms, tell_arms), or import the differences as "
-        "a network (--network, tell_network)"
+        f"measured {name} is in all of them, void them, and tell them as a table of studies "
+        '(layout="network", --network)'
     )
 
 

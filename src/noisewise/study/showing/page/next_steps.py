@@ -24,13 +24,13 @@ def next_steps(certificate: Certificate, check: Check, suggested: Sequence[Job],
     if certificate.verdict == NOTHING and not certificate.n_options:
         return ["Take an option back into the comparison (include), or add others."]
     if certificate.verdict == WITHHELD:
-        mend = list(check.remedies) or ["Look at what the check says below, and mend it."]
-        return ["Nothing may be decided before the certificate is given again.", *mend]
+        mend = list(check.remedies) or [f"{why[0].upper()}{why[1:]}." for why in certificate.withheld]
+        return [*mend, "Decide nothing before the certificate is given again."]
+    if certificate.n_options == 1 and certificate.option is not None:
+        return ["Add the options it is to be compared with."]
     if certificate.verdict == REACHED:
         return [f"Take {certificate.option}: it is as close to the best as was asked for."]
     measure = _measure(suggested, under_way)
-    if certificate.n_options == 1 and certificate.option is not None:
-        return ["Add the options it is to be compared with."]
     if certificate.verdict == UNBOUNDED:
         return [*certificate.notes, *measure]
     if certificate.verdict != NOTHING and certificate.eps is None:

@@ -1,15 +1,17 @@
 """The other charts of the report: the bound, what was worth most, residuals, the plan."""
 
+import itertools
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import polars as pl
 
 from noisewise.charts.inline.plane import Plane, Point
 from noisewise.charts.inline.rows import axis_row, band_row, bar_row
 from noisewise.charts.inline.scale import Scale, scale_of
-from noisewise.core.support.words import about, in_unit, percent, rounded_up
-from noisewise.study.certificate.check import standard_residuals
+from noisewise.core.support.words import about, counted, in_unit, percent, rounded_up
+from noisewise.study.certificate.check import residuals_to_show
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.page.elements import figure, paragraph, text
 from noisewise.study.showing.plots import (
@@ -18,6 +20,9 @@ from noisewise.study.showing.plots import (
     title_of_course,
     worth_alike,
 )
+
+if TYPE_CHECKING:  # it simulates studies, which takes much to load
+    from noisewise.study.planning.plan import Plan
 
 #: Measurements in the chart of what was worth most, and points in that of residuals.
 MOST_WORTH, MOST_POINTS = 12, 800
@@ -67,38 +72,51 @@ def worth_figure(worth: Worth) -> str:
     """The measurements that taught most; a sentence instead if they taught equally."""
     if (alike := worth_alike(worth.ledger, MOST_WORTH)) is not None:
         return paragraph(alike)
-    top = worth.ledger.sort("share", descending=True, maintain_order=True)[:MOST_WORTH]
-    scale = Scale(0.0, float(top["share"][0]) * 1.02)
+    groups = _groups(worth.ledger)[:MOST_WORTH]
+    scale = Scale(0.0, groups[0][0]["share"] * 1.02)
     rows = []
-    for row in top.iter_rows(named=True):
-        what = row["option"] if row["minus"] is None else f"{row['option']} − {row['minus']}"
-        kind = "recommended" if row["quiet"] else "may"
-        rows.append(
-            _pictured(
-                f"{row['id']}: {what}", bar_row(scale, [], kind, row["share"]), percent(row["share"], 1)
-            )
-        )
-    left = len(worth.ledger) - len(top)
-    held = percent(float(top["share"].sum()), 1)
+    for first, *others in groups:
+        what = first["option"] if first["minus"] is None else f"{first['option']} − {first['minus']}"
+        name = f"{first['id']}: {what}" if not others else f"{first['id']} and {len(others):,} more"
+        share = percent(first["share"], 1) + (" each" if others else "")
+        kind = "recommended" if first["quiet"] else "may"
+        rows.append(_pictured(name, bar_row(scale, [], kind, first["share"]), share))
+    shown = [row for group in groups for row in group]
+    left = len(worth.ledger) - len(shown)
+    held = percent(sum(row["share"] for row in shown), 1)
     said = ["Each one's part of all that was learnt, at the time it came."]
     if left:
         said.append(f"Together {held}; {left:,} more {'holds' if left == 1 else 'hold'} the rest.")
-    if top["quiet"].any() and not top["quiet"].all():
+    quiet = [row["quiet"] for row in shown]
+    if any(quiet) and not all(quiet):
         said.append("Those in another colour are quiet: their error bars are at most half of the usual one.")
     return figure(
         "worth", "The measurements that were worth most", said, _table(rows, "Measurement", "Share")
     )
 
 
+def _groups(ledger: pl.DataFrame) -> list[list[dict[str, Any]]]:
+    """The measurements that taught most, three or more that taught the same together."""
+    found: list[list[dict[str, Any]]] = []
+    columns = ledger.select("id", "option", "minus", "share", "quiet")
+    rows = columns.sort("share", descending=True, maintain_order=True).iter_rows(named=True)
+    for _, several in itertools.groupby(rows, key=lambda row: (f"{row['share']:.3g}", row["quiet"])):
+        alike = list(several)
+        found += [alike] if len(alike) > 2 else [[row] for row in alike]
+        if len(found) >= MOST_WORTH:
+            break
+    return found
+
+
 def residuals_figure(analysis: Analysis) -> str:
     """How far each measurement lies from the fit, in its own standard errors."""
-    columns = analysis.columns
-    residuals = analysis.specification.sign * standard_residuals(
-        analysis, columns, analysis.sigmas.estimated, analysis.sums, analysis.estimates
-    )
+    columns, residuals = residuals_to_show(analysis)
     size = np.abs(residuals)
     within = percent(float((size <= USUAL).mean()), 0)
     said = ["If model and error bars are right, about 95 % do (the band), and nearly none are beyond three."]
+    if size.size < analysis.columns.value.size:
+        left = analysis.columns.value.size - size.size
+        said.append(f"{counted(left, 'measurement')} whose error bars cannot be judged are left out.")
     shown = np.flatnonzero(size > USUAL)[:MOST_POINTS]
     rest = np.flatnonzero(size <= USUAL)
     room = max(1, MOST_POINTS - shown.size)
@@ -127,7 +145,7 @@ def residuals_figure(analysis: Analysis) -> str:
     return figure("residuals", title, said, plane.drawn())
 
 
-def plan_figure(plan: Plan) -> str:
+def plan_figure(plan: "Plan") -> str:
     """What it takes in each way of going on."""
     rows, what = forecast_rows(plan)
     scale = scale_of([value for row in rows for value in (row["low"], row["high"])], log=True, air=0.05)

@@ -7,16 +7,16 @@ so that what is shown is what stands in the file.
 import base64
 import hashlib
 
-_LIGHT = """--paper: #ffffff; --card: #f4f6f8; --ink: #1b1f24; --soft: #57606a; --line: #d5dae0;
+LIGHT = """--paper: #ffffff; --card: #f4f6f8; --ink: #1b1f24; --soft: #57606a; --line: #d5dae0;
 --grid: #e6e9ed; --blue: #0a5fb4; --accent: #b33c00; --faded: #6b7480; --band: #d6e6f7; --good: #1a7f37;
 --wait: #8a5a00; --bad: #b3261e;"""
-_DARK = """--paper: #13161b; --card: #1d2229; --ink: #e8eaed; --soft: #a9b1bc; --line: #39414c;
+DARK = """--paper: #13161b; --card: #1d2229; --ink: #e8eaed; --soft: #a9b1bc; --line: #39414c;
 --grid: #262c34; --blue: #6cb2f7; --accent: #ff9a5c; --faded: #949eaa; --band: #1f3a57; --good: #56c878;
 --wait: #e3b04b; --bad: #ff8f86;"""
 
 STYLE = f"""
-:root {{ color-scheme: light dark; {_LIGHT} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {_DARK} }} }}
+:root {{ color-scheme: light dark; {LIGHT} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}
 * {{ box-sizing: border-box }}
 html {{ -webkit-text-size-adjust: 100%; text-size-adjust: 100% }}
 body {{ font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif;
@@ -83,8 +83,8 @@ th, td {{ padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); ve
 th.number, td.number {{ text-align: right; white-space: nowrap }}
 th:last-child, td:last-child {{ padding-right: 0 }}
 .wide {{ overflow-x: auto; max-height: 32rem; overflow-y: auto }}
-.wide th, .wide td {{ min-width: 3rem }}
-.wide td.long {{ min-width: 12rem }}
+.wide th, .wide td {{ min-width: 3rem; overflow-wrap: normal }}
+.wide td.long {{ min-width: 12rem; overflow-wrap: anywhere }}
 .pictured th[scope=row] {{ font-weight: 400; width: 24%; min-width: 7rem }}
 .pictured tr.recommended th {{ font-weight: 700 }}
 .pictured td, .pictured th {{ vertical-align: middle; padding-top: .25rem; padding-bottom: .25rem }}
@@ -125,7 +125,7 @@ dl.made dt {{ color: var(--soft) }} dl.made dd {{ margin: 0 }}
   dl.made {{ grid-template-columns: 1fr }} dl.made dd {{ margin-bottom: .5rem }}
 }}
 @media print {{
-  :root {{ color-scheme: light; {_LIGHT} }}
+  :root {{ color-scheme: light; {LIGHT} }}
   body {{ max-width: none; padding: 0; font-size: 10.5pt }}
   section {{ margin-top: 1.4rem; padding-top: .8rem }}
   figure, tr, .verdict, .facts {{ break-inside: avoid }}

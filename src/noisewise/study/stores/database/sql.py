@@ -114,7 +114,8 @@ class SqlStorage:
         seen = self._seen.get(study)  # before the transaction: other threads of this handle go on
         before = self._hash_before(study, after, name)
         kept, rows = chained_rows(study, before, events)
-        connection = self._database.writer().connect()
+        with self._explained():
+            connection = self._database.writer().connect()
         try:
             with self._explained(), connection.begin() as transaction:
                 statement = LOCK if self._database.locks_rows else HEAD

@@ -111,7 +111,8 @@ class SqliteDatabase:
             )
         if "readonly" in text:
             return PermissionError(
-                f"{self.label} may not be written: the file or its folder is read-only. Nothing was written."
+                f"{self.label} may not be written: the file or its folder is read-only for you. Nothing was "
+                "written; get the right to write there, or work on a copy."
             )
         if "full" in text:
             return OSError(
@@ -253,7 +254,9 @@ def _make(path: Path) -> None:
                 os.replace(draft, path)
         sync(path.parent)
     except DriverError as error:
-        raise OSError(f"`store` must be a place for a new file; {str(path)!r}: {error.orig}.") from error
+        unable = "unable to open" in str(error.orig) or "readonly" in str(error.orig)
+        reason = "its folder may not be written by you; choose another one" if unable else str(error.orig)
+        raise OSError(f"`store` must be a place for a new file; {str(path)!r}: {reason}.") from error
     finally:
         for ending in ("", "-wal", "-shm"):
             draft.with_name(draft.name + ending).unlink(missing_ok=True)
