@@ -1,6 +1,6 @@
 """A study: options, measurements with their error bars, what to measure next, and when to stop."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -13,11 +13,11 @@ from noisewise.core.support.words import as_html, counted, estimated, in_unit
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
-from noisewise.study.entries import Entries
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.export import write_log
 from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
+from noisewise.study.measuring import Measuring
 from noisewise.study.models.levels import only_differences
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
@@ -29,14 +29,12 @@ if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded whe
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.slot import Slot
     from noisewise.study.planning.worth import Worth
-    from noisewise.study.running.limits import Until
-    from noisewise.study.running.run import Run
     from noisewise.study.showing.plots import Plots
 
 Frame = Literal["measurements", "options", "events", "items"]
 
 
-class Study(Entries):
+class Study(Measuring):
     """A question about options, everything measured so far, and what follows from it.
 
     Made by `noisewise.create_study` and `noisewise.load_study`. Every change is an event that is appended to
@@ -121,53 +119,6 @@ class Study(Entries):
             check = explain(self._now(), check)
             self._judged = check, certificate
         return check
-
-    def cost_of(self, option: str) -> float:
-        """What one measurement of an option costs; 1 where no costs were given."""
-        costs = self._state.costs
-        return 1.0 if costs is None else float(costs[self._state.index[option]])
-
-    def run(
-        self,
-        measure: Callable[[Job], Any],
-        *,
-        workers: int = 1,
-        until: "Until" = "certified",
-        budget: Any = None,
-        timeout: float | None = None,
-        retries: int = 0,
-        on_error: str = "fail",
-        on: Any = None,
-        progress: bool = True,
-    ) -> "Run":
-        """Ask, measure and tell until the certificate allows to stop.
-
-        Suggestions are marked as this process's. If it is killed, the next run on this machine measures what was
-        under way and goes on; nothing is lost or told twice. Results are told in the order of asking, so that a
-        run does not depend on who was faster.
-
-        Args:
-            measure: A function of a job (`Job.option` says what to measure, `Job.items` on what) that returns a number,
-                ``(value, se)``, or a mapping with the arguments of `tell`. It may be ``async``.
-            workers: How many measurements at a time.
-            until: ``"certified"``: the bound is at most eps. A number: it is at most that. ``"spent"``: the budget is
-                spent. Or a function of the certificate.
-            budget: What may be spent: a number of measurements, ``{"measurements": 200, "cost": 5.0, "seconds": 3600}``, or
-                text such as ``"200"``, ``"2h"``, ``"cost=5"``. Default: what is left of the study's own budget.
-            timeout: Seconds that a measurement may take; one that takes longer has failed, and its option is asked
-                for again.
-            retries: How often a measurement that failed is tried again.
-            on_error: After that: ``"fail"``: it is told as a failure, and the option may be asked for again (three
-                failures of one option in a row end the run); ``"exclude"``: its option is excluded; ``"raise"``: the run ends.
-            on: ``"threads"``, the default, ``"processes"``, or an executor of `concurrent.futures`.
-            progress: Whether a terminal shows a line with bound, leader and rate.
-        """
-        from noisewise.study.running.run import run
-
-        return run(
-            self, measure, workers=workers, until=until, budget=budget, timeout=timeout, retries=retries,
-            on_error=on_error, on=on, progress=progress,
-        )  # fmt: skip
 
     def plan(
         self,

@@ -112,8 +112,8 @@ class Processes(Threads):
             pickle.dumps(measure)
         except Exception as problem:
             raise TypeError(
-                '`measure` must be a function at the top of a module for on="processes", so that other processes '
-                f"can import it; got {measure!r} ({problem})."
+                '`measure` must be a function at the top of a module for on="processes", so that others can '
+                f"import it; got {measure!r} ({problem})."
             ) from None
         self._context = multiprocessing.get_context("spawn")
         self._children: dict[int, tuple[Any, Connection]] = {}  # by thread
@@ -219,9 +219,7 @@ def crew_of(measure: Any, workers: int, on: Any) -> Crew:
     """
     if not callable(measure):
         raise TypeError(f"`measure` must be a function of a job; got {type(measure).__name__}.")
-    if inspect.iscoroutinefunction(measure) or inspect.iscoroutinefunction(
-        getattr(measure, "__call__", None)
-    ):
+    if inspect.iscoroutinefunction(measure) or inspect.iscoroutinefunction(type(measure).__call__):
         if on is not None:
             raise ValueError("`on` must be left out for an async `measure`: it runs in an event loop.")
         return _tasks(measure)

@@ -4,15 +4,13 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import AMOUNT, COUNT, check_amount, check_count_within, check_within
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.certificate import Certificate
-
-if TYPE_CHECKING:
-    from noisewise.study.study import Study
+from noisewise.study.running.studied import Runnable
 
 CERTIFIED, SPENT = "certified", "spent"
 Until = str | float | Callable[[Certificate], bool]
@@ -30,7 +28,7 @@ class Limits:
         budget: See `read_budget`.
     """
 
-    def __init__(self, study: "Study", until: Until, budget: Any) -> None:
+    def __init__(self, study: Runnable, until: Until, budget: Any) -> None:
         self._until, self._began = _check_until(study, until), time.monotonic()
         self._budget = read_budget(budget)
         self.told, self.cost = 0, 0.0
@@ -77,7 +75,7 @@ class Limits:
         return None
 
 
-def _check_until(study: "Study", until: Any) -> Until:
+def _check_until(study: Runnable, until: Any) -> Until:
     if until == CERTIFIED:
         if study.specification.eps is None:
             raise ValueError(
@@ -87,7 +85,7 @@ def _check_until(study: "Study", until: Any) -> Until:
         return CERTIFIED
     if until == SPENT or callable(until):
         return SPENT if until == SPENT else until
-    if isinstance(until, str) or isinstance(until, bool):
+    if isinstance(until, str | bool):
         raise ValueError(f'`until` must be "certified", "spent", a bound, or a function; got {until!r}.')
     return check_amount("until", until)
 
@@ -143,6 +141,6 @@ def _read_text(text: str) -> dict[str, float]:
 
 def _no_budget(text: str) -> ValueError:
     return ValueError(
-        "`budget` must be a number of measurements (200), a time (90s, 30min, 2h), cost=5, or several of them with "
-        f"commas; got {text!r}."
+        "`budget` must be a number of measurements (200), a time (90s, 30min, 2h), cost=5, or several "
+        f"with commas; got {text!r}."
     )

@@ -1,15 +1,15 @@
 """The loop of a run: ask, let measure, tell, until it may stop.
 
-**Order.** Results are told in the order in which they were asked for, group by group, and every group that is told is
-followed by one decision. So what a run does depends on what was measured and not on who was faster: a run that was
-killed and begun again ends where an undisturbed one would have. A result that has waited for the others
-longer than `PATIENCE` is told all the same: nothing that was measured is kept in memory for long.
+**Order.** Results are told in the order in which they were asked for, group by group, and every group that is
+told is followed by one decision. So what a run does depends on what was measured and not on who was faster: a
+run that was killed and begun again ends where an undisturbed one would have. A result that has waited for the
+others longer than `PATIENCE` is told all the same: nothing that was measured is kept in memory for long.
 
-**Groups.** With very many workers one decision serves several of them (`group_size`): deciding for each would take
-longer than measuring.
+**Groups.** With very many workers one decision serves several of them (`group_size`): deciding for each would
+take longer than measuring.
 
-**After a kill.** Suggestions are marked with the process that they are for. Those of a process that is no more are
-measured again, under the same names, before anything else is asked for.
+**After a kill.** Suggestions are marked with the process that they are for. Those of a process that is no
+more are measured again, under the same names, before anything else is asked for.
 """
 
 import queue
@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
@@ -26,12 +26,10 @@ from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.log.jobs import OPEN, Job
 from noisewise.study.running.crews import Crew, Finished
 from noisewise.study.running.limits import Limits
+from noisewise.study.running.live_line import LiveLine
 from noisewise.study.running.outcomes import fields_of
 from noisewise.study.running.owners import is_left_behind, mark
-from noisewise.study.running.progress import Progress
-
-if TYPE_CHECKING:
-    from noisewise.study.study import Study
+from noisewise.study.running.studied import Runnable
 
 FAIL, RAISE, EXCLUDE = REACTIONS = ("fail", "raise", "exclude")
 #: Seconds that a result waits for those that were asked for before it.
@@ -53,7 +51,7 @@ class MeasuringError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Run:
+class StudyRun:
     """What a run did."""
 
     certificate: Certificate
@@ -105,7 +103,7 @@ class Runner:
 
     def __init__(
         self,
-        study: "Study",
+        study: Runnable,
         crew: Crew,
         limits: Limits,
         *,
@@ -113,7 +111,7 @@ class Runner:
         timeout: float | None,
         retries: int,
         on_error: str,
-        progress: Progress,
+        progress: LiveLine,
     ) -> None:
         self._study, self._crew, self._limits, self._progress = study, crew, limits, progress
         self._workers, self._each = workers, group_size(workers)
@@ -295,8 +293,8 @@ class Runner:
             self._study.exclude(job.option, f"could not be measured: {why}"[:500])
         elif self._in_a_row[job.option] >= IN_A_ROW:
             raise MeasuringError(
-                f"{job.what} failed {IN_A_ROW} times in a row, the last time with: {why}. Mend it, or exclude it "
-                f'(on_error="{EXCLUDE}" does so by itself).'
+                f"{job.what} failed {IN_A_ROW} times in a row, the last time with: {why}. Mend it, or "
+                f'exclude it (on_error="{EXCLUDE}" does so by itself).'
             ) from done.error
 
     def _ended(self) -> str | None:
@@ -317,9 +315,9 @@ class Runner:
 
 
 def run(
-    study: "Study", measure: Any, *, workers: Any, until: Any, budget: Any, timeout: Any, retries: Any,
+    study: Runnable, measure: Any, *, workers: Any, until: Any, budget: Any, timeout: Any, retries: Any,
     on_error: Any, on: Any, progress: Any,
-) -> Run:  # fmt: skip
+) -> StudyRun:  # fmt: skip
     """See `Study.run`."""
     from noisewise.study.running.crews import crew_of
 
@@ -330,10 +328,10 @@ def run(
     limits = Limits(study, until, budget)
     runner = Runner(
         study, crew_of(measure, workers, on), limits, workers=workers, timeout=timeout, retries=retries,
-        on_error=on_error, progress=Progress(study, bool(progress)),
+        on_error=on_error, progress=LiveLine(study, bool(progress)),
     )  # fmt: skip
     try:
         ended = runner.run()
     finally:
         runner._progress.close()
-    return Run(study.certificate(), runner.measured, runner.failed, limits.seconds, ended)
+    return StudyRun(study.certificate(), runner.measured, runner.failed, limits.seconds, ended)

@@ -4,14 +4,11 @@ import math
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.running.limits import Limits
-
-if TYPE_CHECKING:
-    from noisewise.study.study import Study
+from noisewise.study.running.studied import Runnable
 
 #: Seconds from one line to the next, and until the first plan; a plan may take this part of the time.
 EVERY, FIRST_PLAN, SHARE = 0.5, 20.0, 0.02
@@ -19,7 +16,7 @@ EVERY, FIRST_PLAN, SHARE = 0.5, 20.0, 0.02
 PATHS = 20
 
 
-class Progress:
+class LiveLine:
     """A line on standard error that is written over; nothing where that is no terminal.
 
     Args:
@@ -27,7 +24,7 @@ class Progress:
         wanted: Whether anything is shown.
     """
 
-    def __init__(self, study: "Study", wanted: bool) -> None:
+    def __init__(self, study: Runnable, wanted: bool) -> None:
         self._study, self._shown = study, wanted and sys.stderr.isatty()
         self._last, self._next_plan, self._width = 0.0, FIRST_PLAN, 0
         self._left = ""

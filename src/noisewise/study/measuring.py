@@ -1,0 +1,65 @@
+"""A study that measures by itself: the changes, and a run that makes them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from noisewise.study.entries import Entries
+from noisewise.study.log.state import Job
+
+if TYPE_CHECKING:  # what a run stands on is loaded when there is one
+    from noisewise.study.running.limits import Until
+    from noisewise.study.running.run import StudyRun
+    from noisewise.study.running.studied import Runnable
+
+
+class Measuring(Entries):
+    """What asks, measures and tells by itself."""
+
+    def cost_of(self, option: str) -> float:
+        """What one measurement of an option costs; 1 where no costs were given."""
+        costs = self._state.costs
+        return 1.0 if costs is None else float(costs[self._state.index[option]])
+
+    def run(
+        self,
+        measure: Callable[[Job], Any],
+        *,
+        workers: int = 1,
+        until: "Until" = "certified",
+        budget: Any = None,
+        timeout: float | None = None,
+        retries: int = 0,
+        on_error: str = "fail",
+        on: Any = None,
+        progress: bool = True,
+    ) -> "StudyRun":
+        """Ask, measure and tell until the certificate allows to stop.
+
+        Suggestions are marked as this process's. If it is killed, the next run on this machine measures what
+        was under way and goes on; nothing is lost or told twice. Results are told in the order of asking, so
+        that a run does not depend on who was faster.
+
+        Args:
+            measure: A function of a job (`Job.option` says what to measure, `Job.items` on what) that returns
+                a number, ``(value, se)``, or a mapping with the arguments of `tell`. It may be ``async``.
+            workers: How many measurements at a time.
+            until: ``"certified"``: the bound is at most eps. A number: it is at most that. ``"spent"``: the
+                budget is spent. Or a function of the certificate.
+            budget: What may be spent: a number of measurements, text such as ``"200"``, ``"2h"``,
+                ``"cost=5"``, or ``{"measurements": 200, "cost": 5.0, "seconds": 3600}``. Default: what is
+                left of the study's own budget.
+            timeout: Seconds that a measurement may take; one that takes longer has failed, and its option is
+                asked for again.
+            retries: How often a measurement that failed is tried again.
+            on_error: After that: ``"fail"``: it is told as a failure, and the option may be asked for again
+                (three failures of one option in a row end the run); ``"exclude"``: its option is excluded;
+                ``"raise"``: the run ends.
+            on: ``"threads"``, the default, ``"processes"``, or an executor of `concurrent.futures`.
+            progress: Whether a terminal shows a line with bound, leader and rate.
+        """
+        from noisewise.study.running.run import run
+
+        return run(
+            cast("Runnable", self), measure, workers=workers, until=until, budget=budget, timeout=timeout,
+            retries=retries, on_error=on_error, on=on, progress=progress,
+        )  # fmt: skip

@@ -1,0 +1,48 @@
+"""What a run needs of a study."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.log.jobs import Job
+from noisewise.study.log.specification import Specification
+
+
+class Runnable(Protocol):
+    """A study, as far as a run uses it."""
+
+    specification: Specification
+
+    @property
+    def budget_left(self) -> int | None:
+        """Measurements that are left of the study's own budget."""
+
+    @property
+    def pending(self) -> list[Job]:
+        """Suggestions that are under way."""
+
+    def certificate(self) -> Certificate:
+        """Which option to take now, and how far it can be from the best."""
+
+    def plan(self, *, paths: int, compare: bool) -> Any:
+        """How many more measurements it takes."""
+
+    def cost_of(self, option: str) -> float:
+        """What one measurement of an option costs."""
+
+    def _ask_for_several(self, each: int, *, by: str) -> list[Job]: ...
+
+    def tell(self, job: Job | str | None, **told: Any) -> Any:
+        """Take the result of a measurement."""
+
+    def tell_many(self, measurements: Any) -> Any:
+        """Take a table of results."""
+
+    def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
+        """A suggestion could not be measured."""
+
+    def release(self, job: Job | str | Sequence[Job | str], reason: str | None = None) -> None:
+        """Give suggestions back unmeasured."""
+
+    def exclude(self, option: str, reason: str) -> None:
+        """Take an option out of the comparison."""

@@ -1,0 +1,352 @@
+"""A study that runs itself: order, failures, time-outs, budgets, and being killed."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import noisewise as nw
+from noisewise.study.running import run as running
+from noisewise.study.running.limits import read_budget
+from noisewise.study.running.owners import is_left_behind, mark
+from noisewise.study.running.run import MeasuringError, group_size
+
+OPTIONS = [f"o{k}" for k in range(6)]
+
+
+def measured(job):
+    """The same for the same suggestion, whoever measures it and when."""
+    k = int(job.option[1:])
+    return 0.4 * k + random.Random(job.id).gauss(0.0, 0.5), 0.5
+
+
+def fresh(**question):
+    return nw.create_study(**({"options": OPTIONS, "eps": 0.5} | question))
+
+
+def told(study):
+    return [
+        (event.body["job"], event.body["option"], event.body["value"])
+        for event in study.events()
+        if event.kind == "tell"
+    ]
+
+
+@pytest.mark.parametrize("on", [None, "threads", "processes", "executor", "async"])
+def test_whoever_measures_the_run_is_the_same(on):
+    async def later(job):
+        await asyncio.sleep(0.001 * random.random())
+        return measured(job)
+
+    plain = fresh()
+    plain.run(measured, workers=3)
+    study = fresh()
+    if on == "executor":
+        with ThreadPoolExecutor(3) as executor:
+            found = study.run(measured, workers=3, on=executor)
+    else:
+        found = study.run(later if on == "async" else measured, workers=3, on=None if on == "async" else on)
+    assert found.reached
+    assert found.certificate.bound <= 0.5
+    assert found.measured == study.n_measurements
+    assert told(study) == told(plain)
+    assert study.pending == []
+
+
+def test_results_are_told_in_the_order_of_asking():
+    def slower_first(job):
+        time.sleep(0.02 if int(job.id[4:]) % 3 == 1 else 0.0)
+        return measured(job)
+
+    study, plain = fresh(), fresh()
+    study.run(slower_first, workers=4)
+    plain.run(measured, workers=4)
+    assert told(study) == told(plain)
+    assert [int(job[4:]) for job, _, _ in told(study)] == sorted(int(job[4:]) for job, _, _ in told(study))
+
+
+def test_a_result_does_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(running, "PATIENCE", 0.05)
+    first = threading.Event()
+
+    def one_hangs(job):
+        if job.id == "ask-1":
+            first.wait(5.0)
+        elif int(job.id[4:]) > 6:
+            first.set()
+        return measured(job)
+
+    study = fresh()
+    study.run(one_hangs, workers=2)
+    order = [job for job, _, _ in told(study)]
+    assert order[0] != "ask-1"
+    assert "ask-1" in order
+
+
+def test_one_decision_serves_several_workers():
+    assert [group_size(workers) for workers in (1, 8, 15, 16, 64)] == [1, 1, 1, 2, 8]
+    study = fresh()
+    found = study.run(measured, workers=32, budget=96, until="spent")
+    assert found.measured == 96
+    asked = [event.body["option"] for event in study.events() if event.kind == "ask"]
+    assert all(len(set(asked[first : first + 4])) == 1 for first in range(0, 96, 4))
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (None, "returned nothing"),
+        ("many", "value"),
+        ((1.0, 2.0, 3.0), "a pair is"),
+        ({"valeu": 1.0}, "valeu"),
+        ({}, "said nothing"),
+        ((1.0, -0.3), "se"),
+        (float("nan"), "value"),
+    ],
+)
+def test_nonsense_is_a_failure_with_its_reason(returned, said):
+    study = fresh()
+    with pytest.raises(MeasuringError, match=said):
+        study.run(lambda job: returned, on_error="raise")
+    assert study.n_measurements == 0
+    assert study.pending == []
+
+
+def test_fields_and_readings_and_counts_are_told():
+    study = nw.create_study(options=["A", "B"], eps=0.2)
+    found = study.run(
+        lambda job: {"successes": 90 if job.option == "A" else 20, "trials": 100, "note": "by hand"},
+        workers=2,
+    )
+    assert found.certificate.option == "A"
+    assert found.reached
+    other = nw.create_study(options=["A", "B"], eps=0.5)
+    other.run(
+        lambda job: {"values": [1.0, 1.1, 0.9, 1.05]} if job.option == "A" else {"values": [3.0, 3.1, 2.9]}
+    )
+    assert other.certificate().option == "B"
+
+
+def test_items_are_measured_where_options_share_them():
+    study = nw.create_study(options=["A", "B"], eps=0.1, items=400)
+
+    def answer(job):
+        chance = 0.9 if job.option == "A" else 0.4
+        return {item: int(random.Random(item).random() < chance) for item in job.items}
+
+    found = study.run(answer, workers=2)
+    assert found.certificate.option == "A"
+    assert found.reached
+
+
+def test_failures_are_kept_and_asked_for_again():
+    failures = []
+
+    def sometimes(job):
+        if not failures:
+            failures.append(job.id)
+            raise OSError("the lamp is out")
+        return measured(job)
+
+    study = fresh()
+    found = study.run(sometimes)
+    assert found.failed == 1
+    (failed,) = [event for event in study.events() if event.kind == "fail"]
+    assert "OSError: the lamp is out" in failed.body["reason"]
+    assert found.reached
+
+
+def test_a_measurement_is_tried_again_before_it_fails():
+    tries = {}
+
+    def second_time(job):
+        tries[job.id] = tries.get(job.id, 0) + 1
+        if tries[job.id] == 1:
+            raise OSError("busy")
+        return measured(job)
+
+    study = fresh()
+    found = study.run(second_time, retries=1)
+    assert found.reached
+    assert not [event for event in study.events() if event.kind == "fail"]
+    assert set(tries.values()) == {2}
+
+
+def test_an_option_that_always_fails_ends_the_run_or_is_excluded():
+    def broken(job):
+        if job.option == "o5":
+            raise OSError("no such device")
+        return measured(job)
+
+    with pytest.raises(MeasuringError, match=r"o5 failed 3 times in a row.*no such device"):
+        fresh().run(broken)
+    study = fresh()
+    found = study.run(broken, on_error="exclude", workers=2)
+    assert found.certificate.option == "o4"
+    assert found.reached
+
+
+@pytest.mark.parametrize("on", ["threads", "processes"])
+def test_a_worker_that_hangs_is_timed_out_and_its_option_asked_again(on, tmp_path):
+    study = fresh()
+    found = study.run(
+        Hangs(str(tmp_path / "hung")), workers=2, timeout=5.0 if on == "processes" else 0.3, on=on
+    )
+    assert found.reached
+    (failed,) = [event for event in study.events() if event.kind == "fail"]
+    assert "time-out" in failed.body["reason"]
+    assert study.pending == []
+
+
+class Hangs:
+    """Hangs the first time, whichever process it is in."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self, job):
+        if job.option == "o1" and not os.path.exists(self.path):
+            open(self.path, "w").close()
+            time.sleep(30.0)
+        return measured(job)
+
+
+def test_budgets_of_measurements_cost_and_seconds():
+    study = fresh(eps=1e-4)
+    assert study.run(measured, budget=7, workers=3).measured == 7
+    assert "budget of 7 measurements" in study.run(measured, budget="7").ended
+    dear = nw.create_study(options={"id": ["A", "B"], "price": [2.0, 2.0]}, id="id", cost="price", eps=1e-4)
+    found = dear.run(lambda job: (1.0, 1.0), budget={"cost": 9.0})
+    assert found.measured == 5
+    began = time.monotonic()
+    found = study.run(lambda job: time.sleep(0.01) or (1.0, 1.0), budget="0.3s")
+    assert "second" in found.ended
+    assert time.monotonic() - began < 20.0
+    own = fresh(budget=9, eps=1e-4)
+    assert own.run(measured).measured == 9
+    assert own.run(measured).measured == 0
+
+
+def test_budgets_as_text():
+    assert read_budget("200") == {"measurements": 200.0}
+    assert read_budget("2h, cost=5") == {"seconds": 7200.0, "cost": 5.0}
+    assert read_budget("30min") == {"seconds": 1800.0}
+    for bad in ("2x", "", "eggs=3", "1.5", "cost=5h"):
+        with pytest.raises(ValueError, match="`budget` must be a number of measurements"):
+            read_budget(bad)
+
+
+def test_it_runs_until_what_was_said():
+    study = fresh()
+    assert study.run(measured, until=1.5).certificate.bound <= 1.5
+    assert (
+        study.run(
+            measured, until=lambda certificate: certificate.n_measurements >= 30
+        ).certificate.n_measurements
+        == 30
+    )
+    nothing = nw.create_study(options=["A", "B"], span=3.0)
+    with pytest.raises(ValueError, match="no `eps`"):
+        nothing.run(measured)
+    with pytest.raises(ValueError, match="needs a budget"):
+        study.run(measured, until="spent")
+    assert study.run(measured).measured == 0 or study.certificate().reached
+
+
+def test_interrupted_it_gives_everything_back():
+    def interrupted(job):
+        if int(job.id[4:]) == 9:
+            signal.raise_signal(
+                signal.SIGINT
+            ) if threading.current_thread() is threading.main_thread() else os.kill(
+                os.getpid(), signal.SIGINT
+            )
+            time.sleep(0.2)
+        return measured(job)
+
+    study = fresh(eps=1e-4)
+    with pytest.raises(KeyboardInterrupt):
+        study.run(interrupted, workers=3)
+    assert study.pending == []
+    assert study.n_measurements >= 5
+
+
+def test_arguments_are_checked_before_anything_happens():
+    study = fresh()
+    for bad, said in (
+        ({"workers": 0}, "`workers`"),
+        ({"timeout": -1}, "`timeout`"),
+        ({"on_error": "ignore"}, "`on_error`"),
+        ({"on": "moon"}, "`on`"),
+        ({"until": "tomorrow"}, "`until`"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            study.run(measured, **bad)
+    with pytest.raises(TypeError, match="`measure` must be a function"):
+        study.run(3)
+    with pytest.raises(TypeError, match="top of a module"):
+        study.run(lambda job: 1.0, on="processes")
+    assert study.events() == []
+
+
+def test_marks_tell_the_dead_from_the_living():
+    assert not is_left_behind(mark())
+    assert not is_left_behind(None)
+    assert not is_left_behind("Ada")
+    script = "from noisewise.study.running.owners import mark; print(mark())"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert is_left_behind(ended.stdout.strip())
+    other = mark().split()
+    assert not is_left_behind(f"run another-machine {other[2]} {other[3]}")
+    assert is_left_behind(f"run {other[1]} {other[2]} 12345")
+
+
+SCRIPT = """
+import random, sys, time
+import noisewise as nw
+
+def measured(job):
+    time.sleep(0.004 * random.random())
+    return 0.4 * int(job.option[1:]) + random.Random(job.id).gauss(0.0, 0.5), 0.5
+
+print(nw.load_study(sys.argv[1]).run(measured, workers=8).certificate.bound)
+"""
+
+
+def test_a_run_killed_ten_times_ends_as_an_undisturbed_one(tmp_path):
+    """Killed at random; the suggestions, the measurements and the certificate are the same."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    question = {"options": OPTIONS, "eps": 0.25}
+    whole = nw.create_study(tmp_path / "whole.db", **question)
+    killed = nw.create_study(tmp_path / "killed.db", **question)
+    ends = whole.run(measured, workers=8)
+    rng = random.Random(0)
+    kills = 0
+    while kills < 10:
+        child = subprocess.Popen([sys.executable, script, tmp_path / "killed.db"], stdout=subprocess.DEVNULL)
+        before = killed.n_measurements
+        give_up = time.monotonic() + 60.0
+        while killed.n_measurements == before and child.poll() is None and time.monotonic() < give_up:
+            time.sleep(0.01)
+        time.sleep(0.02 * rng.random())
+        if child.poll() is not None:
+            break
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        kills += 1
+    subprocess.run([sys.executable, script, tmp_path / "killed.db"], check=True, stdout=subprocess.DEVNULL)
+    assert kills >= 3
+    assert told(killed) == told(whole)
+    found = killed.certificate()
+    assert (found.option, found.bound) == (ends.certificate.option, ends.certificate.bound)
+    assert killed.pending == []
+    json.dumps(told(killed))
