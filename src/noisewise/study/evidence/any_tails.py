@@ -29,16 +29,14 @@ from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence, log_mean
+from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence, log_mean, sums_of_digits
 from noisewise.study.evidence.known import SCALES, WEIGHTS
 from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import Codes
 
-Bits = NDArray[np.uint64]
 #: d over the difference that matters: dense where most studies are decided, wide beyond.
 STAKES = np.append(0.16 * 1.6 ** np.arange(11.0), 17.6 * 4.0 ** np.arange(1.0, 9.0))
 #: The largest y that counts; the same for estimates.
@@ -114,15 +112,8 @@ class AnyTails(Kind):
         """How many there are, and sums of scrambled digits of all of them, in any order."""
         rows, n = self._rows, self._rows.starts.size - 1
         option = np.repeat(np.arange(n), np.diff(rows.starts))
-        bits = np.zeros(rows.value.size, dtype=np.uint64)
-        for part in (rows.value, rows.sigma, rows.times):
-            bits = scrambled(bits ^ np.ascontiguousarray(part + 0.0).view(np.uint64))
-        third = np.uint64(0x1FFFFF)
-        parts = [
-            np.bincount(option, ((bits >> np.uint64(shift)) & third).astype(np.float64), n)
-            for shift in (0, 21, 42)
-        ]
-        return np.column_stack([np.diff(rows.starts), *parts])
+        digits = sums_of_digits(option, n, rows.value, rows.sigma, rows.times)
+        return np.column_stack([np.diff(rows.starts), digits])
 
     @property
     def signature(self) -> tuple[object, ...]:
@@ -201,12 +192,6 @@ class AnyTails(Kind):
         """As the error bars say."""
         weights = np.append(self._rows.times / self._rows.sigma**2, 0.0)
         return np.where(self.holds(), np.add.reduceat(weights, self._rows.starts[:-1]), 0.0)
-
-
-def scrambled(bits: Bits) -> Bits:
-    """Digits of which each depends on many of those given."""
-    bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    return np.asarray((bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9))
 
 
 def rows_of(option: Codes, value: Floats, sigma: Floats, n: int) -> PerOption:

@@ -26,7 +26,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean, sums_of_digits
 from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.log.measurements import Codes
 
@@ -74,16 +74,8 @@ class BoundedReadings(Kind):
     @property
     def facts(self) -> Floats:
         """How many readings there are, a hash of all of them in any order, and the estimate."""
-        bits = np.ascontiguousarray(self._values + 0.0).view(np.uint64)
-        bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-        bits = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-        n, third = self._estimate.size, np.uint64(0x1FFFFF)
-        # Sums of 21 bits each are exact.
-        parts = [
-            np.bincount(self._options, ((bits >> np.uint64(shift)) & third).astype(np.float64), n)
-            for shift in (0, 21, 42)
-        ]
-        return np.column_stack([self._count, *parts, self._estimate])
+        digits = sums_of_digits(self._options, self._estimate.size, self._values)
+        return np.column_stack([self._count, digits, self._estimate])
 
     @property
     def signature(self) -> tuple[object, ...]:

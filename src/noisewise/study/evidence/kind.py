@@ -105,6 +105,29 @@ class Kind(ABC):
         return -everything, everything
 
 
+def sums_of_digits(options: Codes, n: int, *parts: Floats) -> Floats:
+    """Sums over each option's readings of their scrambled digits, (n, 3): the same in any order.
+
+    Args:
+        options: Of which option each reading is, (N,).
+        n: How many options there are.
+        parts: What a reading consists of, (N,) each.
+    """
+    bits = np.zeros(options.size, dtype=np.uint64)
+    for part in parts:
+        bits = bits ^ np.ascontiguousarray(part + 0.0).view(np.uint64)
+        bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    third = np.uint64(0x1FFFFF)
+    # Sums of 21 bits each are exact.
+    return np.column_stack(
+        [
+            np.bincount(options, ((bits >> np.uint64(shift)) & third).astype(np.float64), n)
+            for shift in (0, 21, 42)
+        ]
+    )
+
+
 def log_mean(values: Floats, slopes: Floats) -> LogEvidence:
     """The logarithm of a sum of exponentials over the last axis, and its slope."""
     top = values.max(axis=-1)
