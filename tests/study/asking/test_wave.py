@@ -163,6 +163,14 @@ def test_costs_and_excluded_options_are_respected():
     assert "c" not in {job.option for job in study._ask_at_once(6, by="me")}
 
 
+def test_an_excluded_option_without_results_is_no_reason_to_look_at_the_leader_alone():
+    study = nw.create_study(options=["a", "b", "c"], eps=0.05)
+    study.exclude("c", "broken")
+    for name, value in (("a", 1.0), ("b", 1.1)):
+        study.tell(option=name, value=value, se=0.3)
+    assert {job.option for job in study._ask_at_once(6, by="me")} == {"a", "b"}
+
+
 def test_results_are_told_together_or_not_at_all():
     study = nw.create_study(options=["a", "b"], eps=0.1)
     jobs = study._ask_at_once(2, by="me")

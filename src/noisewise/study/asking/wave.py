@@ -93,7 +93,7 @@ def _fewest_looks(
     in_order, looks = in_order[~fresh[in_order]], looks + begun
     if analysis.columns.value.size and not analysis.sigmas.waiting:
         leader = largest(analysis.certified.means, by_price(analysis, coming))
-        unbounded = ~np.isfinite(analysis.boundary.half_widths(leader))
+        unbounded = coming.allowed & ~np.isfinite(analysis.boundary.half_widths(leader))
         unbounded[leader] = unbounded.any()  # it may be what nothing is bounded against
         in_order = in_order[unbounded[in_order]]
     chosen = []
