@@ -31,6 +31,7 @@ from noisewise.study.running.outcomes import fields_of
 from noisewise.study.running.owners import is_left_behind, mark
 from noisewise.study.running.studied import Runnable
 
+REACHED = "what was to be reached is reached"
 FAIL, RAISE, EXCLUDE = REACTIONS = ("fail", "raise", "exclude")
 #: Seconds that a result waits for those that were asked for before it.
 PATIENCE = 5.0
@@ -124,22 +125,30 @@ class Runner:
         """Go on until it may stop; returns why it did."""
         try:
             self._take_over()
-            ended = self._ended()
-            while ended is None:
-                self._fill()
-                if not self._open:
-                    return self._limits.spent() or "nothing is left to measure"
-                self._hear()
-                ended = self._tell_in_order()
-            while self._open:  # what was begun is told as well
-                self._hear()
-                self._tell_in_order(asking=False)
-            return ended
+            while True:
+                ended = self._go_on()
+                while self._open:  # what was begun is told as well
+                    self._hear()
+                    self._tell_in_order(asking=False)
+                # The last results may have raised the bound again.
+                if ended != REACHED or self._ended() is not None:
+                    return ended
         except BaseException:
             self._leave()
             raise
         finally:
             self._crew.close()
+
+    def _go_on(self) -> str:
+        """Ask and tell until there is a reason to end; returns it."""
+        ended = self._ended()
+        while ended is None:
+            self._fill()
+            if not self._open:
+                return self._limits.spent() or "nothing is left to measure"
+            self._hear()
+            ended = self._tell_in_order()
+        return ended
 
     def _take_over(self) -> None:
         """Measure what a run that was killed left behind."""
@@ -299,7 +308,7 @@ class Runner:
         if self._limits.may_be_reached(self._study):
             certificate = self._progress.certificate = self._study.certificate()
             if self._limits.reached(certificate):
-                return "what was to be reached is reached"
+                return REACHED
         return self._limits.spent() if not self._limits.left(0) else None
 
     def _leave(self) -> None:
