@@ -27,6 +27,8 @@ WORDS: dict[str, dict[str, str]] = {
 #: Whole phrases of Python, and what to type instead.
 PHRASES = (
     (r'repeat="others"|repeat=True', "--again"),
+    (r'unknown="(add|skip)"', r"--\1"),
+    (r'(exit_codes)="(\w+)"', r"--choose \1=\2"),
     (r"\(job,\) = study\.ask\(\), or tell each of them", "tell each of them"),
     (r"items=\{[^}]*\}", "--items q17=1,q18=0"),
     (r"`study\.next_items\('([^']*)'\)` says which come next", r"`noisewise ask` says which come next"),
