@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -81,7 +83,7 @@ SHOWN = 20
 
 def import_(
     store: Store,
-    tables: Files,
+    table: Files,
     reader: From = None,
     map: Map = [],  # noqa: B006 - typer reads it; it is never changed
     ignore: Ignore = [],  # noqa: B006
@@ -111,7 +113,7 @@ def import_(
     if add and skip:
         raise ValueError("unknown options are added (--add) or left out (--skip), not both.")
     how = _HowToRead(
-        tables, reader, map, ignore, decimal, allow_missing_se, Studies(network, arms, counts),
+        table, reader, map, ignore, decimal, allow_missing_se, Studies(network, arms, counts),
         {"metric": metric, "task": task, "unit": unit}, _WantedRows(only, called, block), choose,
     )  # fmt: skip
     how.check()
@@ -186,10 +188,11 @@ class _HowToRead(NamedTuple):
         if self.reader is None:
             layout = self.studies.layout
             described = [] if self.map or layout else described_columns(opened.specification)
-            return understand_table(
-                self.files[0], self.map, self.ignore, self.decimal, self.allow_missing_se, described,
-                studies=self.studies,
-            )  # fmt: skip
+            with _other_tools(self.files[0]):
+                return understand_table(
+                    self.files[0], self.map, self.ignore, self.decimal, self.allow_missing_se, described,
+                    studies=self.studies,
+                )  # fmt: skip
         from noisewise.study.inputs.dialects.wording import COMMAND
         from noisewise.study.intake.columns.understanding import understand
 
@@ -202,6 +205,21 @@ class _HowToRead(NamedTuple):
                 **(choices | parse_choices(self.more)),
             )
         return understand(readout, words=COMMAND)
+
+
+@contextmanager
+def _other_tools(file: str) -> Iterator[None]:
+    """Say beside the refusal of a table that it looks like a file of another tool."""
+    try:
+        yield
+    except ValueError as problem:
+        from noisewise.study.readers.registry import likely
+
+        found = likely(file) if Path(file).is_file() else []
+        if not found or len(problem.args) != 1:
+            raise
+        hint = f"It looks like a file of {found[0]}: --from {found[0]} reads it."
+        raise ValueError(f"{problem.args[0]} {hint}") from None
 
 
 def first_results(results: str, unit: str | None, *said: Any) -> Any:
