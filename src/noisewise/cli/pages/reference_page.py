@@ -117,7 +117,7 @@ SECTIONS = (
     PagePart(
         "Contract suites",
         "noisewise.testing",
-        "What rules and stores promise, checked by running them, yours and ours.",
+        "What rules, stores and readers promise, checked by running them, yours and ours.",
         "testing.",
     ),
     PagePart("Data", "noisewise.data", "Real measurements with their own error bars.", "data."),

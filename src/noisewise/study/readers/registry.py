@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
@@ -74,7 +74,7 @@ def read(
     chosen.check(choices)
     found = [file for one in given for file in _files_of(one, chosen)]
     _refuse_twice(found)
-    return joined([_read_one(chosen, file, choices) for file in found], chosen.name)
+    return joined([read_one(chosen, file, choices) for file in found], chosen.name)
 
 
 def given_files(files: Any) -> "list[Path | ResultFile]":
@@ -99,7 +99,8 @@ def choose(files: Any, reader: str = AUTO) -> Reader:
     return get(_recognised(given_files(files)[0]) if reader == AUTO else reader)
 
 
-def _read_one(reader: Reader, file: ResultFile, choices: dict[str, Any]) -> Readout:
+def read_one(reader: Reader, file: ResultFile, choices: Mapping[str, Any]) -> Readout:
+    """What a reader makes of one file; whatever goes wrong is one sentence."""
     try:
         readout = reader.read(file, **choices)
         if not readout.rows:
