@@ -30,6 +30,8 @@ class Readout:
         notes: What a person should know, in sentences: what was left out, and what an error bar rests on.
         reader: The name of the reader, filled in by `read`.
         files: The files that were read, filled in by `read`.
+        better: ``"max"`` if the files say that more is better, ``"min"`` if less is; None: they do not say.
+        of_items: Whether rows sum up answers to items that could be told one by one.
     """
 
     rows: Sequence[ReadRow]
@@ -37,6 +39,8 @@ class Readout:
     notes: Sequence[str] = ()
     reader: str = ""
     files: Sequence[str] = field(default=())
+    better: str | None = None
+    of_items: bool = False
 
     @property
     def options(self) -> list[str]:
@@ -93,6 +97,11 @@ def joined(readings: Sequence[Readout], reader: str) -> Readout:
         raise ValueError(
             f"{here!r} is in {first} and {there!r} in {second}: say unit=, or read them one by one."
         )
+    goals = {one.better: one.files[0] for one in readings if one.better is not None}
+    if len(goals) > 1:
+        raise ValueError(
+            f"in {goals['max']!r} more is better and in {goals['min']!r} less: read them one by one."
+        )
     notes: Iterable[str] = (
         note if len(readings) == 1 else f"{one.files[0]}: {note}" for one in readings for note in one.notes
     )
@@ -102,4 +111,6 @@ def joined(readings: Sequence[Readout], reader: str) -> Readout:
         notes=tuple(dict.fromkeys(notes)),
         reader=reader,
         files=tuple(file for one in readings for file in one.files),
+        better=next(iter(goals), None),
+        of_items=any(one.of_items for one in readings),
     )
