@@ -76,7 +76,8 @@ class ResultFile:
             return JsonPart(json.loads(text, object_pairs_hook=_once), self.name, place)
         except json.JSONDecodeError as problem:
             at = f"line {problem.lineno}, column {problem.colno}" if not place else f"column {problem.colno}"
-            cut = problem.pos >= len(text.rstrip())
+            # Of what ends in the middle, the last character or the beginning of the last text is named.
+            cut = problem.pos >= len(text.rstrip()) - 1 or problem.msg.startswith("Unterminated string")
             why = (
                 "it ends in the middle: is it cut off?" if cut else f"it is no JSON ({problem.msg} in {at})."
             )
