@@ -55,6 +55,8 @@ def test_a_good_file_becomes_rows_that_tell_takes(case):
 
 
 def test_no_error_bar_of_the_same_data_is_told_as_if_it_were_known(case):
+    if case.name == "battles":
+        pytest.skip("its error bars depend on the number of battles alone: see test_battles.py")
     assert all("se" not in row.fields for row in case.read().rows)
 
 

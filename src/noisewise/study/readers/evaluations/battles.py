@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import counted
-from noisewise.study.inputs.delimited import read_delimited
 from noisewise.study.readers.evaluations.choosing import listed
 from noisewise.study.readers.evaluations.scores import ItemScore, Telling, averaged, tell_scores
+from noisewise.study.readers.file_table import table_of
 from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
@@ -153,22 +153,18 @@ def _notes(battles: list[Battle], pairs: int) -> list[str]:
 
 def _lines(file: ResultFile) -> Iterator[JsonPart]:
     """The rows of the file, by columns in small letters."""
-    content = file.bytes()
-    begin = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    begin = file.bytes().lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if begin == b"[":
         rows = file.json().list()
     elif begin == b"{":
         rows = file.json_lines()
     else:
-        table = read_delimited("files", content, ",", repr(printable(file.name)))
-        rows = [
-            JsonPart(row, file.name, table.place(at))
-            for at, row in enumerate(table.frame.iter_rows(named=True))
-        ]
+        table = table_of(file)
+        cells = enumerate(table.frame.iter_rows(named=True))
+        rows = [JsonPart(row, file.name, table.place(at)) for at, row in cells]
     for row in rows:
-        yield JsonPart(
-            {name.strip().lower(): part for name, part in row.object().items()}, row.file, row.place
-        )
+        said = {name.strip().lower(): part for name, part in row.object().items()}
+        yield JsonPart(said, row.file, row.place)
 
 
 def _battle(row: JsonPart) -> Battle:

@@ -16,6 +16,7 @@ def read(
     metric: str | None = None,
     split: str | None = None,
     option: str | None = None,
+    task: str | None = None,
     how: str | None = None,
     missing: Any = None,
 ) -> Readout:
@@ -26,6 +27,7 @@ def read(
         metric: Such as ``"exact_match"``.
         split: ``"test"`` or ``"valid"``; not needed if there is one.
         option: What the model is called in the study; default: as ``run_spec.json`` calls it.
+        task: What was run; default: the name of the run, without its model.
         how: ``"items"``, ``"counts"`` or ``"values"``; default: items where scores lie from 0 to 1.
         missing: What stands for a question without a score.
     """
@@ -34,7 +36,7 @@ def read(
     found = [(one, plain_stats(one["stats"].list())) for one in instances]
     known = list(dict.fromkeys(key for _, stats in found for key in stats))
     name, place = choose_stat(file, known, metric, split)
-    run = run_of(file, option)
+    run = run_of(file, option, task)
     # Questions of other splits have other statistics; those of this one have at least some.
     mine = [(one, stats) for one, stats in found if any(at == place for _, at in stats)]
     scores = [

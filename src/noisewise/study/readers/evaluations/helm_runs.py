@@ -15,8 +15,14 @@ class Run(NamedTuple):
     scenario: str  # the name of the run without its model: what makes items the same
 
 
-def run_of(file: ResultFile, option: str | None) -> Run:
-    """The run that a file belongs to: ``run_spec.json`` beside it says so, or the name of its folder."""
+def run_of(file: ResultFile, option: str | None, task: str | None) -> Run:
+    """The run that a file belongs to: ``run_spec.json`` beside it says so, or the name of its folder.
+
+    Args:
+        file: Of the run.
+        option: The model, if it was said.
+        task: The name of the run without its model, if it was said.
+    """
     beside = file.sibling("run_spec.json")
     spec = None if beside is None else beside.json()
     folder = "" if file.path is None else file.path.resolve().parent.name
@@ -30,7 +36,7 @@ def run_of(file: ResultFile, option: str | None) -> Run:
             "there is no run_spec.json beside it that says which model it is about: say option=."
         )
     scenario = re.sub(r"(?<=[:,])model(?:_deployment)?=[^,]+,?", "", name).rstrip(":,")
-    return Run(model, scenario or "helm")
+    return Run(model, task or scenario or "helm")
 
 
 def plain_stats(stats: list[JsonPart]) -> dict[tuple[str, str], JsonPart]:

@@ -22,7 +22,12 @@ _QUESTIONS = "num_instances"
 
 
 def read(
-    file: ResultFile, *, metric: str | None = None, split: str | None = None, option: str | None = None
+    file: ResultFile,
+    *,
+    metric: str | None = None,
+    split: str | None = None,
+    option: str | None = None,
+    task: str | None = None,
 ) -> Readout:
     """The mean of a metric.
 
@@ -31,10 +36,11 @@ def read(
         metric: Such as ``"exact_match"``.
         split: ``"test"`` or ``"valid"``; not needed if there is one.
         option: What the model is called in the study; default: as ``run_spec.json`` calls it.
+        task: What was run; default: the name of the run, without its model.
     """
     stats = plain_stats(file.json().list(least=1))
     name, place = choose_stat(file, list(stats), metric, split)
-    run = run_of(file, option)
+    run = run_of(file, option, task)
     stat = stats[name, place]
     fields = {"option": run.model, **_measured(stat, name, stats.get((_QUESTIONS, place)))}
     fields["key"] = f"helm {run.scenario} {run.model} {name} {place}".strip()
