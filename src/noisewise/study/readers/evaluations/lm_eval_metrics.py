@@ -20,7 +20,7 @@ def choose_metric(file: ResultFile, known: Sequence[str], asked: str | None) -> 
         return fits[0]
     if fits:
         what = "metrics" if asked is None else f"filters of the metric {printable(asked)!r}"
-        raise file.refuse(f"it has several {what}: say metric= which; it has {listed(fits)}.")
+        raise file.refuse(f"it has several {what}; choose one with metric=: {listed(fits)}.")
     asked = asked or ""
     raise file.refuse(
         f"it has no metric {printable(asked)!r}; it has {listed(names) or 'none'}.{nearest(asked, names)}"
