@@ -22,6 +22,8 @@ class ReaderEntries(TableEntries):
         files: "str | PathLike[str] | ResultFile | Sequence[str | PathLike[str] | ResultFile]",
         reader: str = "auto",
         *,
+        only: str | None = None,
+        called: str | None = None,
         block: str | None = None,
         unknown: Unknown = "refuse",
         match: bool = False,
@@ -39,6 +41,9 @@ class ReaderEntries(TableEntries):
         Args:
             files: A file, several, or a folder where the format is one.
             reader: Who wrote them (`noisewise.readers.names`); ``"auto"``: found by the look of the file.
+            only: The options that are meant: a name, or several with commas; * stands for anything.
+            called: What the only option of the file is called here: the version, say, that a benchmark ran
+                with.
             block: The name of a block (a day, a machine, a run) that all of them were measured in.
             unknown: What becomes of options that are not in the catalogue: ``"refuse"``, ``"add"``,
                 ``"skip"``.
@@ -50,13 +55,20 @@ class ReaderEntries(TableEntries):
             choices: What the reader can be told, such as ``metric="acc"``; ``unit`` is the study's, if it has
                 one, and values are converted to it.
         """
-        readout = self.read_from(files, reader, block=block, **choices)
+        readout = self.read_from(files, reader, only=only, called=called, block=block, **choices)
         return self.tell_many(
             readout, match=match, repeat=repeat, amend=amend, unknown=unknown, dry_run=dry_run, watch=watch
         )
 
     def read_from(
-        self, files: Any, reader: str = "auto", *, block: str | None = None, **choices: Any
+        self,
+        files: Any,
+        reader: str = "auto",
+        *,
+        only: str | None = None,
+        called: str | None = None,
+        block: str | None = None,
+        **choices: Any,
     ) -> "Readout":
         """What `import_from` would tell: rows in the unit of this study."""
         from noisewise.study.readers.registry import choose, read
@@ -70,4 +82,6 @@ class ReaderEntries(TableEntries):
         if unit is not None and "unit" in chosen.choices:
             choices["unit"] = unit
         readout = read(files, chosen.name, **choices)
+        readout = readout if only is None else readout.about(only)
+        readout = readout if called is None else readout.called(called)
         return readout if block is None else readout.in_block(block)

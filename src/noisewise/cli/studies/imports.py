@@ -33,6 +33,18 @@ From = Annotated[
         help="The tool that wrote the files, such as hyperfine; auto: the one that they look like.",
     ),
 ]
+Only = Annotated[
+    str | None,
+    typer.Option(
+        metavar="OPTIONS", help="With --from: only these options of the file; * stands for anything."
+    ),
+]
+Called = Annotated[
+    str | None,
+    typer.Option(
+        "--as", metavar="OPTION", help="With --from: what the only option of the file is called in the study."
+    ),
+]
 Metric = Annotated[str | None, typer.Option(help="With --from: which of several metrics.")]
 Task = Annotated[str | None, typer.Option(help="With --from: which of several tasks.")]
 Unit = Annotated[
@@ -77,6 +89,8 @@ def import_(
     network: Network = False,
     arms: Arms = False,
     counts: Counts = None,
+    only: Only = None,
+    called: Called = None,
     metric: Metric = None,
     task: Task = None,
     unit: Unit = None,
@@ -97,15 +111,15 @@ def import_(
         raise ValueError("options that the study does not have are added (--add) or left out (--skip).")
     how = _HowToRead(
         tables, reader, map, ignore, decimal, allow_missing_se, Studies(network, arms, counts),
-        {"metric": metric, "task": task, "unit": unit}, block, choose,
+        {"metric": metric, "task": task, "unit": unit}, _WantedRows(only, called, block), choose,
     )  # fmt: skip
     how.check()
     opened = open_study(store, study, write=not dry_run)
-    understood = how.understood(opened)
+    table = how.understood(opened)
     with import_progress() as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore", KnownRowsWarning)  # said below, by number of rows
         taken = opened.tell_many(
-            understood,
+            table,
             match=True,
             repeat="others" if again else False,
             amend=amend,
@@ -113,13 +127,21 @@ def import_(
             dry_run=dry_run,
             watch=watch,
         )
-    understood = taken.understood
+    understood: Any = taken.understood
     content = _import_content(taken, len(opened.pending), understood, dry_run)
     if dry_run:
         words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
     else:
         words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
     report("import", opened, json, content, words)
+
+
+class _WantedRows(NamedTuple):
+    """What is wanted of the rows that a reader made."""
+
+    only: str | None
+    called: str | None
+    block: str | None
 
 
 class _HowToRead(NamedTuple):
@@ -133,7 +155,7 @@ class _HowToRead(NamedTuple):
     allow_missing_se: bool
     studies: Studies
     choices: dict[str, str | None]  # of a reader
-    block: str | None
+    wanted: _WantedRows
     more: list[str]  # choices as name=value
 
     def check(self) -> None:
@@ -145,7 +167,8 @@ class _HowToRead(NamedTuple):
         }  # fmt: skip
         of_readers = {
             **{f"--{name}": said for name, said in self.choices.items()},
-            "--block": self.block, "--choose": self.more,
+            "--only": self.wanted.only, "--as": self.wanted.called, "--block": self.wanted.block,
+            "--choose": self.more,
         }  # fmt: skip
         wrong = of_readers if self.reader is None else of_tables
         for flag, said in wrong.items():
@@ -172,7 +195,10 @@ class _HowToRead(NamedTuple):
         choices = {name: said for name, said in self.choices.items() if said is not None}
         with told_warnings():
             readout = opened.read_from(
-                given_files(self.files), self.reader, block=self.block, **(choices | parse_choices(self.more))
+                given_files(self.files),
+                self.reader,
+                **self.wanted._asdict(),
+                **(choices | parse_choices(self.more)),
             )
         return understand(readout, words=COMMAND)
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.text import printable
@@ -14,6 +14,11 @@ _TYPES = {
     dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number",
     float: "a number",
 }  # fmt: skip
+
+
+#: Lists, which have the name of a method below.
+Parts: TypeAlias = "list[JsonPart]"
+Numbers = list[float]
 
 
 class JsonPart:
@@ -53,17 +58,17 @@ class JsonPart:
         """The members of an object."""
         return ((name, self._member(name)) for name in self.object())
 
-    def list(self, least: int = 0) -> "list[JsonPart]":
+    def list(self, least: int = 0) -> "Parts":
         """The elements of a list."""
         found = self._typed(list, "a list")
         if len(found) < least:
             raise self.refuse(f"must have at least {least}; it has {len(found)}.")
         return [JsonPart(one, self.file, f"{self.place}[{at}]") for at, one in enumerate(found)]
 
-    def text(self) -> str:
-        """A text that is not empty."""
+    def text(self, empty: bool = False) -> str:
+        """A text, which may be ``empty``, or blank, only if that is said."""
         found: str = self._typed(str, "a text")
-        if not found.strip():
+        if not empty and not found.strip():
             raise self.refuse("must not be empty.")
         return found
 
@@ -81,7 +86,7 @@ class JsonPart:
             raise self.refuse(f"must be at least {least:g}; got {number:g}.")
         return number
 
-    def numbers(self, least: float | None = None, at_least: int = 0) -> "list[float]":
+    def numbers(self, least: float | None = None, at_least: int = 0) -> Numbers:
         """A list of finite numbers."""
         return [one.number(least) for one in self.list(at_least)]
 

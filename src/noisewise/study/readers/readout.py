@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Any
+
+from noisewise.core.support.checks import nearest
 
 #: What a row may say, as `tell` calls it; an interval is ``lo`` and ``hi``, and ``item`` goes with ``value``.
 FIELDS = (
@@ -77,6 +80,39 @@ class Readout:
         if "lo" in rows[0]:
             fields["ci"] = (rows[0]["lo"], rows[0]["hi"])
         return fields
+
+    def about(self, patterns: str) -> "Readout":
+        """The rows about some options: a name, or several with commas; * stands for anything.
+
+        A name that an option has counts as it is, whatever signs are in it.
+        """
+        names = self.options
+        wanted = [patterns] if patterns in names else [part.strip() for part in patterns.split(",")]
+        chosen: set[str] = set()
+        for one in wanted:
+            found = [one] if one in names else [name for name in names if fnmatchcase(name, one)]
+            if not found:
+                where = f"{self.files[0]!r}: " if self.files else ""
+                shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+                raise ValueError(
+                    f"{where}no option is called {one!r}; there are {shown}.{nearest(one, names)}"
+                )
+            chosen.update(found)
+        sides = ("option", "plus", "minus")
+        kept = [row for row in self.rows if {row.fields.get(side) for side in sides} & chosen]
+        return replace(self, rows=kept)
+
+    def called(self, name: str) -> "Readout":
+        """The same with its only option called otherwise: the version, say, that a benchmark ran with."""
+        names = self.options
+        if len(names) != 1:
+            where = f"{self.files[0]!r}: " if self.files else ""
+            raise ValueError(
+                f"{where}only one option can be called {name!r}, and there are {len(names)} "
+                f"({', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}): say which with only=."
+            )
+        rows = [replace(row, fields={**row.fields, "option": name}) for row in self.rows]
+        return replace(self, rows=rows)
 
     def in_block(self, block: str) -> "Readout":
         """The same, all of it measured in one block: a day, a machine, a run."""

@@ -96,7 +96,9 @@ def _read_one(reader: Reader, file: ResultFile, choices: dict[str, Any]) -> Read
         if not readout.rows:
             raise file.refuse("it has no results.")
     except (ValueError, OSError) as problem:
-        raise type(problem)(f"{problem}{_better(reader, file)}") from None
+        said = str(problem)
+        where = "" if said.startswith(str(file.refuse(""))[:-1]) else str(file.refuse(""))
+        raise ValueError(f"{where}{said}{_better(reader, file)}") from None
     except (RecursionError, MemoryError):
         raise
     except Exception as problem:  # of another package: one sentence, and where it came from
@@ -136,7 +138,7 @@ def _recognised(source: "Path | ResultFile") -> str:
     if fits:
         raise ValueError(f"{printable(said)!r} looks like a file of {' and of '.join(fits)}: say which.")
     raise ValueError(
-        f"{printable(said)!r} looks like no file that can be read; there are {', '.join(names())}."
+        f"{printable(said)!r} looks like none that is read ({', '.join(names())}); plain tables need no reader."
     )
 
 

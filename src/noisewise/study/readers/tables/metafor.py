@@ -10,7 +10,7 @@ CUSTOM = {
     "option": ("option", "treatment", "treat", "drug", "intervention", "slab", "name"),
     "yi": ("yi",),
     "vi": ("vi",),
-    "block": ("block",),
+    "blocks": ("block",),
 }
 
 
@@ -21,7 +21,7 @@ def read(
     option: str | None = None,
     yi: str | None = None,
     vi: str | None = None,
-    block: str | None = None,
+    blocks: str | None = None,
 ) -> Readout:
     """Every row's effect with its variance.
 
@@ -31,12 +31,12 @@ def read(
         option: The column that says what was tried, where it is not called so.
         yi: The column with the effects.
         vi: The column with their sampling variances.
-        block: The column with the study or site whose rows share an offset, if there is one.
+        blocks: The column with the study or site whose rows share an offset, if there is one.
     """
-    table = NamedColumns(file, CUSTOM, {"option": option, "yi": yi, "vi": vi, "block": block})
+    table = NamedColumns(file, CUSTOM, {"option": option, "yi": yi, "vi": vi, "blocks": blocks})
     table.need("option", "yi", "vi")
     names, effects, variances = table.texts("option"), table.numbers("yi"), table.numbers("vi")
-    blocks = table.texts("block") if "block" in table.columns else None
+    sites = table.texts("blocks") if "blocks" in table.columns else None
     rows, without = [], []
     for row, name in enumerate(names):
         where, effect, variance = table.place(row), effects[row], variances[row]
@@ -49,7 +49,7 @@ def read(
         if not variance > 0.0:
             raise file.refuse(f"{where} ({name}): vi must be a variance above 0; got {variance:g}.")
         fields = {"option": name, "value": effect, "var": variance}
-        rows.append(ReadRow(where, fields | ({} if blocks is None else {"block": blocks[row]})))
+        rows.append(ReadRow(where, fields | ({} if sites is None else {"block": sites[row]})))
     notes = [f"Rows without an effect are left out: {listed(without)}."] if without else []
     return Readout(rows, unit=unit, notes=notes)
 

@@ -37,30 +37,23 @@ class NamedColumns:
         except (ValueError, OSError) as problem:
             if str(problem).startswith(str(file.refuse(""))):
                 raise
-            said = str(problem).removeprefix("`table`: ").replace("`table`", "it")
-            raise file.refuse(said if said[-1] in ".?" else f"{said}.") from None
+            why = str(problem).removeprefix("`table`: ").replace("`table`", "it")
+            raise file.refuse(why if why[-1] in ".?" else f"{why}.") from None
         self.columns: dict[str, str] = {}
+        self._several: dict[str, list[str]] = {}  # columns that could all be one thing
         for role, names in custom.items():
             wanted = said.get(role)
-            found = self._called(role, [wanted] if wanted else names, said=wanted is not None)
-            if found is not None:
-                self.columns[role] = found
-
-    def _called(self, role: str, names: Sequence[str], said: bool) -> str | None:
-        there = self._table.frame.columns
-        for name in names:
-            found = columns_called(there, name)
-            if len(found) > 1:
-                raise self.file.refuse(
-                    f"columns {found[0]!r} and {found[1]!r} could both be {role}: say {role}=."
-                )
+            found = self._called(names if wanted is None else [wanted])
+            if wanted is not None and len(found) != 1:
+                many = "no column" if not found else "more than one column"
+                raise file.refuse(f"there is {many} {wanted!r} for {role}; there are {self._columns()}.")
             if found:
-                return found[0]
-        if said:
-            raise self.file.refuse(
-                f"there is no column {names[0]!r} for {role}; there are {self._columns()}."
-            )
-        return None
+                self.columns[role] = found[0]
+                self._several |= {role: found} if len(found) > 1 else {}
+
+    def _called(self, names: Sequence[str]) -> list[str]:
+        found = (column for name in names for column in columns_called(self._table.frame.columns, name))
+        return list(dict.fromkeys(found))
 
     def need(self, *roles: str) -> None:
         """Refuse a table without these columns."""
@@ -68,6 +61,9 @@ class NamedColumns:
             if role not in self.columns:
                 there = self._columns()
                 raise self.file.refuse(f"no column is known to be {role} (there are {there}): say {role}=.")
+            if role in self._several:
+                first, second, *_ = self._several[role]
+                raise self.file.refuse(f"columns {first!r} and {second!r} could both be {role}: say {role}=.")
 
     def _columns(self) -> str:
         names = [printable(name) for name in self._table.frame.columns]

@@ -16,7 +16,7 @@ CUSTOM = {
     "sum_squares": (
         "sum_squares", "main_sum_squares", "sum_of_squares", "sum_sq", "sumsq", "sum_squared", "ss", "sum_x2",
     ),
-    "block": ("block",),
+    "blocks": ("block",),
     "key": ("key",),
 }  # fmt: skip
 #: The part of a sum of squares that double precision and a few million additions may have lost.
@@ -31,7 +31,7 @@ def read(
     n: str | None = None,
     sum: str | None = None,
     sum_squares: str | None = None,
-    block: str | None = None,
+    blocks: str | None = None,
     key: str | None = None,
 ) -> Readout:
     """The mean and the standard deviation that n, sum and sum of squares say.
@@ -43,11 +43,11 @@ def read(
         n: The column with the numbers of readings.
         sum: The column with their sums.
         sum_squares: The column with the sums of their squares, not centred.
-        block: The column with the days or sites that rows belong to, if there is one.
+        blocks: The column with the days or sites that rows belong to, if there is one.
         key: The column with a name of each row, if there is one.
     """
     said = {
-        "option": option, "n": n, "sum": sum, "sum_squares": sum_squares, "block": block, "key": key,
+        "option": option, "n": n, "sum": sum, "sum_squares": sum_squares, "blocks": blocks, "key": key,
     }  # fmt: skip
     table = NamedColumns(file, CUSTOM, said)
     table.need("option", "n", "sum")
@@ -58,14 +58,18 @@ def read(
         )
     names = table.texts("option")
     numbers = {role: table.numbers(role) for role in ("n", "sum", "sum_squares")}
-    about = {role: table.texts(role) for role in ("block", "key") if role in table.columns}
+    about = {
+        field: table.texts(role)
+        for role, field in (("blocks", "block"), ("key", "key"))
+        if role in table.columns
+    }
     rows = []
     for row, name in enumerate(names):
         where = f"{table.place(row)} ({name})"
         cells = [numbers[role][row] for role in ("n", "sum", "sum_squares")]
         mean, sd, count = _moments(file, where, cells)
         fields = {"option": name, **told_as_scatter(mean, sd, count)}
-        rows.append(ReadRow(table.place(row), fields | {role: said[row] for role, said in about.items()}))
+        rows.append(ReadRow(table.place(row), fields | {field: cells[row] for field, cells in about.items()}))
     return Readout(rows, unit=unit)
 
 

@@ -59,7 +59,7 @@ def read(
 def _lines(file: ResultFile) -> tuple[list[GoLine], list[str]]:
     found: list[tuple[str, GoLine]] = []
     failed, package = [], ""
-    for at, text in enumerate(file.text().split("\n"), start=1):
+    for at, text in enumerate(_printed(file).split("\n"), start=1):
         text = text.strip()
         if text.startswith("pkg: "):
             package = text.removeprefix("pkg: ").strip()
@@ -70,6 +70,20 @@ def _lines(file: ResultFile) -> tuple[list[GoLine], list[str]]:
     several = len({package for package, _ in found}) > 1
     lines = [line._replace(name=f"{of}.{line.name}") if several and of else line for of, line in found]
     return lines, [f"Left out, because they failed: {listed(failed)}."] if failed else []
+
+
+def _printed(file: ResultFile) -> str:
+    """What was printed; ``go test -json`` wraps it in events, which may be those of several packages."""
+    text = file.text()
+    if not text.lstrip().startswith("{"):
+        return text
+    packages: dict[str, list[str]] = {}
+    for event in file.json_lines():
+        if event["Action"].text() == "output":
+            package = event.get("Package")
+            name = "" if package is None else package.text()
+            packages.setdefault(name, []).append(event["Output"].text(empty=True))
+    return "\n".join("".join(said) for said in packages.values())
 
 
 def _numbers(file: ResultFile, at: int, rest: str) -> dict[str, float]:
@@ -111,7 +125,9 @@ def _number(line: GoLine, file: ResultFile, metric: str, scale: TimeScale | None
 
 def looks_like(file: ResultFile) -> bool:
     """Whether a file has a line of Go's benchmarks."""
-    return any(_LINE.match(line) and "/op" in line for line in file.head().replace("\r", "").split("\n"))
+    lines = file.head().replace("\r", "").split("\n")
+    events = lines[0].startswith("{") and '"Action"' in lines[0] and "Benchmark" in file.head()
+    return events or any(_LINE.match(line) and "/op" in line for line in lines)
 
 
 READER = Reader("go-bench", "what go test -bench prints", read, looks_like)
