@@ -138,8 +138,9 @@ def joined(readings: Sequence[Readout], reader: str) -> Readout:
         raise ValueError(
             f"in {goals['max']!r} more is better and in {goals['min']!r} less: read them one by one."
         )
+    everywhere = set.intersection(*(set(one.notes) for one in readings))
     notes: Iterable[str] = (
-        note if len(readings) == 1 else f"{one.files[0]}: {note}" for one in readings for note in one.notes
+        note if note in everywhere else f"{one.files[0]}: {note}" for one in readings for note in one.notes
     )
     return Readout(
         rows=[row for one in readings for row in one.rows],
