@@ -37,8 +37,8 @@ _TIES = {
 _FIRST, _SECOND = {"model_a", "a", "[[a]]"}, {"model_b", "b", "[[b]]"}
 #: Characters of a prompt that names an item.
 _LONG = 200
-#: Columns of a table that has counted the battles of each pair.
-_COUNTED = ("wins_a", "wins_b", "ties")
+#: Columns that count outcomes: of all battles of a pair, or of one, with a 1 in one of them.
+_COUNTED = (("wins_a", "wins_b", "ties"), ("winner_model_a", "winner_model_b", "winner_tie"))
 
 
 class Battle(NamedTuple):
@@ -56,8 +56,8 @@ def read(file: ResultFile, *, baseline: str | None = None, run: str | None = Non
     """Who won between two models.
 
     Args:
-        file: A table or JSON with ``model_a``, ``model_b`` and ``winner``, or with ``wins_a``, ``wins_b`` and
-            ``ties`` of each pair.
+        file: A table or JSON with ``model_a``, ``model_b`` and ``winner`` (or ``winner_model_a``,
+            ``winner_model_b`` and ``winner_tie``), or with ``wins_a``, ``wins_b`` and ``ties`` of each pair.
         baseline: A model that stands in every battle: the others are compared by how they did against it,
             item by item.
         run: A name for these battles; default: that of the file. A run is told once, and corrected with
@@ -171,22 +171,15 @@ def _battle(row: JsonPart) -> Battle:
     first, second = _name(row["model_a"]), _name(row["model_b"])
     if first == second:
         raise row.refuse(f"has {printable(first)!r} against itself.")
-    given = [name for name in _COUNTED if row.get(name) is not None]
-    if given and row.get("winner") is None:
-        won, lost, ties = (_count(row.get(name)) for name in _COUNTED)
-        if not won + lost + ties:
-            raise row.refuse("has no battles.")
+    item = next((_name(row[name]) for name in _ITEMS if row.get(name) is not None), None)
+    counts = next((names for names in _COUNTED if any(row.get(name) is not None for name in names)), None)
+    if counts is not None and row.get("winner") is None:
+        won, lost, ties = (_count(row.get(name)) for name in counts)
         n = won + lost + ties
-        return Battle(row.place, first, second, (won - lost) / n, n)
-    item = next((row[name] for name in _ITEMS if row.get(name) is not None), None)
-    return Battle(
-        row.place,
-        first,
-        second,
-        _outcome(row["winner"], first, second),
-        1,
-        None if item is None else _name(item),
-    )
+        if not n:
+            raise row.refuse("has no battles.")
+        return Battle(row.place, first, second, (won - lost) / n, n, item if n == 1 else None)
+    return Battle(row.place, first, second, _outcome(row["winner"], first, second), 1, item)
 
 
 def _outcome(winner: JsonPart, first: str, second: str) -> float:

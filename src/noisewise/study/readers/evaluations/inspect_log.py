@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from noisewise.core.support.checks import check_choice
@@ -61,10 +62,19 @@ def read(
     found = {name: part for name, part in _scored(file, log, reducer)}
     name = choose_one(file, "metric", list(found), metric)
     scores = [one._replace(option=model, item=f"{task}/{one.item}") for one in found[name]]
-    run = next(
-        (spec[id].text() for id in ("eval_id", "run_id") if spec.get(id) is not None), spec["created"].text()
-    )
-    return tell_scores(file, scores, telling, lambda model: f"inspect {run} {task} {name}")
+    run = spec["eval_id" if spec.get("eval_id") is not None else "created"].text()
+    told = tell_scores(file, scores, telling, lambda model: f"inspect {run} {task} {name}")
+    return replace(told, notes=[*told.notes, *_about_limit(spec)])
+
+
+def _about_limit(spec: JsonPart) -> list[str]:
+    """What must be known of samples that were not all asked."""
+    config, dataset = spec.get("config"), spec.get("dataset")
+    limit = None if config is None else config.get("limit")
+    shuffled = None if dataset is None else dataset.get("shuffled")
+    if limit is None or (shuffled is not None and shuffled.value is True):
+        return []
+    return [f"Only the first samples were asked (limit {printable(limit.value)}): no random sample."]
 
 
 def _opened(file: ResultFile) -> _Log:

@@ -43,6 +43,24 @@ def model_of(results: JsonPart) -> str | None:
     return None
 
 
+def questions_of(results: JsonPart, task: str) -> JsonPart | None:
+    """The number of questions of a task, if the results say it."""
+    result = results["results"].get(task)
+    n = None if result is None else result.get("sample_len")
+    if n is None and (numbers := results.get("n-samples")) is not None and numbers.get(task) is not None:
+        n = numbers[task]["effective"]
+    return n
+
+
+def about_limit(results: JsonPart | None) -> list[str]:
+    """What must be known of questions that were not all asked."""
+    config = None if results is None else results.get("config")
+    limit = None if config is None else config.get("limit")
+    if limit is None or not limit.value:
+        return []
+    return [f"Only the first questions were asked (limit {printable(limit.value)}): no random sample."]
+
+
 def goal_of(results: JsonPart | None, task: str, metric: str, better: str | None) -> str | None:
     """Whether more or less is better, as it was said or as the file says it; None: it does not."""
     if better is not None:

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.text import printable
 from noisewise.study.readers.evaluations.choosing import choose_one
-from noisewise.study.readers.evaluations.lm_eval_metrics import choose_metric, goal_of, model_of
+from noisewise.study.readers.evaluations.lm_eval_metrics import (
+    about_limit,
+    choose_metric,
+    goal_of,
+    model_of,
+    questions_of,
+)
 from noisewise.study.readers.evaluations.scores import COUNTS, VALUES
 from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
@@ -161,9 +167,7 @@ def _mean(whole: JsonPart, task: str, key: str) -> _Mean:
     metric, _, kind = key.rpartition(",")
     error = result.get(f"{metric}_stderr,{kind}")
     said = error is not None and error.value != "N/A"
-    n = result.get("sample_len")
-    if n is None and (numbers := whole.get("n-samples")) is not None and numbers.get(task) is not None:
-        n = numbers[task]["effective"]
+    n = questions_of(whole, task)
     if n is None:
         raise result.refuse("must have 'sample_len', the number of its questions (or 'n-samples' beside it).")
     se = error.number(least=0.0) if said and error is not None else None
@@ -189,13 +193,7 @@ def _together(group: JsonPart, key: str, means: list[_Mean]) -> dict[str, Any]:
 
 
 def _notes(whole: JsonPart, fields: dict[str, Any]) -> list[str]:
-    config = whole.get("config")
-    limit = None if config is None else config.get("limit")
-    notes = []
-    if limit is not None and limit.value:
-        notes.append(
-            f"Only the first questions were asked (limit {printable(limit.value)}): no random sample."
-        )
+    notes = about_limit(whole)
     if "trials" in fields:
         notes.append(
             "Options that answered the same questions are compared with fewer of them in pairs: import the "

@@ -2,9 +2,17 @@
 
 import math
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from noisewise.study.readers.evaluations.lm_eval_metrics import choose_metric, goal_of, model_of
+from noisewise.core.support.words import counted
+from noisewise.study.readers.evaluations.lm_eval_metrics import (
+    about_limit,
+    choose_metric,
+    goal_of,
+    model_of,
+    questions_of,
+)
 from noisewise.study.readers.evaluations.scores import ItemScore, Telling, tell_scores
 from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
@@ -55,11 +63,23 @@ def read(
     key = choose_metric(file, known, metric)
     name, _, kind = key.rpartition(",")
     scores = [_score(line, name, beside) for line in lines if _filter(line) == kind and name in line.object()]
+    if beside.results is not None:
+        _check_whole(file, scores, questions_of(beside.results, beside.task))
     goal = goal_of(beside.results, beside.task, key, better)
     stamp = _stamp(file, lines)
-    return tell_scores(
+    told = tell_scores(
         file, scores, telling, lambda model: f"lm-eval {model} {beside.task} {key} {stamp}", goal
     )
+    return replace(told, notes=[*told.notes, *about_limit(beside.results)])
+
+
+def _check_whole(file: ResultFile, scores: list[ItemScore], questions: JsonPart | None) -> None:
+    """Refuse a file that was cut off between two lines: the results beside it know how many there were."""
+    if questions is not None and len({one.item for one in scores}) != questions.count():
+        raise file.refuse(
+            f"it has {counted(len(scores), 'question')}, and the results beside it say {questions.count()}: "
+            "is it cut off?"
+        )
 
 
 def _beside(file: ResultFile, task: str | None, option: str | None) -> _Beside:
