@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from noisewise.core.support.checks import check_count
+from noisewise.core.support.text import printable
 from noisewise.study.intake.changes import added_options
 from noisewise.study.intake.entry import find_option
 from noisewise.study.intake.events import Happened, events_of
@@ -64,6 +65,13 @@ class ItemEntries(Journal):
         new = [] if table is None else [name for name in options_in(table) if name not in self._state.index]
         if not new:
             return self._state, []
+        catalogue = self.specification.catalogue
+        columns = [one.name for one in catalogue.features] + ([] if catalogue.costs is None else ["cost"])
+        if columns:
+            raise ValueError(
+                f"{printable(new[0])!r} cannot be added by its name alone: options of this study have the "
+                f"columns {', '.join(columns)}. Add it with them first."
+            )
         body = added_options(self._state, new, None)
         imagined = replay(self.specification, self._storage.read(self.name))
         imagined.apply(Event(imagined.n_events + 1, self._clock(), "add", body))

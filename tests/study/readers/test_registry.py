@@ -182,7 +182,7 @@ def test_options_with_features_cannot_be_added_by_name_alone():
         eps=0.1,
         span=1.0,
     )
-    with pytest.raises(ValueError, match="x"):
+    with pytest.raises(ValueError, match=r"cannot be added by its name alone: .* columns x"):
         study.import_from(HYPERFINE, unknown="add")
     assert study.n_measurements == 0
 

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -108,7 +109,7 @@ def import_(
     from noisewise.study.intake.batch import KnownRowsWarning
 
     if add and skip:
-        raise ValueError("options that the study does not have are added (--add) or left out (--skip).")
+        raise ValueError("unknown options are added (--add) or left out (--skip), not both.")
     how = _HowToRead(
         tables, reader, map, ignore, decimal, allow_missing_se, Studies(network, arms, counts),
         {"metric": metric, "task": task, "unit": unit}, _WantedRows(only, called, block), choose,
@@ -203,6 +204,44 @@ class _HowToRead(NamedTuple):
         return understand(readout, words=COMMAND)
 
 
+def first_results(results: str, unit: str | None, *said: Any) -> Any:
+    """The table that a study is made of; ``hyperfine:run.json`` is a file of another tool.
+
+    Args:
+        results: A table, or a reader, a colon and a file; JSON and folders are no tables: their look decides.
+        unit: The unit of the study.
+        said: What `understand_table` takes besides.
+    """
+    reader, file = _reader_of(results)
+    if reader is None:
+        return understand_table(results, *said)
+    map, ignore, decimal, allow_missing_se, about, _, studies = said
+    if map or ignore or decimal or allow_missing_se or about or studies.layout:
+        raise ValueError(f"{results!r} is a file of another tool: flags on columns are for tables.")
+    from noisewise.study.inputs.dialects.wording import COMMAND
+    from noisewise.study.intake.columns.understanding import understand
+    from noisewise.study.readers.registry import choose, read
+
+    files = given_files([file])
+    with told_warnings():
+        chosen = choose(files, reader)
+        choices = {"unit": unit} if unit is not None and "unit" in chosen.choices else {}
+        return understand(read(files, chosen.name, **choices), words=COMMAND)
+
+
+def _reader_of(results: str) -> tuple[str | None, str]:
+    """The reader of a file that is no table, and the file."""
+    path = Path(results)
+    if path.is_dir() or path.suffix.lower() in (".json", ".jsonl"):
+        return "auto", results
+    name, colon, file = results.partition(":")
+    if not colon or path.exists():
+        return None, results
+    from noisewise.study.readers.registry import names
+
+    return (name, file) if name in ("auto", *names()) else (None, results)
+
+
 def given_files(files: list[str]) -> list[Any]:
     """Files as readers take them; - is standard input."""
     from noisewise.study.readers.result_file import ResultFile
@@ -218,7 +257,7 @@ def parse_choices(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (name and equals and value):
-            raise ValueError(f"--choose must look like name=value; got {text!r}.")
+            raise ValueError(f"--choose must look like NAME=VALUE; got {text!r}.")
         found[name.replace("-", "_")] = value
     return found
 

@@ -137,8 +137,9 @@ def _recognised(source: "Path | ResultFile") -> str:
         return fits[0]
     if fits:
         raise ValueError(f"{printable(said)!r} looks like a file of {' and of '.join(fits)}: say which.")
+    known = ", ".join(names())
     raise ValueError(
-        f"{printable(said)!r} looks like none that is read ({', '.join(names())}); plain tables need no reader."
+        f"{printable(said)!r} looks like none that is read ({known}); plain tables need no reader."
     )
 
 

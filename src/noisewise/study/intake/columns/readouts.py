@@ -11,7 +11,7 @@ from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.intake.columns.understanding import Understood
 from noisewise.study.intake.roles import COUNT, NAME, READINGS, ROLE
 from noisewise.study.log.state import State
-from noisewise.study.readers.readout import FIELDS, Readout
+from noisewise.study.readers.readout import ROW_FIELDS, Readout
 
 #: How cells of a kind are kept.
 _TYPES: dict[str, Any] = {COUNT: pl.Int64, NAME: pl.String, READINGS: pl.List(pl.Float64)}
@@ -22,12 +22,12 @@ def understood_of(readout: Readout, words: Wording = PYTHON) -> Understood:
     rows = [row.fields for row in readout.rows]
     for row in readout.rows:
         for name in row.fields:
-            if name not in FIELDS:
+            if name not in ROW_FIELDS:
                 raise ValueError(
                     f"{row.place}: the reader {readout.reader!r} made a field {name!r}, which `tell` has "
-                    f"not; it has {', '.join(FIELDS)}."
+                    f"not; it has {', '.join(ROW_FIELDS)}."
                 )
-    roles = [name for name in FIELDS if any(row.get(name) is not None for row in rows)]
+    roles = [name for name in ROW_FIELDS if any(row.get(name) is not None for row in rows)]
     columns = {role: pl.Series(role, [row.get(role) for row in rows], dtype=_type(role)) for role in roles}
     frame = pl.DataFrame(columns)
     several = len(readout.files) > 1

@@ -52,10 +52,12 @@ class NamedColumns:
         for role in roles:
             if role not in self.columns:
                 there = self._columns()
-                raise self.file.refuse(f"no column is known to be {role} (there are {there}): say {role}=.")
+                raise self.file.refuse(f"{role} is no known column of {there}; name the column: say {role}=.")
             if role in self._several:
                 first, second, *_ = self._several[role]
-                raise self.file.refuse(f"columns {first!r} and {second!r} could both be {role}: say {role}=.")
+                raise self.file.refuse(
+                    f"{first!r} and {second!r} could both be {role}; name the column: say {role}=."
+                )
 
     def _columns(self) -> str:
         names = [printable(name) for name in self._table.frame.columns]

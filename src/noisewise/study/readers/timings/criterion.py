@@ -24,7 +24,8 @@ def read(file: ResultFile, *, unit: str | None = None) -> Readout:
     own = "iters" in file.json().object() or (file.path is not None and file.path.name == SAMPLES)
     samples = file if own else file.sibling(SAMPLES)
     told, notes = _of_estimate(file, scale) if samples is None else (_of_samples(samples, scale), [])
-    return Readout([ReadRow("it", {"option": _name(file), **told})], unit=scale.unit, notes=notes)
+    place = "mean" if samples is None else "times"
+    return Readout([ReadRow(place, {"option": _name(file), **told})], unit=scale.unit, notes=notes)
 
 
 def _of_samples(file: ResultFile, scale: TimeScale) -> dict[str, Any]:
