@@ -8,14 +8,14 @@ from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.result_file import ResultFile
 
 
-class Run(NamedTuple):
+class HelmRun(NamedTuple):
     """A run of HELM."""
 
     model: str
     scenario: str  # the name of the run without its model: what makes items the same
 
 
-def run_of(file: ResultFile, option: str | None, task: str | None) -> Run:
+def run_of(file: ResultFile, option: str | None, task: str | None) -> HelmRun:
     """The run that a file belongs to: ``run_spec.json`` beside it says so, or the name of its folder.
 
     Args:
@@ -36,7 +36,7 @@ def run_of(file: ResultFile, option: str | None, task: str | None) -> Run:
             "there is no run_spec.json beside it that says which model it is about: say option=."
         )
     scenario = re.sub(r"(?<=[:,])model(?:_deployment)?=[^,]+,?", "", name).rstrip(":,")
-    return Run(model, task or scenario or "helm")
+    return HelmRun(model, task or scenario or "helm")
 
 
 def plain_stats(stats: list[JsonPart]) -> dict[tuple[str, str], JsonPart]:
