@@ -117,6 +117,8 @@ def test_against_a_baseline_the_others_are_compared_item_by_item():
     assert {row.fields["value"] for row in found.rows if row.fields["option"] == "cy"} == {0.5}
     study = nw.create_study(results=found, eps=0.1)
     assert study.certificate().evidence == ("paired items",)
+    with pytest.raises(ValueError, match="the same answers would count twice"):
+        study.import_from(BATTLES / "arena.csv")
     with pytest.raises(
         ValueError, match=r"a baseline stands in every one; the models are 'ada', 'bob', 'cy'"
     ):

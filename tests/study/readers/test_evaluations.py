@@ -349,3 +349,21 @@ def test_another_version_of_promptfoo_is_refused():
     whole["results"]["version"] = 2
     with pytest.raises(ValueError, match=r"results.version is 2; version 3 is read"):
         read(ResultFile(None, json.dumps(whole).encode()), "promptfoo")
+
+
+# Many files
+
+
+def test_of_many_files_those_of_one_task_are_read():
+    folder = FIXTURES / "lm-eval"
+    found = read(folder, "lm-eval-samples", task="digits", metric="acc")
+    assert len(found.rows) == 24
+    assert len(found.files) == 2
+    with pytest.raises(ValueError, match=r"its name says that it is of task 'digits', and not of 'quiz'"):
+        read(folder, "lm-eval-samples", task="quiz", metric="acc")
+    logs = FIXTURES / "inspect"
+    assert read([logs / "small.eval", logs / "scorers.eval"], task="digits").files == (
+        str(logs / "small.eval"),
+    )
+    with pytest.raises(ValueError, match="it is of task 'digits', and not of 'letters'"):
+        read(logs / "small.eval", task="letters")

@@ -35,6 +35,7 @@ class Readout:
         files: The files that were read, filled in by `read`.
         better: ``"max"`` if the files say that more is better, ``"min"`` if less is; None: they do not say.
         of_items: Whether rows sum up answers to items that could be told one by one.
+        aside: Why nothing of the file was wanted, if so: a file of another task among many.
     """
 
     rows: Sequence[ReadRow]
@@ -44,6 +45,7 @@ class Readout:
     files: Sequence[str] = field(default=())
     better: str | None = None
     of_items: bool = False
+    aside: str = ""
 
     @property
     def options(self) -> list[str]:

@@ -77,7 +77,11 @@ def read(
     chosen.check(choices)
     found = [file for one in given for file in _files_of(one, chosen)]
     _refuse_twice(found)
-    return joined([_read_one(chosen, file, choices) for file in found], chosen.name)
+    readings = [_read_one(chosen, file, choices) for file in found]
+    wanted = [one for one in readings if not one.aside]
+    if not wanted:
+        raise found[0].refuse(readings[0].aside)
+    return joined(wanted, chosen.name)
 
 
 def choose(files: Any, reader: str = AUTO) -> Reader:
@@ -93,7 +97,7 @@ def choose(files: Any, reader: str = AUTO) -> Reader:
 def _read_one(reader: Reader, file: ResultFile, choices: dict[str, Any]) -> Readout:
     try:
         readout = reader.read(file, **choices)
-        if not readout.rows:
+        if not readout.rows and not readout.aside:
             raise file.refuse("it has no results.")
     except (ValueError, OSError) as problem:
         said = str(problem)

@@ -76,7 +76,7 @@ def read(file: ResultFile, *, baseline: str | None = None, run: str | None = Non
         pairs[key].append(one._replace(outcome=-one.outcome if turned else one.outcome))
     called = run or (file.path.stem if file.path is not None else "standard input")
     rows = [_difference(pair, found, called) for pair, found in pairs.items()]
-    return Readout(rows, notes=_notes(battles, len(pairs)), better="max")
+    return Readout(rows, notes=_notes(battles, len(pairs)), better="max", of_items=True)
 
 
 def _difference(pair: tuple[str, str], battles: list[Battle], run: str) -> ReadRow:

@@ -34,6 +34,7 @@ class _Log(NamedTuple):
 def read(
     file: ResultFile,
     *,
+    task: str | None = None,
     metric: str | None = None,
     reducer: str | None = None,
     option: str | None = None,
@@ -45,6 +46,7 @@ def read(
 
     Args:
         file: A log of Inspect.
+        task: The task that is meant: of many logs, those of other tasks are not read.
         metric: The scorer, such as ``"match"``; of one with several values ``"rubric/fluent"``.
         reducer: How epochs are reduced, if the log has several: ``"mean"``, ``"at_least_2"``.
         option: What the model is called in the study; default: as the log calls it.
@@ -55,15 +57,18 @@ def read(
     telling = Telling(how, missing).check()
     check_choice("status", status, ("success", "any"))
     log = _opened(file)
+    spec = log.header["eval"]
+    called = spec["task"].text()
+    if task not in (None, called):
+        return Readout([], aside=f"it is of task {printable(called)!r}, and not of {printable(task)!r}.")
     if status == "success":
         _check_complete(log.header)
-    spec = log.header["eval"]
-    model, task = option or _model(spec), spec["task"].text()
+    model = option or _model(spec)
     found = {name: part for name, part in _scored(file, log, reducer)}
     name = choose_one(file, "metric", list(found), metric)
-    scores = [one._replace(option=model, item=f"{task}/{one.item}") for one in found[name]]
+    scores = [one._replace(option=model, item=f"{called}/{one.item}") for one in found[name]]
     run = spec["eval_id" if spec.get("eval_id") is not None else "created"].text()
-    told = tell_scores(file, scores, telling, lambda model: f"inspect {run} {task} {name}")
+    told = tell_scores(file, scores, telling, lambda model: f"inspect {run} {called} {name}")
     return replace(told, notes=[*told.notes, *_about_limit(spec)])
 
 

@@ -51,12 +51,16 @@ def read(
         file: What ``lm_eval --log_samples`` wrote as ``samples_*.jsonl``.
         metric: Such as ``"acc"``, or with its filter ``"exact_match,strict"``.
         option: What the model is called in the study; default: as the results beside the file call it.
-        task: The task; default: as the name of the file says.
+        task: The task; default: as the name of the file says. Of many files, those of other tasks are not
+            read.
         how: ``"items"``, ``"counts"`` or ``"values"``; default: items where scores lie from 0 to 1.
         missing: What stands for a question without a score.
         better: ``"higher"`` or ``"lower"``, if the file says the wrong one.
     """
     telling = Telling(how, missing).check()
+    named = _named(file)
+    if task is not None and named is not None and named["task"] != task:
+        return Readout([], aside=f"its name says that it is of task {named['task']!r}, and not of {task!r}.")
     beside = _beside(file, task, option)
     lines = file.json_lines()
     known = [f"{name},{_filter(line)}" for line in lines for name in _metrics(line)]
@@ -82,9 +86,13 @@ def _check_whole(file: ResultFile, scores: list[ItemScore], questions: JsonPart 
         )
 
 
+def _named(file: ResultFile) -> re.Match[str] | None:
+    return None if file.path is None else _NAME.fullmatch(file.path.name)
+
+
 def _beside(file: ResultFile, task: str | None, option: str | None) -> _Beside:
     """The task, and the model, which samples do not name: the results that were written with them do."""
-    named = None if file.path is None else _NAME.fullmatch(file.path.name)
+    named = _named(file)
     if task is None and named is None:
         raise file.refuse(
             "its name is not samples_TASK_DATE.jsonl, as lm-eval writes it, and nothing in it says the task: "
@@ -131,7 +139,7 @@ def _value(line: JsonPart, metric: str) -> float | None:
 
 def _stamp(file: ResultFile, lines: list[JsonPart]) -> str:
     """What tells a run from another of the same model: its date, or else what it was asked."""
-    named = None if file.path is None else _NAME.fullmatch(file.path.name)
+    named = _named(file)
     if named is not None:
         return named["date"]
     asked = {one.text() for line in lines if (one := line.get("prompt_hash")) is not None}
