@@ -168,7 +168,7 @@ def test_an_evaluation_under_way_and_other_archives_are_refused():
 def test_without_zstandard_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setattr(archive, "_installed", lambda module: None)
     with pytest.raises(
-        ValueError, match=r"packed with Zstandard.*pip install zstandard.*inspect log convert"
+        ValueError, match=r"packed with Zstandard.*pip install 'noisewise\[inspect\]'.*inspect log convert"
     ):
         read(LOGS / "small.eval")
 

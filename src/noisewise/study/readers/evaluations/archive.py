@@ -49,8 +49,9 @@ class Archive:
         except ImportError:
             raise self._refuse(
                 name,
-                "is packed with Zstandard, which this Python cannot unpack: `pip install zstandard`, or "
-                "write the log again with `inspect log convert --to json`",
+                "is packed with Zstandard, which this Python cannot unpack: "
+                "`pip install 'noisewise[inspect]'`, or write the log again with "
+                "`inspect log convert --to json`",
             ) from None
         except Exception:  # whatever damaged bytes make of a decoder
             raise self._refuse(name, "cannot be unpacked: the archive is damaged") from None
