@@ -198,7 +198,7 @@ class _HowToRead(NamedTuple):
         choices = {name: said for name, said in self.choices.items() if said is not None}
         with told_warnings():
             readout = opened.read_from(
-                given_files(self.files),
+                files_or_input(self.files),
                 self.reader,
                 **self.wanted._asdict(),
                 **(choices | parse_choices(self.more)),
@@ -237,9 +237,9 @@ def first_results(results: str, unit: str | None, *said: Any) -> Any:
         raise ValueError(f"{results!r} is a file of another tool: flags on columns are for tables.")
     from noisewise.study.inputs.dialects.wording import COMMAND
     from noisewise.study.intake.columns.understanding import understand
-    from noisewise.study.readers.registry import choose, read
+    from noisewise.study.readers.registry import choose, given_files, read
 
-    files = given_files([file])
+    files = given_files(files_or_input([file]))
     with told_warnings():
         chosen = choose(files, reader)
         choices = {"unit": unit} if unit is not None and "unit" in chosen.choices else {}
@@ -259,7 +259,7 @@ def _reader_of(results: str) -> tuple[str | None, str]:
     return (name, file) if name in ("auto", *names()) else (None, results)
 
 
-def given_files(files: list[str]) -> list[Any]:
+def files_or_input(files: list[str]) -> list[Any]:
     """Files as readers take them; - is standard input."""
     from noisewise.study.readers.result_file import ResultFile
 

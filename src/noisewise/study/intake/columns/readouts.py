@@ -29,7 +29,7 @@ def understood_of(readout: Readout, words: Wording = PYTHON) -> Understood:
                 )
     roles = [name for name in ROW_FIELDS if any(row.get(name) is not None for row in rows)]
     columns = {role: pl.Series(role, [row.get(role) for row in rows], dtype=_type(role)) for role in roles}
-    frame = pl.DataFrame(columns)
+    frame = pl.DataFrame(columns).with_columns(pl.col(pl.String).str.strip_chars())
     several = len(readout.files) > 1
     places = [f"{row.file}: {row.place}" if several else row.place for row in readout.rows]
     name = readout.files[0] if len(readout.files) == 1 else counted(len(readout.files), "file")
