@@ -1,8 +1,15 @@
 """``import --from`` and ``init --from`` with files of other tools, as a person types them."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from tests.support.commands import plain, run
 from tests.support.reader_cases import fixture
+
+import noisewise
 
 HYPERFINE = fixture("hyperfine", "parameters.json")
 PYTEST = fixture("pytest-benchmark", "saved_data.json")
@@ -123,3 +130,36 @@ def test_a_study_can_begin_with_a_file_of_another_tool(tmp_path):
     assert "flags on columns are for tables" in refused(
         "init", tmp_path / "d.db", "--from", HYPERFINE, "--eps", 1, "--map", "value=x"
     )
+
+
+LAPS = """
+from noisewise.readers import Reader, Readout, ReadRow
+
+def read(file):
+    pairs = [line.split() for line in file.text().splitlines()]
+    return Readout([ReadRow("line", {"option": name, "value": float(time)}) for name, time in pairs])
+
+READER = Reader("laps", "lap times", read, lambda file: file.name.endswith(".laps"))
+"""
+
+
+def test_a_package_that_is_installed_brings_its_reader_and_one_that_is_broken_is_said(tmp_path):
+    (tmp_path / "laps.py").write_text(LAPS)
+    for name, point in (("laps", "laps:READER"), ("broken", "no_such_module:READER")):
+        folder = tmp_path / f"{name}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[noisewise.readers]\n{name} = {point}\n")
+    (tmp_path / "monday.laps").write_text("quick 12.5\nslow 15.25\n")
+    run("init", tmp_path / "s.db", "quick", "--eps", 1)
+    home = Path(noisewise.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "noisewise", "import", "s.db", "monday.laps", "--from", "laps", "--add"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{home}"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "told 2" in done.stdout
+    assert done.stderr.startswith(
+        "Warning: the reader 'broken' (no_such_module:READER) was left out, because"
+    )
+    assert done.stderr.count("\n") == 1

@@ -102,6 +102,20 @@ def test_a_field_that_tell_does_not_have_is_refused(fresh):
         nw.create_study(":memory:", results=readout, eps=0.1)
 
 
+@pytest.mark.parametrize(
+    ("field", "cell", "kind"),
+    [
+        ("n", 2**70, "a whole number"), ("n", 2.5, "a whole number"), ("value", "seven", "a number"),
+        ("values", [1.0, "x"], "a list of numbers"), ("values", 3.0, "a list of numbers"),
+        ("key", 17, "a text"),
+    ],
+)  # fmt: skip
+def test_a_cell_of_another_kind_is_refused_with_its_place(field, cell, kind):
+    rows = [ReadRow("line 1", {"option": "a", "value": 1.0}), ReadRow("line 2", {"option": "b", field: cell})]
+    with pytest.raises(ValueError, match=f"line 2: `{field}` must be {kind}; the reader 'ours' made"):
+        nw.create_study(":memory:", results=Readout(rows, reader="ours"), eps=0.1)
+
+
 def test_an_unknown_reader_is_refused_with_the_nearest():
     with pytest.raises(KeyError, match=r"no reader 'hyper'; there are .* Did you mean 'hyperfine'\?"):
         nw.readers.read(HYPERFINE, "hyper")

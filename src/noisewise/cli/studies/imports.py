@@ -106,7 +106,10 @@ def import_(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Tell the study a table of results: all rows, or none if one is bad; told again, each counts once."""
+    """Tell the study a table of results, or files of other tools: all of it, or nothing if a row is bad.
+
+    Told again, each row counts once.
+    """
     from noisewise.study.intake.batch import KnownRowsWarning
 
     if add and skip:
