@@ -169,9 +169,9 @@ def init(
             ":memory:" if dry_run else store, name=name, options=read_options(options) if options else None,
             results=understood, decimal=decimal, id=id if options else None, features=described or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
-            policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
+            policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation), seed=seed,
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
-            scatter=scatter, noise=noise, items=read_pool(items), unit=unit, lease=seconds_of(lease), seed=seed,
+            scatter=scatter, noise=noise, items=read_pool(items), unit=unit, lease=seconds_of(lease),
         )  # fmt: skip
     asked = {"model": model, "budget": budget, "looks": looks}
     _report_made(study, store, json, asked, understood, dry_run)
