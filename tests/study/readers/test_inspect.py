@@ -68,6 +68,17 @@ def test_without_summaries_and_reductions_the_samples_themselves_are_read():
     assert values(read(packed(members), "inspect")) == values(read(LOGS / "epochs.eval", reducer="mean"))
 
 
+def test_a_sample_that_was_run_again_counts_as_it_came_out_the_second_time():
+    members = parts(LOGS / "small.eval")
+    del members["reductions.json"]
+    again = json.loads(json.dumps(members["summaries.json"][0]))
+    again["scores"]["match"]["value"] = "C"
+    members["summaries.json"].append(again)
+    found = values(read(packed(members), "inspect"))
+    assert values(read(LOGS / "small.eval"))["digits/q1"] == 0.0
+    assert found["digits/q1"] == 1.0
+
+
 def test_epochs_are_reduced_as_inspect_does_it_and_are_no_more_items():
     with pytest.raises(ValueError, match=r"choose one with reducer=: 'at_least_2', 'mean'"):
         read(LOGS / "epochs.eval")

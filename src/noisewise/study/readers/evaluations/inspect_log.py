@@ -162,7 +162,8 @@ def _scored(file: ResultFile, log: _Log, reducer: str | None) -> Iterator[tuple[
 def _by_scorer(samples: list[JsonPart]) -> Iterator[tuple[str, list[ItemScore]]]:
     """The mean of all epochs, which is how Inspect reduces them unless it is told otherwise."""
     parts = []
-    for sample in samples:
+    # A sample that was run again stands twice: the later one counts.
+    for sample in {(_id(one), _epoch(one)): one for one in samples}.values():
         found = sample.get("scores")
         values: dict[str, float | None] = {}
         for scorer, score in found.items() if found is not None else ():
@@ -183,6 +184,11 @@ def _reducer(reduction: JsonPart) -> str | None:
 def _id(sample: JsonPart, name: str = "id") -> str:
     part = sample[name]
     return part.text() if part.is_a(str) else str(part.count(least=-(2**63)))
+
+
+def _epoch(sample: JsonPart) -> int:
+    found = sample.get("epoch")
+    return 1 if found is None else found.count()
 
 
 def _why(sample: JsonPart, score: JsonPart | None) -> str:
