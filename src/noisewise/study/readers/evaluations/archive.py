@@ -22,12 +22,20 @@ class Archive:
     """A zip archive; members are read by name, and names are never used as paths."""
 
     def __init__(self, file: ResultFile) -> None:
-        self.file, self._content = file, file.bytes()
+        self.file, self._stream = file, file.stream()
         try:
-            self._zip = zipfile.ZipFile(io.BytesIO(self._content))
+            self._zip = zipfile.ZipFile(self._stream)
         except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OSError):
+            self._stream.close()
             raise file.refuse("it is no whole zip archive: is it cut off, or still being written?") from None
         self.names = set(self._zip.namelist())
+
+    def __enter__(self) -> "Archive":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+        self._stream.close()
 
     def json(self, name: str) -> JsonPart:
         """A member as JSON."""
@@ -42,6 +50,9 @@ class Archive:
             )
         if info.flag_bits & _ENCRYPTED:
             raise self._refuse(name, "is encrypted")
+        # Of these, no more is unpacked than is asked for; others are unpacked in pieces of any size.
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD):
+            raise self._refuse(name, "is packed in a way that is not read")
         try:
             if info.compress_type != ZSTANDARD:
                 return self._zip.read(info)
@@ -61,11 +72,12 @@ class Archive:
 
     def _packed(self, info: zipfile.ZipInfo) -> bytes:
         """The bytes of a member as they are stored."""
-        mark, name, extra = _BEFORE.unpack_from(self._content, info.header_offset)
-        if mark != b"PK\x03\x04":
+        self._stream.seek(info.header_offset)
+        mark, name, extra = _BEFORE.unpack(self._stream.read(_BEFORE.size))
+        if mark != b"PK\x03\x04" or info.compress_size > MOST_BYTES:
             raise zipfile.BadZipFile
-        begin = info.header_offset + _BEFORE.size + name + extra
-        return self._content[begin : begin + info.compress_size]
+        self._stream.seek(name + extra, io.SEEK_CUR)
+        return self._stream.read(info.compress_size)
 
     def _refuse(self, name: str, why: str) -> ValueError:
         return self.file.refuse(f"{printable(name)!r} in it {why}.")

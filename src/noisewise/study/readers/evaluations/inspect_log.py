@@ -20,7 +20,7 @@ VERSION = 2
 #: What Inspect counts texts as: correct, partial, incorrect, no answer.
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-_ZIP = b"PK\x03\x04"
+_ZIP = "PK\x03\x04"
 
 
 class _Log(NamedTuple):
@@ -83,10 +83,14 @@ def _about_limit(spec: JsonPart) -> list[str]:
 
 
 def _opened(file: ResultFile) -> _Log:
-    if not file.bytes().startswith(_ZIP):
+    if not file.head().startswith(_ZIP):
         whole = file.json()
         return _Log(_of_version(whole), _list(whole.get("samples")), _list(whole.get("reductions")))
-    archive = Archive(file)
+    with Archive(file) as archive:
+        return _unpacked(file, archive)
+
+
+def _unpacked(file: ResultFile, archive: Archive) -> _Log:
     if "header.json" not in archive.names:
         if "_journal/start.json" in archive.names:
             raise file.refuse(
@@ -233,7 +237,7 @@ def _number(value: JsonPart) -> float | None:
 def looks_like(file: ResultFile) -> bool:
     """Whether a file is a log of Inspect."""
     head = file.head()
-    if head.startswith(_ZIP.decode("ascii")):
+    if head.startswith(_ZIP):
         return "_journal/start.json" in head or "header.json" in head or file.name.endswith(".eval")
     return head.lstrip().startswith("{") and '"run_id"' in head and '"task_id"' in head
 
