@@ -91,7 +91,7 @@ class TableEntries(ItemEntries):
         settled = reading.get("map") or reading.get("layout")  # then columns may be left over
         others = () if settled else described_columns(self.specification)
         understood = understand(measurements, others=others, **reading)
-        check_unit(self.specification.unit, understood)
+        _check_unit(self.specification.unit, understood)
         if understood.reader is not None:
             self._catch_up()
             check_fits(self._state, understood)
@@ -208,7 +208,7 @@ def described_columns(specification: "Specification") -> list[str]:
     return [one.name for one in specification.catalogue.features if key_of(one.name) not in ROLE]
 
 
-def check_unit(unit: str | None, understood: "Understood") -> None:
+def _check_unit(unit: str | None, understood: "Understood") -> None:
     """Refuse values in another unit than the study's: a factor of a thousand is quickly overlooked."""
     said = understood.units.get("value")
     if unit is None or said is None or unit == said:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ from noisewise.study.readers.time_units import TimeScale
 
 #: Kinds of benchmarks by how their names begin.
 KINDS = {"time": ("time", "timeraw"), "mem": ("mem",), "peakmem": ("peakmem",), "track": ("track",)}
+#: The kind of a benchmark, from its name: time_sum, or TimeSum.
+_KIND = re.compile(r"(timeraw|time|peakmem|mem|track|Timeraw|Time|PeakMem|Mem|Track)(?=_|[A-Z])")
 #: The unit of memory, as asv and people call it.
 BYTES = ("bytes", "B", "byte")
 #: The level of the intervals that asv keeps.
@@ -50,7 +53,8 @@ def read(
     columns = [name.text() for name in root["result_columns"].list(least=1)]
     rows, other, failed = [], [], []
     for name, result in root["results"].items():
-        if name.rpartition(".")[2].partition("_")[0] not in KINDS[metric]:
+        kind = _KIND.match(name.rpartition(".")[2])
+        if kind is None or kind[1].lower() not in KINDS[metric]:
             other.append(name)
             continue
         for called, told in _results(name, result, columns, scale):
