@@ -80,6 +80,7 @@ class TableEntries(ItemEntries):
                 of the rows; with ``"arms"``, ``counts="shares"`` keeps events out of n as shares instead of
                 making log odds of them.
         """
+        from noisewise.study.intake.columns.readouts import check_fits
         from noisewise.study.intake.columns.understanding import check_reading, understand
 
         seen = watch or (lambda doing, done, of: None)
@@ -91,6 +92,9 @@ class TableEntries(ItemEntries):
         others = () if settled else described_columns(self.specification)
         understood = understand(measurements, others=others, **reading)
         _check_unit(self.specification.unit, understood)
+        if understood.reader is not None:
+            self._catch_up()
+            check_fits(self._state, understood)
         understood = self._about_known(understood, check_choice("unknown", unknown, UNKNOWN))
         with understood.table.placed():
             taken: Taken | TakenItems

@@ -224,16 +224,19 @@ def _other_tools(file: str) -> Iterator[None]:
         raise ValueError(f"{problem.args[0]} {hint}") from None
 
 
-def first_results(results: str, unit: str | None, *said: Any) -> Any:
+def first_results(results: str, unit: str | None, choices: list[str], *said: Any) -> Any:
     """The table that a study is made of; ``hyperfine:run.json`` is a file of another tool.
 
     Args:
         results: A table, or a reader, a colon and a file; JSON and folders are no tables: their look decides.
         unit: The unit of the study.
+        choices: Of the reader, as name=value.
         said: What `understand_table` takes besides.
     """
     reader, file = _reader_of(results)
     if reader is None:
+        if choices:
+            raise ValueError("--choose goes with files of other tools, such as --from hyperfine:run.json.")
         return understand_table(results, *said)
     map, ignore, decimal, allow_missing_se, about, _, studies = said
     if map or ignore or decimal or allow_missing_se or about or studies.layout:
@@ -245,14 +248,14 @@ def first_results(results: str, unit: str | None, *said: Any) -> Any:
     files = given_files(files_or_input([file]))
     with told_warnings():
         chosen = choose(files, reader)
-        choices = {"unit": unit} if unit is not None and "unit" in chosen.choices else {}
-        return understand(read(files, chosen.name, **choices), words=COMMAND)
+        own = {"unit": unit} if unit is not None and "unit" in chosen.choices else {}
+        return understand(read(files, chosen.name, **(own | parse_choices(choices))), words=COMMAND)
 
 
 def _reader_of(results: str) -> tuple[str | None, str]:
     """The reader of a file that is no table, and the file."""
     path = Path(results)
-    if path.is_dir() or path.suffix.lower() in (".json", ".jsonl"):
+    if path.is_dir() or path.suffix.lower() in (".json", ".jsonl", ".eval"):
         return "auto", results
     name, colon, file = results.partition(":")
     if not colon or path.exists():

@@ -18,7 +18,7 @@ from noisewise.cli.studies.columns import (
     Studies,
     read_options,
 )
-from noisewise.cli.studies.imports import first_results
+from noisewise.cli.studies.imports import Choose, first_results
 from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
 from noisewise.cli.studies.session import (
@@ -109,7 +109,8 @@ Exported = Annotated[
 
 #: What init cannot do without.
 NEEDS_OPTIONS = (
-    "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with --from."
+    "init needs options, or --from TABLE; --map, --ignore, --choose, --network, --arms and --dry-run go with "
+    "--from."
 )
 
 
@@ -124,6 +125,7 @@ def init(
     network: Network = False,
     arms: Arms = False,
     counts: Counts = None,
+    choose: Choose = [],  # noqa: B006
     dry_run: DryRun = False,
     id: IdColumn = None,
     features: Features = [],  # noqa: B006
@@ -154,11 +156,11 @@ def init(
     import noisewise as nw
 
     described = split_list(features)
-    if results is None and (map or ignore or dry_run or network or arms or not options):
+    if results is None and (map or ignore or choose or dry_run or network or arms or not options):
         raise ValueError(NEEDS_OPTIONS)
     about = [*described, *([cost] if cost else [])]
     understood = None if results is None else first_results(
-        results, unit, map, ignore, decimal, allow_missing_se, about, None if options else id,
+        results, unit, choose, map, ignore, decimal, allow_missing_se, about, None if options else id,
         Studies(network, arms, counts),
     )  # fmt: skip
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
@@ -167,10 +169,9 @@ def init(
             ":memory:" if dry_run else store, name=name, options=read_options(options) if options else None,
             results=understood, decimal=decimal, id=id if options else None, features=described or None,
             cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
-            policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
+            policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation), seed=seed,
             extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
-            scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
-            lease=seconds_of(lease), seed=seed,
+            scatter=scatter, noise=noise, items=read_pool(items), unit=unit, lease=seconds_of(lease),
         )  # fmt: skip
     asked = {"model": model, "budget": budget, "looks": looks}
     _report_made(study, store, json, asked, understood, dry_run)

@@ -33,6 +33,9 @@ class Readout:
         notes: What a person should know, in sentences: what was left out, and what an error bar rests on.
         reader: The name of the reader, filled in by `read`.
         files: The files that were read, filled in by `read`.
+        better: ``"max"`` if the files say that more is better, ``"min"`` if less is; None: they do not say.
+        of_items: Whether rows sum up answers to items that could be told one by one.
+        aside: Why nothing of the file was wanted, if so: a file of another task among many.
     """
 
     rows: Sequence[ReadRow]
@@ -40,6 +43,9 @@ class Readout:
     notes: Sequence[str] = ()
     reader: str = ""
     files: Sequence[str] = field(default=())
+    better: str | None = None
+    of_items: bool = False
+    aside: str = ""
 
     @property
     def options(self) -> list[str]:
@@ -129,8 +135,14 @@ def joined(readings: Sequence[Readout], reader: str) -> Readout:
         raise ValueError(
             f"{here!r} is in {first} and {there!r} in {second}: say unit=, or read them one by one."
         )
+    goals = {one.better: one.files[0] for one in readings if one.better is not None}
+    if len(goals) > 1:
+        raise ValueError(
+            f"in {goals['max']!r} more is better and in {goals['min']!r} less: read them one by one."
+        )
+    everywhere = set.intersection(*(set(one.notes) for one in readings))
     notes: Iterable[str] = (
-        note if len(readings) == 1 else f"{one.files[0]}: {note}" for one in readings for note in one.notes
+        note if note in everywhere else f"{one.files[0]}: {note}" for one in readings for note in one.notes
     )
     return Readout(
         rows=[row for one in readings for row in one.rows],
@@ -138,4 +150,6 @@ def joined(readings: Sequence[Readout], reader: str) -> Readout:
         notes=tuple(dict.fromkeys(notes)),
         reader=reader,
         files=tuple(file for one in readings for file in one.files),
+        better=next(iter(goals), None),
+        of_items=any(one.of_items for one in readings),
     )

@@ -74,7 +74,11 @@ def read(
     chosen.check(choices)
     found = [file for one in given for file in _files_of(one, chosen)]
     _refuse_twice(found)
-    return joined([read_one(chosen, file, choices) for file in found], chosen.name)
+    readings = [read_one(chosen, file, choices) for file in found]
+    wanted = [one for one in readings if not one.aside]
+    if not wanted:
+        raise found[0].refuse(readings[0].aside)
+    return joined(wanted, chosen.name)
 
 
 def given_files(files: Any) -> "list[Path | ResultFile]":
@@ -103,7 +107,7 @@ def read_one(reader: Reader, file: ResultFile, choices: Mapping[str, Any]) -> Re
     """What a reader makes of one file; whatever goes wrong is one sentence."""
     try:
         readout = reader.read(file, **choices)
-        if not readout.rows:
+        if not readout.rows and not readout.aside:
             raise file.refuse("it has no results.")
     except OSError as problem:
         raise file.refuse(f"it cannot be read ({problem.strerror or problem}).") from None

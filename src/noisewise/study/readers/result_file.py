@@ -1,9 +1,10 @@
 """A file that a reader is given: its bytes, its text, its JSON, refused in one sentence if it is none."""
 
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from noisewise.core.support.text import printable
 from noisewise.study.readers.json_part import JsonPart
@@ -36,6 +37,12 @@ class ResultFile:
         if not self._content.strip(b" \t\r\n\x00\xef\xbb\xbf"):
             raise self.refuse("it is empty: did the tool that writes it end before it was done?")
         return self._content
+
+    def stream(self) -> BinaryIO:
+        """It as an open file, of which parts are read: an archive may be larger than what is read of it."""
+        if self._content is None and self.path is not None:
+            return self.path.open("rb")
+        return io.BytesIO(self.bytes())
 
     def head(self) -> str:
         """The beginning, by which a file is recognised; empty if it cannot be read."""

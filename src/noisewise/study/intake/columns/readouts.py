@@ -11,6 +11,7 @@ from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.intake.columns.understanding import Understood
 from noisewise.study.intake.roles import COUNT, NAME, NUMBER, READINGS, ROLE
+from noisewise.study.log.state import State
 from noisewise.study.readers.readout import ROW_FIELDS, Readout
 
 #: What cells of a kind are.
@@ -43,7 +44,24 @@ def understood_of(readout: Readout, words: Wording = PYTHON) -> Understood:
     return Understood(
         table, frame, {role: role for role in roles}, unit, [], guesses,
         allow_missing_se=True, words=words, remarks=tuple(readout.notes), reader=readout.reader,
+        better=readout.better, of_items=readout.of_items,
     )  # fmt: skip
+
+
+def check_fits(state: State, understood: Understood) -> None:
+    """Refuse files that say the opposite of the study's goal, and answers that it has item by item."""
+    goal = state.specification.goal
+    if understood.better not in (None, goal):
+        more, wanted = ("less", "largest") if goal == "max" else ("more", "smallest")
+        raise ValueError(
+            f"{understood.table.name} says that {more} is better, and this study looks for the {wanted} "
+            f"value: make the study with goal={understood.better!r}, or choose another metric."
+        )
+    if understood.of_items and state.begins_with_items:
+        raise ValueError(
+            f"{understood.table.name} sums up answers to items, and this study compares options item by "
+            "item: the same answers would count twice. Import the file that has them one by one."
+        )
 
 
 def _column(readout: Readout, role: str) -> pl.Series:

@@ -66,6 +66,8 @@ class Understood:
     layout: str | None = None  # of a table of studies
     remarks: tuple[str, ...] = ()  # on rows of studies, in sentences
     reader: str | None = None  # that read it, if it was the file of another tool
+    better: str | None = None  # "max" or "min", if its files say which
+    of_items: bool = False  # its rows sum up items that could be told one by one
 
     @property
     def sentence(self) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from noisewise.core.support.text import printable
-from noisewise.study.inputs.delimited import read_delimited
 from noisewise.study.inputs.dialects.headers import columns_called
 from noisewise.study.inputs.number_columns import plain_numbers
 from noisewise.study.inputs.read_table import ReadTable
-from noisewise.study.inputs.tables import ENDINGS, SEPARATORS, read_whole
+from noisewise.study.readers.file_table import table_of
 from noisewise.study.readers.result_file import ResultFile
 
 #: How R and others write a cell without a number.
@@ -31,14 +30,7 @@ class NamedColumns:
             said: What a person says it is called here; None: nothing.
         """
         self.file = file
-        content = file.bytes()
-        try:
-            self._table = _read(file, content)
-        except (ValueError, OSError) as problem:
-            if str(problem).startswith(str(file.refuse(""))):
-                raise
-            why = str(problem).removeprefix("`table`: ").replace("`table`", "it")
-            raise file.refuse(why if why[-1] in ".?" else f"{why}.") from None
+        self._table = table_of(file)
         self.columns: dict[str, str] = {}
         self._several: dict[str, list[str]] = {}  # columns that could all be one thing
         for role, names in custom.items():
@@ -112,12 +104,3 @@ class NamedColumns:
                 f"{self.place(row)}: {column!r} must be a finite number; got {printable(str(cell)[:40])!r}."
             )
         return number
-
-
-def _read(file: ResultFile, content: bytes) -> ReadTable:
-    """A table of any kind from a file; a text from standard input."""
-    ending = "" if file.path is None else file.path.suffix.lower()
-    if file.path is not None and ending in ENDINGS and ending not in SEPARATORS:
-        return read_whole("table", file.path)
-    file.text()  # refuses what is none
-    return read_delimited("table", content, SEPARATORS.get(ending, ","), "the file")
