@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.text import printable
 
+#: Numbers whose squares and products are still numbers; no measurement is larger.
+LARGEST = 1e100
 #: How much of a wrong value is shown.
 SHOWN = 40
 _TYPES = {
@@ -82,6 +84,8 @@ class JsonPart:
             number = math.inf
         if not math.isfinite(number):
             raise self.refuse(f"must be a finite number; got {number}.")
+        if abs(number) > LARGEST:
+            raise self.refuse(f"is too large for a measurement: {number:g}.")
         if least is not None and number < least:
             raise self.refuse(f"must be at least {least:g}; got {number:g}.")
         return number
@@ -92,7 +96,7 @@ class JsonPart:
         # Long lists are usually in order; only what is not is looked at one by one, for its place.
         if len(plain) >= at_least and set(map(type, plain)) <= {float}:
             lowest = -math.inf if least is None else least
-            if all(lowest <= number < math.inf and number > -math.inf for number in plain):
+            if all(lowest <= number and -LARGEST <= number <= LARGEST for number in plain):
                 return [*plain]
         return [one.number(least) for one in self.list(at_least)]
 

@@ -113,7 +113,7 @@ def _value(result: JsonPart, metric: str) -> float | None:
 def _test(result: JsonPart) -> str:
     """The name of a test: what it is called, or its variables, and a mark of all that makes it what it is."""
     case = result.get("testCase") or result
-    said = {name: case.value.get(name) for name in ("vars", "assert", "description")}
+    said = {name: case.object().get(name) for name in ("vars", "assert", "description")}
     mark = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
     called, variables = case.get("description"), case.get("vars")
     if called is None and variables is not None:

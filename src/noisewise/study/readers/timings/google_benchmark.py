@@ -31,7 +31,9 @@ def read(
     context = root["context"]
     if (schema := context.get("json_schema_version")) is not None:
         check_version(schema, (1,), "Google Benchmark's JSON", version)
-    run = " ".join(context[name].text() for name in ("date", "host_name") if context.get(name) is not None)
+    run = " ".join(
+        context[name].text() for name in ("date", "host_name", "executable") if context.get(name) is not None
+    )
     results = root["benchmarks"].list(least=1)
     groups, failed = _groups(results)
     told_in = _unit(results, unit) if metric in TIMES else unit
