@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from noisewise.core.model.dense import Floats
 from noisewise.core.support.ranges import check_amount
 from noisewise.core.support.words import estimated, in_unit, number, rounded_up
 from noisewise.study.inputs.numbers import NUMBER
@@ -93,6 +94,25 @@ class ValueScale:
         if not self.log:
             return {}
         return {"scale": LOG, **{f"{name}_ratio": self.ratio(bound) for name, bound in bounds.items()}}
+
+    def drawn(self, bounds: Floats) -> Floats:
+        """Bounds as charts draw them: in the unit of the values, or in per cent."""
+        if not self.log:
+            return bounds
+        limited = np.minimum(bounds, 700.0)
+        return np.asarray(100.0 * (np.expm1(limited) if self.goal == "min" else -np.expm1(-limited)))
+
+    def differences(self, apart: Floats) -> Floats:
+        """Differences to an option as charts and pages show them: in the unit of the values, or per cent."""
+        if not self.log:
+            return apart
+        with np.errstate(over="ignore"):
+            return np.asarray(100.0 * np.expm1(apart))
+
+    @property
+    def unit_of_bounds(self) -> str | None:
+        """The unit of what `drawn` and `differences` give."""
+        return "%" if self.log else self.unit
 
     def part(self, bound: float) -> float:
         """The same as a part of the best value: 0.02 for 2 %."""
