@@ -14,6 +14,7 @@ from noisewise.study.certificate.bound import recommend
 from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.own_readings import has_own_scatter
 from noisewise.study.planning.ledger import information
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
@@ -166,11 +167,20 @@ def look_places(learnt: Floats, most: int) -> Codes:
     return places[places > 0]
 
 
+class _SoFar(WhatIf):
+    """The study when its first measurements had come in: none of them is imagined or put together."""
+
+    @property
+    def own_scatter(self) -> bool:
+        """As in the study itself."""
+        return not self.once and has_own_scatter(self.state)
+
+
 def bound_after(analysis: Analysis, count: int) -> float:
     """The bound when the first ``count`` measurements had come in, a misfit apart; NaN if there was none."""
     columns = analysis.columns
     some = columns.select(np.arange(columns.value.size) < count)
-    first = WhatIf(analysis.state, some, analysis.sizes)
+    first = _SoFar(analysis.state, some, analysis.sizes)
     found = recommend(first)
     return math.nan if found is None or math.isinf(found.bound) else found.bound
 

@@ -52,7 +52,7 @@ def view_of(analysis: Analysis, certificate: Certificate) -> View | None:
     if not certificate.may_show_bounds:
         level = ", on the level of the average block" if only_differences(analysis.sums) else ""
         return View(
-            table=(shown := estimates(analysis, certificate)),
+            table=(drawn := estimates(analysis, certificate)),
             title=WITHHELD_TITLE,
             heading=WITHHELD_TITLE,
             said=["Bars are one standard error to either side."],
@@ -60,29 +60,34 @@ def view_of(analysis: Analysis, certificate: Certificate) -> View | None:
             number="Estimate ± standard error",
             apart=False,
             edge=None,
-            log=scale.log and _is_wide(shown),
+            log=scale.log and _is_wide(drawn),
         )
     apart = only_differences(analysis.sums)
-    table = comparison(analysis, certificate)
+    table = comparison(analysis, certificate, ratios=True)
+    wide = scale.log and _is_wide(table)
+    if scale.log and apart and not wide:
+        table = comparison(analysis, certificate)
     said = [
         "A bar says how far the difference to the recommended option can be off: towards better values if "
         "this option is the best, towards worse ones if the recommended option is. One that reaches beyond "
         "the broken line may still be better."
     ]
     if apart:
-        said.append("Differences are shown because nothing else is known: levels of blocks are their own.")
-        unit = None if scale.unit_of_bounds is None else f"({scale.unit_of_bounds})"
+        what = "Ratios" if wide else "Differences"
+        said.append(f"{what} are shown because nothing else is known: levels of blocks are their own.")
+        unit = None if wide or scale.unit_of_bounds is None else f"({scale.unit_of_bounds})"
+    number = "Estimate" if not apart else "Ratio" if wide else "Difference"
     mean = table.filter(pl.col("option") == certificate.option)["mean"]
     return View(
         table=table,
         title=title_of(certificate),
         heading=f"Every option compared with {certificate.option}",
         said=said,
-        axis=in_unit(f"Difference to {certificate.option}" if apart else "Estimate", unit),
-        number=f"{'Difference' if apart else 'Estimate'} ± standard error",
+        axis=in_unit(f"{number} to {certificate.option}" if apart else number, unit),
+        number=f"{number} ± standard error",
         apart=apart,
         edge=float(mean[0]) if len(mean) else None,
-        log=scale.log and not apart and _is_wide(table),
+        log=wide,
     )
 
 
@@ -91,11 +96,11 @@ def _is_wide(table: pl.DataFrame) -> bool:
     return not table.is_empty() and table["high"].max() > WIDE * table["low"].min()  # type: ignore[operator]
 
 
-def comparison(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
+def comparison(analysis: Analysis, certificate: Certificate, *, ratios: bool = False) -> pl.DataFrame:
     """Columns option, mean, low, high, candidate, of every option that can be compared.
 
     Where blocks or differences leave only differences to be known, means are differences to the recommended
-    option.
+    option; of values on a log scale in per cent, or with ``ratios`` as ratios.
     """
     if certificate.option is None or not certificate.may_show_bounds:
         raise ValueError(f"there are no intervals yet: {certificate.sentence}")
@@ -109,7 +114,8 @@ def comparison(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
     scale = analysis.specification.value_scale
     means, shown = analysis.levelled_values(fit), scale.undone
     if only_differences(analysis.sums):
-        means, shown = analysis.specification.sign * fit.differences(recommended), scale.differences
+        means = analysis.specification.sign * fit.differences(recommended)
+        shown = scale.undone if ratios else scale.differences
     bounded = np.isfinite(shown(means + better)) & np.isfinite(shown(means + worse))
     known = np.flatnonzero(state.allowed() & (fit.group == fit.group[recommended]) & bounded)
     candidates = set(certificate.candidates)

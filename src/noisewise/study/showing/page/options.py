@@ -60,7 +60,7 @@ def options_figure(frame: pl.DataFrame, view: View | None, certificate: Certific
 
 def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> list[OptionLine]:
     ends = {} if view is None else {row["option"]: row for row in view.table.iter_rows(named=True)}
-    apart = view is not None and view.apart
+    apart, ratios = (False, False) if view is None else (view.apart, view.apart and view.log)
     found = []
     for row in frame.iter_rows(named=True):
         bar = ends.get(row["option"])
@@ -69,7 +69,7 @@ def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> l
             OptionLine(
                 row["option"],
                 standing,
-                *_numbers(row, apart),
+                *_numbers(row, apart, ratios),
                 row["measurements"],
                 None if bar is None else (bar["low"], bar["mean"], bar["high"]),
                 _remark(row, bar is None, certificate),
@@ -80,13 +80,15 @@ def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> l
     return found
 
 
-def _numbers(row: dict[str, Any], apart: bool) -> tuple[float | None, float | None]:
-    """What stands beside the picture, with its standard error: differences where these are drawn."""
+def _numbers(row: dict[str, Any], apart: bool, ratios: bool) -> tuple[float | None, float | None]:
+    """What stands beside the picture, with its standard error: differences or ratios, where drawn."""
     if not apart:
         return row["estimate"], row["se"]
     if "ratio" not in row:
         return row["difference"], row["difference_se"]
     ratio, error = row["ratio"], row["ratio_se"]
+    if ratios:
+        return ratio, error
     return None if ratio is None else 100.0 * (ratio - 1.0), None if error is None else 100.0 * error
 
 
@@ -123,7 +125,7 @@ def _table(rows: list[OptionLine], view: View) -> str:
     body = "".join(
         _line(row, number, scale, ticks, view.edge) for row, number in zip(rows, values, strict=True)
     )
-    title = text(view.axis)
+    title = text(f"{view.axis} (log scale)" if view.log else view.axis)
     return (
         '<table class="pictured" role="table"><thead role="rowgroup"><tr role="row">'
         f'<th role="columnheader" scope="col">Option</th><th role="columnheader" class="plot" scope="col">'
