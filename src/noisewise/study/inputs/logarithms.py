@@ -47,6 +47,11 @@ def refuse_no_logarithm(given: dict[str, Any]) -> None:
             'a study with scale="log" takes no differences (minus=): which ratio one stands for is not '
             "known. Tell both options, with the same block= if they were measured side by side."
         )
+    if given.get("arm"):
+        raise ValueError(
+            'a study with scale="log" takes no arms of trials (arm=), which stand for differences: block= '
+            "alone says that options were measured side by side."
+        )
 
 
 def refuse_too_rough(name: str, amount: float, value: float, most: float) -> None:
