@@ -330,11 +330,10 @@ def _made(findings: Findings) -> str:
     policy, model = state.policy, state.model
     scale = specification.value_scale
     span = "" if model.span is None else f", span {scale.span_stated(model.span)}"
-    span += ", on a log scale" if scale.log else ""
     eps = "none" if specification.eps is None else scale.close(specification.eps)
     rows = {
         "Question": f"goal {specification.goal}, eps {eps}, confidence {percent(specification.confidence)}"
-        f"{span}, {model}, looked at {state.looks}",
+        f"{span}, {model.in_words(scale)}, looked at {state.looks}",
         "Asked by": f"{policy_in_words(state)}.",
         "Its options": f"of noisewise {policy.version}: {json.dumps(policy.options)}",
         "Seed of the study": str(specification.seed),
