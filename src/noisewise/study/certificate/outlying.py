@@ -92,5 +92,5 @@ def _singles(analysis: Analysis) -> Singles:
             readings = np.log(told[number - 1]["values"]).tolist()
             places += [at] * len(readings)
             logs += readings
-    at = np.array(places, dtype=np.int64)
-    return Singles(at, np.array(logs), expected[at])
+    of_which = np.array(places, dtype=np.int64)
+    return Singles(of_which, np.array(logs), expected[of_which])

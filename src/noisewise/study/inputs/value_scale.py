@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
 from noisewise.core.support.ranges import check_amount
 from noisewise.core.support.words import estimated, in_unit, number, rounded_up
 from noisewise.study.inputs.numbers import NUMBER
@@ -95,19 +94,19 @@ class ValueScale:
             return {}
         return {"scale": LOG, **{f"{name}_ratio": self.ratio(bound) for name, bound in bounds.items()}}
 
-    def drawn(self, bounds: Floats) -> Floats:
+    def drawn(self, bounds: Any) -> Any:
         """Bounds as charts draw them: in the unit of the values, or in per cent."""
         if not self.log:
             return bounds
         limited = np.minimum(bounds, 700.0)
-        return np.asarray(100.0 * (np.expm1(limited) if self.goal == "min" else -np.expm1(-limited)))
+        return 100.0 * (np.expm1(limited) if self.goal == "min" else -np.expm1(-limited))
 
-    def differences(self, apart: Floats) -> Floats:
+    def differences(self, apart: Any) -> Any:
         """Differences to an option as charts and pages show them: in the unit of the values, or per cent."""
         if not self.log:
             return apart
         with np.errstate(over="ignore"):
-            return np.asarray(100.0 * np.expm1(apart))
+            return 100.0 * np.expm1(apart)
 
     @property
     def unit_of_bounds(self) -> str | None:

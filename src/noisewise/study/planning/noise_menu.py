@@ -65,9 +65,9 @@ def noise_in_words(noise: Noise | None, usual: NoiseMenu, scale: ValueScale, *, 
 
 
 def _read_noise(noise: Noise, scale: ValueScale) -> tuple[Floats, Floats]:
-    if isinstance(noise, Mapping) or (
-        isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], list | tuple)
-    ):
+    words = isinstance(noise, str) and not noise.strip().endswith("%")
+    several = isinstance(noise, Sequence) and not isinstance(noise, str) and len(noise) > 0
+    if isinstance(noise, Mapping) or words or (several and isinstance(noise[0], list | tuple)):  # type: ignore[index]
         pairs = _pairs("noise", noise, "(sigma, share)")
         return _sigmas([first for first, _ in pairs], scale), np.array(
             [check_positive("share", second) for _, second in pairs]

@@ -93,7 +93,8 @@ def view_of(analysis: Analysis, certificate: Certificate) -> View | None:
 
 def _is_wide(table: pl.DataFrame) -> bool:
     """Whether values above 0 differ so much that their axis should be logarithmic."""
-    return not table.is_empty() and table["high"].max() > WIDE * table["low"].min()  # type: ignore[operator]
+    low, high = table["low"].to_numpy(), table["high"].to_numpy()
+    return bool(low.size and high.max() > WIDE * low.min())
 
 
 def comparison(analysis: Analysis, certificate: Certificate, *, ratios: bool = False) -> pl.DataFrame:
@@ -112,10 +113,10 @@ def comparison(analysis: Analysis, certificate: Certificate, *, ratios: bool = F
     better[recommended] = worse[recommended] = 0.0
     up, down = (better, worse) if analysis.specification.sign > 0.0 else (worse, better)
     scale = analysis.specification.value_scale
-    means, shown = analysis.levelled_values(fit), scale.undone
+    means, ratios = analysis.levelled_values(fit), ratios or not only_differences(analysis.sums)
+    shown = scale.undone if ratios else scale.differences
     if only_differences(analysis.sums):
         means = analysis.specification.sign * fit.differences(recommended)
-        shown = scale.undone if ratios else scale.differences
     bounded = np.isfinite(shown(means + better)) & np.isfinite(shown(means + worse))
     known = np.flatnonzero(state.allowed() & (fit.group == fit.group[recommended]) & bounded)
     candidates = set(certificate.candidates)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 import polars as pl
 
 from noisewise.core.support.words import counted, percent
@@ -84,7 +83,7 @@ def draw_bound(worth: Worth, eps: float | None, unit: str | None = None) -> Any:
         raise ValueError("there is no bound yet: too little was measured.")
     scale = worth.scale
     drawn = course.with_columns(bound=pl.Series(scale.drawn(course["bound"].to_numpy())))
-    level = None if eps is None else float(scale.drawn(np.float64(eps)))
+    level = None if eps is None else float(scale.drawn(eps))
     title = title_of_course(course, replace(scale, unit=unit))
     return bound_over_measurements(drawn, eps=level, title=title, unit="%" if scale.log else None)
 

@@ -37,7 +37,7 @@ def course_figure(worth: Worth, eps: float | None, unit: str | None) -> str:
     course, scale = course_of(worth), replace(worth.scale, unit=unit)
     bounds = scale.drawn(course["bound"].to_numpy())
     good_enough = "" if eps is None else f"good enough: {scale.close(eps)}"
-    eps, unit = None if eps is None else float(scale.drawn(np.float64(eps))), scale.unit_of_bounds
+    eps, unit = None if eps is None else float(scale.drawn(eps)), scale.unit_of_bounds
     positive = [*bounds[bounds > 0.0].tolist(), *([eps] if eps else [])] or [1.0]
     floor = min(positive) / 2.0
     said = ["How far the recommended option can be from the best, after each measurement; log scale."]
