@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Unpack
 
 from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_amount, check_count_within, check_within
+from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_count_within, check_within
 from noisewise.core.support.text import check_text
 from noisewise.study.asking.coming import PROBES
 from noisewise.study.intake.changes import (
@@ -30,17 +30,17 @@ from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, Job, job_of, replay
+from noisewise.study.reader_entries import ReaderEntries
 from noisewise.study.stores.protocol import Event
-from noisewise.study.table_entries import TableEntries
 
 
-class Entries(TableEntries):
+class Entries(ReaderEntries):
     """The changes that a study can be asked for; each is decided on the newest state, and appended."""
 
     def ask(
         self,
         n: int = 1,
-        sigma: float | None = None,
+        sigma: float | str | None = None,
         *,
         block: str | None = None,
         probe: Literal["option", "difference"] | None = None,
@@ -72,7 +72,7 @@ class Entries(TableEntries):
     def _ask(
         self,
         n: int,
-        sigma: float | None = None,
+        sigma: float | str | None = None,
         *,
         block: str | None = None,
         probe: Literal["option", "difference"] | None = None,
@@ -85,7 +85,7 @@ class Entries(TableEntries):
         from noisewise.study.asking.suggestion import Asking
 
         check_count_within("n", n, ASKED)
-        sigma = None if sigma is None else check_amount("sigma", sigma)
+        sigma = None if sigma is None else self.specification.value_scale.read_error(sigma, "sigma")
         lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
         by = None if by is None else check_text("by", by)
         block = None if block is None else check_text("block", block)
@@ -266,7 +266,7 @@ class Entries(TableEntries):
         *,
         deviation: float | str | None = None,
         extra_scatter: float | str | None = None,
-        span: float | None = None,
+        span: float | str | None = None,
         looks: str | None = None,
         reason: str | None = None,
     ) -> None:
