@@ -143,8 +143,8 @@ def _notes(battles: list[Battle], pairs: int) -> list[str]:
     if pairs > 1:
         notes.append(
             "They are taken to add up: A minus C is A minus B plus B minus C. That holds where chances are "
-            "near ½; a Bradley-Terry model adds up logarithms of odds instead, and the check tells where the "
-            "two part."
+            "near ½; a Bradley-Terry model adds up logarithms of odds instead. Where battles form circles, "
+            "the check can see whether they do."
         )
     if all(one.item is None for one in battles):
         notes.append("Every battle is taken to be over an item of its own.")
