@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from noisewise.study import Worth as Worth
     from noisewise.study import create_study as create_study
     from noisewise.study import load_study as load_study
+    from noisewise.study import pick as pick
     from noisewise.world import Environment as Environment
     from noisewise.world import Instance as Instance
     from noisewise.world import instances as instances
@@ -140,6 +141,7 @@ __all__ = [
     "make_policy",
     "noise",
     "optimal_design",
+    "pick",
     "robust_vaee",
     "rules",
     "schedules",
@@ -173,7 +175,9 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store migrate_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth create_study load_study"),
+    "noisewise.study": (
+        "Certificate Check Job Measurement Plan Slot Study Worth create_study load_study pick"
+    ),
     "noisewise.world": "Environment Instance instances noise schedules",
 }
 #: The rooms, which are attributes without an import of their own.
