@@ -20,7 +20,7 @@ from noisewise.cli.studies.columns import (
     understand_table,
 )
 from noisewise.cli.studies.items import Pool, read_pool
-from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
+from noisewise.cli.studies.model import Deviation, Eps, ExtraScatter, Span, size
 from noisewise.cli.studies.session import (
     Json,
     Name,
@@ -96,7 +96,11 @@ Cost = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
 ]
 NoiseFloor = Annotated[
-    float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
+    str | None,
+    typer.Option(metavar="AMOUNT", help="The least standard error; smaller ones are raised to it."),
+]
+Scale = Annotated[
+    str, typer.Option(metavar="SCALE", help="linear, or log where ratios matter: then --eps is in per cent.")
 ]
 Lease = Annotated[float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
@@ -129,7 +133,7 @@ def init(
     cost: Cost = None,
     model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
-    eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
+    eps: Eps = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the certificate.")] = 0.95,
     span: Span = None,
     deviation: Deviation = None,
@@ -142,6 +146,7 @@ def init(
     noise: Noise = "normal",
     items: Pool = None,
     unit: Annotated[str | None, typer.Option(help="The unit of the values, such as ms or %.")] = None,
+    scale: Scale = "linear",
     policy: Policy = None,
     noise_floor: NoiseFloor = None,
     lease: Lease = None,
@@ -165,14 +170,13 @@ def init(
         study = nw.create_study(
             ":memory:" if dry_run else store, name=name, options=read_options(options) if options else None,
             results=understood, decimal=decimal, id=id if options else None, features=described or None,
-            cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
-            policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
-            extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
-            scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
-            lease=seconds_of(lease), seed=seed,
+            cost=cost, model=model, goal=goal, eps=size(eps), confidence=confidence, span=size(span),
+            policy=chosen, policy_options=policy_options, noise_floor=size(noise_floor),
+            deviation=size(deviation), extra_scatter=size(extra_scatter), blocks=blocks, budget=budget,
+            looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
+            scale=scale, lease=seconds_of(lease), seed=seed,
         )  # fmt: skip
-    asked = {"model": model, "budget": budget, "looks": looks}
-    _report_made(study, store, json, asked, understood, dry_run)
+    _report_made(study, store, json, {"model": model, "budget": budget, "looks": looks}, understood, dry_run)
 
 
 def _report_made(

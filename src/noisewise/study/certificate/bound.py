@@ -62,6 +62,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         looks=state.looks,
         evidence=analysis.evidence,
         unit=specification.unit,
+        scale=specification.scale,
         **claim._asdict(),
     )
 
@@ -265,6 +266,7 @@ def fingerprint(analysis: Analysis) -> str:
                 *((name, size) for name in SIZES if (size := getattr(model, name)) is not None),
                 *([("looks", analysis.state.looks)] if analysis.once else []),
                 *(("bounds", specification.bounds) for _ in range(specification.bounds is not None)),
+                *(("scale", specification.scale) for _ in range(specification.scale is not None)),
             )
         ).encode()
     )

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import as_float, check_number, check_positive
-from noisewise.core.support.ranges import check_amount
+from noisewise.core.support.checks import check_number, check_positive
 from noisewise.study.asking.coming import DIFFERENCE, expected_noise, usual_probe
 from noisewise.study.inputs.error_bars import NONE
+from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.paths import NoiseMenu
@@ -20,15 +20,16 @@ USUAL_LEVELS = 8
 #: Noise goes with options if no more than this part of its differences is left when that is taken off.
 EXPLAINED = 0.5
 
-Noise = float | Sequence[float] | Sequence[tuple[float, float]] | Mapping[float, float]
-Priced = Sequence[tuple[float, float]] | Mapping[float, float]
+Level = float | str  # a standard error; in a study on a log scale also as "2%"
+Noise = Level | Sequence[Level] | Sequence[tuple[Level, float]] | Mapping[Level, float]
+Priced = Sequence[tuple[Level, float]] | Mapping[Level, float]
 
 
 def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, NoiseMenu]]:
     """The levels with their shares; and without the quietest, if there are several."""
     if noise is None:
         return [("as it was so far", _usual(analysis))]
-    sigma, share = _read_noise(noise)
+    sigma, share = _read_noise(noise, analysis.specification.value_scale)
     whole = NoiseMenu(sigma, share / share.sum(), np.ones(sigma.size))
     if sigma.size == 1 or not compare:
         return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
@@ -37,10 +38,10 @@ def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tup
     return [("with all levels", whole), (f"without sigma = {sigma.min():g}", without)]
 
 
-def by_cost(menu: Priced) -> list[tuple[str, NoiseMenu]]:
+def by_cost(menu: Priced, scale: ValueScale) -> list[tuple[str, NoiseMenu]]:
     """Every level alone, and the mix that takes the best level for every measurement."""
     pairs = _pairs("menu", menu, "(sigma, cost)")
-    sigma = _sigmas([first for first, _ in pairs])
+    sigma = _sigmas([first for first, _ in pairs], scale)
     cost = np.array([check_positive("cost", second) for _, second in pairs])
     alone = [
         (f"sigma = {sigma[k]:g} alone", NoiseMenu(sigma[[k]], np.ones(1), cost[[k]]))
@@ -61,21 +62,21 @@ def noise_in_words(noise: Noise | None, usual: NoiseMenu, *, priced: bool) -> st
     return f"noise as it was so far ({size})" if noise is None else f"noise as stated ({size})"
 
 
-def _read_noise(noise: Noise) -> tuple[Floats, Floats]:
+def _read_noise(noise: Noise, scale: ValueScale) -> tuple[Floats, Floats]:
     if isinstance(noise, Mapping) or (
-        isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], Sequence)
+        isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], list | tuple)
     ):
         pairs = _pairs("noise", noise, "(sigma, share)")
-        return _sigmas([first for first, _ in pairs]), np.array(
+        return _sigmas([first for first, _ in pairs], scale), np.array(
             [check_positive("share", second) for _, second in pairs]
         )
-    single = noise if isinstance(noise, Sequence) else [noise]
+    single = noise if isinstance(noise, Sequence) and not isinstance(noise, str) else [noise]
     if not len(single):
         raise ValueError("`noise` must have at least one level; got none.")
-    return _sigmas(list(single)), np.ones(len(single))
+    return _sigmas(list(single), scale), np.ones(len(single))
 
 
-def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
+def _pairs(name: str, given: Any, form: str) -> list[tuple[Any, float]]:
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise ValueError(f"`{name}` must be pairs {form}; got {given!r}.")
     rows = list(given.items()) if isinstance(given, Mapping) else list(given)
@@ -84,11 +85,11 @@ def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
     for row in rows:
         if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 2:
             raise ValueError(f"`{name}` must be pairs {form}; got {row!r}.")
-    return [(as_float(name, first), check_number(name, second)) for first, second in rows]
+    return [(first, check_number(name, second)) for first, second in rows]
 
 
-def _sigmas(levels: Sequence[Any]) -> Floats:
-    sigma = np.array([check_amount("sigma", level) for level in levels])
+def _sigmas(levels: Sequence[Any], scale: ValueScale) -> Floats:
+    sigma = np.array([scale.read_error(level, "sigma") for level in levels])
     if np.unique(sigma).size < sigma.size:
         raise ValueError(f"every noise level must be named once; got {', '.join(f'{s:g}' for s in sigma)}.")
     return sigma

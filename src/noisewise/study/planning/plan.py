@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_count, check_positive
+from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.words import about, as_html, counted, percent
 from noisewise.study.asking.coming import expected_manner
@@ -187,8 +187,8 @@ def make_plan(
     *,
     noise: Noise | None,
     menu: Priced | None,
-    eps: float | None,
-    span: float | None,
+    eps: float | str | None,
+    span: float | str | None,
     paths: int,
     most: int,
     seed: int,
@@ -199,13 +199,13 @@ def make_plan(
     bound: float,
 ) -> Plan:
     """Check what is asked, and simulate every way of going on."""
-    eps = _read_eps(analysis, eps)
-    span = analysis.state.model.span if span is None else check_positive("span", span)
+    eps, scale = _read_eps(analysis, eps), analysis.specification.value_scale
+    span = analysis.state.model.span if span is None else scale.read_span(span)
     count, most = check_count("paths", paths, least=2), check_count("most", most)
     some_allowed(analysis.state)
     if noise is not None and menu is not None:
         raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")
-    ways = by_cost(menu) if menu is not None else by_share(analysis, noise, compare)
+    ways = by_cost(menu, scale) if menu is not None else by_share(analysis, noise, compare)
     blocks = coming_blocks(analysis, block, batch)
     least = least_more(analysis)
     manner = expected_manner(analysis, None if noise is None and menu is None else ways[0][1].usual)
@@ -332,8 +332,8 @@ def _middle(ordered: Floats) -> float:
     return float(ordered[(ordered.size - 1) // 2])
 
 
-def _read_eps(analysis: Analysis, eps: float | None) -> float:
-    wanted = analysis.specification.eps if eps is None else check_positive("eps", eps)
+def _read_eps(analysis: Analysis, eps: float | str | None) -> float:
+    wanted = analysis.specification.eps if eps is None else analysis.specification.value_scale.read_eps(eps)
     if wanted is None:
         raise ValueError("`eps` must be given: this study has none, and a plan needs to know what is enough.")
     return wanted

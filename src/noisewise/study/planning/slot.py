@@ -14,7 +14,6 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.support.checks import check_choice, check_positive
-from noisewise.core.support.ranges import check_amount
 from noisewise.core.support.text import check_text
 from noisewise.core.support.words import number, rounded_up, usual_measurements
 from noisewise.study.asking.coming import DIFFERENCE, PROBES, Coming, company_in, with_scatter
@@ -102,7 +101,9 @@ class Wanted(NamedTuple):
     withheld: bool = False  # whether the certificate is: no bound is told then
 
 
-def fill_slots(analysis: Analysis, sigmas: float | Sequence[float], now: float, wanted: Wanted) -> list[Slot]:
+def fill_slots(
+    analysis: Analysis, sigmas: float | str | Sequence[float | str], now: float, wanted: Wanted
+) -> list[Slot]:
     """Something to measure for every slot, the quietest choosing first; in the order given.
 
     Args:
@@ -117,7 +118,7 @@ def fill_slots(analysis: Analysis, sigmas: float | Sequence[float], now: float, 
             "values. Ask instead, which goes by turns."
         )
     listed = sigmas if isinstance(sigmas, Iterable) and not isinstance(sigmas, str) else [sigmas]
-    given = [check_amount("sigma", sigma) for sigma in listed]
+    given = [analysis.specification.value_scale.read_error(sigma, "sigma") for sigma in listed]
     if not given:
         raise ValueError("`sigma` must name at least one slot; got none.")
     if wanted.budget is not None:
