@@ -72,9 +72,7 @@ def test_items_are_handed_over_with_the_name():
 def test_the_budget_ends_it_with_what_is_known_by_then():
     certificate = nw.pick(["A", "B"], lambda name: (TRUTH[name], 5.0), eps=0.01, budget=6)
     assert (certificate.n_measurements, certificate.reached) == (6, False)
-    spent = nw.pick(["A", "B"], exactly, budget=7)
-    assert (spent.n_measurements, spent.eps) == (7, None)
-    assert math.isfinite(spent.bound)
+    assert math.isfinite(certificate.bound)
 
 
 def test_several_workers_measure_at_a_time():
@@ -102,7 +100,7 @@ def test_what_goes_wrong_in_the_function_is_raised():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "`eps`.*or `budget`"),
+        ({}, "'eps'"),
         ({"eps": 0.1, "stor": 1}, "no argument `stor`"),
         ({"eps": 0.1, "store": "x.db"}, "keeps its study in memory"),
         ({"eps": 0.1, "results": []}, "takes no `results`"),

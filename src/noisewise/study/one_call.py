@@ -18,7 +18,7 @@ def pick(
     options: Any,
     measure: Callable[..., Any],
     *,
-    eps: float | None = None,
+    eps: float | str,
     confidence: float = 0.95,
     goal: str = "max",
     budget: Any = None,
@@ -41,8 +41,7 @@ def pick(
         measure: A function of an option's name that measures it once, and returns a number, ``(value, se)``,
             or a mapping with the arguments of `Study.tell`. With ``items=`` it is called with the name and
             the list of items, and returns their values by item. It may be ``async``.
-        eps: How far from the best is good enough, in the unit of your values. Without it all of the budget
-            is spent.
+        eps: How far from the best is good enough, in the unit of your values.
         confidence: Of the certificate.
         goal: ``"max"`` or ``"min"``.
         budget: What may be spent: a number of measurements, a time such as ``"2h"``, or as `Study.run` takes
@@ -66,18 +65,11 @@ def pick(
             f"{measure!r}."
         )
     _check_study(study)
-    if eps is None and budget is None:
-        raise TypeError(
-            "`eps` (how far from the best is good enough) or `budget` (what may be spent) must be given: "
-            "nothing else says when to stop."
-        )
     table, ways = _table(options, study)
-    if eps is None:
-        study.setdefault("span", 1.0)  # which differences matter; bounds hold whatever it is
     made = create_study(MEMORY, options=table, eps=eps, confidence=confidence, goal=goal, **(ways | study))
     run = made.run(
         by_name(measure, with_items=study.get("items") is not None), workers=workers, budget=budget,
-        until="spent" if eps is None else "certified", timeout=timeout, retries=retries, on_error=on_error,
+        timeout=timeout, retries=retries, on_error=on_error,
         on=on, progress=progress,
     )  # fmt: skip
     return run.certificate
