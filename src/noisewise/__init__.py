@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from noisewise import study as study
     from noisewise import testing as testing
     from noisewise import theory as theory
+    from noisewise import timing as timing
     from noisewise import world as world
     from noisewise.design import Design as Design
     from noisewise.design import Pairs as Pairs
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from noisewise.study import create_study as create_study
     from noisewise.study import load_study as load_study
     from noisewise.study import pick as pick
+    from noisewise.timing import best_of as best_of
     from noisewise.world import Environment as Environment
     from noisewise.world import Instance as Instance
     from noisewise.world import instances as instances
@@ -132,6 +134,7 @@ __all__ = [
     "Slot",
     "Study",
     "Worth",
+    "best_of",
     "compare",
     "create_study",
     "extending",
@@ -178,12 +181,13 @@ _NAMES = {
     "noisewise.study": (
         "Certificate Check Job Measurement Plan Slot Study Worth create_study load_study pick"
     ),
+    "noisewise.timing": "best_of",
     "noisewise.world": "Environment Instance instances noise schedules",
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
     "actions arena charts core data design extending paper policies rules sets simulation stores study "
-    "testing theory world"
+    "testing theory timing world"
 )
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there

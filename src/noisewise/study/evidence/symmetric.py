@@ -7,15 +7,17 @@ above and below are equally likely: given everything of earlier rounds, ``D_t - 
 same law. Suppose somebody claims that θ = g. Then ``y_t = g - D_t`` is as likely to be y as -y, and for an
 odd function ψ with values in [-1, 1] and a share ℓ < 1
 
-    E_t(g) = mean over ℓ of  Π_{s <= t} (1 + ℓ·ψ(y_s/r_s)),          ψ(u) = u between -1 and 1, else its sign,
+    E_t(g) = mean over ℓ and c of  Π_{s <= t} (1 + ℓ·ψ(y_s/(c·r_s))),     ψ(u) = u in [-1, 1], else its sign,
 
 is a martingale that begins with 1, whatever the scale ``r_s`` is, as long as it is known before round s: each
 factor is at least 1 - ℓ > 0 and has mean 1. By Ville P(E_t(g) >= 1/α at any t) <= α. E rises with g, so that
 with probability 1 - α, after every round at once, θ is below the smallest g with E_t(g) >= 1/α.
 
-**Scales.** ``r_s`` is `REACH` times the median distance of earlier differences from their median. A
-difference that is farther off than that counts with its sign alone, so that no single round can do more than
-multiply E by 1 - ℓ. While there are fewer than two earlier differences all count with their signs alone.
+**Scales.** ``r_s`` is the median distance of earlier differences from their median. A difference that is
+farther off than c of these counts with its sign alone, so that no single round can do more than multiply E by
+1 - ℓ. Large c are best for normal differences. Small c are best where most differences are nearly right and
+the others are far off: a machine that is at times half as fast. While there are fewer than two earlier
+differences all count with their signs alone.
 
 **Gross errors.** Signs alone need seven rounds to say anything at 1 %, even if an option takes a hundred
 times as long as another. On a log scale one promise more is used: chance moves the ratio of two values of a
@@ -52,10 +54,12 @@ from noisewise.study.log.measurements import Codes
 #: The shares ℓ that are bet side by side, and the weight of each.
 STAKES = np.array([0.97, 0.6, 0.35, 0.2, 0.1, 0.05])
 WEIGHTS = np.array([0.4, 0.15, 0.15, 0.12, 0.1, 0.08])
-#: Beyond so many scales (1.4826 median distances: the standard deviation, of normal differences) a
-#: difference counts with its sign alone.
-REACH = 1.5
+#: The reaches c, and the weight of each: beyond so many scales a difference counts with its sign alone. A
+#: scale is 1.4826 median distances: the standard deviation, of normal differences.
+REACHES, REACH_WEIGHTS = (1.5, 0.5, 0.1), (0.5, 0.3, 0.2)
 NORMAL_MEDIAN = 1.4826
+#: More than any reach: what lies so many scales away has the weight of its sign.
+FAR = 10.0
 #: Gross errors: a factor, how often chance exceeds it in one direction, the share that is bet, its weight.
 GROSS, SELDOM, GROSS_STAKE, GROSS_WEIGHT = 3.0, 0.1, 0.9, 0.15
 #: Scales are computed anew every round, and later whenever there is this part more of them.
@@ -79,10 +83,17 @@ class Rounds(NamedTuple):
 def log_evidence(rounds: Rounds, claim: Floats, *, gross: bool) -> Floats:
     """``log E`` against "the difference is at least this", (pairs,)."""
     y = claim[:, None] - rounds.apart
-    with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.where(rounds.scale > 0.0, np.clip(y / rounds.scale, -1.0, 1.0), np.sign(y))
-    part = part * rounds.counts
-    logs = np.log1p(STAKES * part[:, :, None]).sum(axis=1) + np.log(WEIGHTS)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        scaled = np.where(rounds.scale > 0.0, np.clip(y / rounds.scale, -FAR, FAR), FAR * np.sign(y))
+    scaled = scaled * rounds.counts
+    logs = np.concatenate(
+        [
+            np.log1p(STAKES * np.clip(scaled / reach, -1.0, 1.0)[:, :, None]).sum(axis=1)
+            + np.log(WEIGHTS * weight)
+            for reach, weight in zip(REACHES, REACH_WEIGHTS, strict=True)
+        ],
+        axis=1,
+    )
     if gross:
         odds = GROSS_STAKE * ((y > math.log(GROSS)) / SELDOM - 1.0) * rounds.counts
         far = np.log1p(odds).sum(axis=1) + math.log(GROSS_WEIGHT)
@@ -102,8 +113,8 @@ def upper_limits(rounds: Rounds, level: Floats, *, gross: bool) -> Floats:
     if not rounds.apart.shape[1]:
         return limits
     here = rounds.counts > 0.0
-    least = np.where(here, rounds.apart - rounds.scale, np.inf).min(axis=1)
-    most = np.where(here, rounds.apart + rounds.scale, -np.inf).max(axis=1)
+    least = np.where(here, rounds.apart - REACHES[0] * rounds.scale, np.inf).min(axis=1)
+    most = np.where(here, rounds.apart + REACHES[0] * rounds.scale, -np.inf).max(axis=1)
     wide = (most - least) + (math.log(GROSS) if gross else 0.0)
     low, high = least - wide, most + wide * (1.0 + 1e-9) + 1e-300
     some = np.flatnonzero(log_evidence(rounds, high, gross=gross) >= level)
@@ -137,7 +148,7 @@ class PairRounds:
             self.apart.append(difference)
             count = len(self.apart)
             if count >= self._due:
-                self._now = REACH * NORMAL_MEDIAN * median_distance(np.array(self.apart))
+                self._now = NORMAL_MEDIAN * median_distance(np.array(self.apart))
                 self._due = count + (1 if count < EVERY else max(1, int(GROWTH * count)))
         return self
 
