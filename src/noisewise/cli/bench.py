@@ -75,12 +75,7 @@ def bench(
         shell=shell, ignore_failure=ignore_failure, clock=clock, seed=seed,
         store=":memory:" if keep is None else keep,
     )  # fmt: skip
-    if export is not None:
-        _write(found, export)
-    if json:
-        print_json("bench", found.to_plain())
-    else:
-        _say(found, [f"Wrote {export}."] if export else [])
+    _tell(found, export, json)
     if code := exit_code(found):
         raise typer.Exit(code)
 
@@ -106,6 +101,16 @@ def _commands(commands: list[str] | None, baseline: str | None, candidate: str |
             f"{commands[0]!r} besides."
         )
     return [baseline, candidate]
+
+
+def _tell(found: "Timings", export: Path | None, json: bool) -> None:
+    """Write and print what came out."""
+    if export is not None:
+        _write(found, export)
+    if json:
+        print_json("bench", found.to_plain())
+    else:
+        _say(found, [f"Wrote {export}."] if export else [])
 
 
 def _say(found: "Timings", more: list[str]) -> None:

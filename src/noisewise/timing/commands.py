@@ -16,7 +16,7 @@ from noisewise.core.support.text import printable
 from noisewise.core.support.words import number
 from noisewise.study.stores.address import MEMORY
 from noisewise.timing.functions import versus_of
-from noisewise.timing.race import Contender, Race
+from noisewise.timing.race import Timed, Race
 from noisewise.timing.timings import Timings
 
 #: What a shell understands and a list of words does not.
@@ -177,7 +177,7 @@ def bench(
     if setup is not None:
         Command(setup, shell=needs_shell(setup)).take()
     race = Race(
-        [Contender(name, one.take) for name, one in zip(called, timed, strict=True)], eps=eps,
+        [Timed(name, one.take) for name, one in zip(called, timed, strict=True)], eps=eps,
         confidence=confidence, budget=budget, warmup=warmup, seed=seed, store=store, versus=versus,
         progress=progress, name="bench", asides=lambda times: _asides(times, shell=shell),
     )  # fmt: skip

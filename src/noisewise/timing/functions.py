@@ -9,7 +9,7 @@ from typing import Any
 
 from noisewise.core.support.checks import check_choice, nearest
 from noisewise.study.stores.address import MEMORY
-from noisewise.timing.race import Contender, Race
+from noisewise.timing.race import Timed, Race
 from noisewise.timing.timings import Timings
 
 #: A reading lasts at least so many seconds, and no loop is longer than so many calls.
@@ -102,7 +102,7 @@ def best_of(
     versus = versus_of(list(named), baseline, candidate)
     loops = {name: Loop(name, function, read) for name, function in named.items()}
     race = Race(
-        [Contender(name, loop.take) for name, loop in loops.items()], eps=eps, confidence=confidence,
+        [Timed(name, loop.take) for name, loop in loops.items()], eps=eps, confidence=confidence,
         budget=budget, warmup=warmup, seed=seed, store=store, versus=versus, progress=progress,
         asides=_asides,
     )  # fmt: skip

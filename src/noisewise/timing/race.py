@@ -31,7 +31,7 @@ LOOKING = 0.2
 TICK = 1e-10
 
 
-class Contender(NamedTuple):
+class Timed(NamedTuple):
     """Something to be timed."""
 
     name: str
@@ -90,7 +90,7 @@ class Race:
 
     def __init__(
         self,
-        contenders: Sequence[Contender],
+        contenders: Sequence[Timed],
         *,
         eps: Any,
         confidence: float = 0.95,

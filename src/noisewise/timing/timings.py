@@ -21,7 +21,7 @@ WITHIN, SLOWER, UNDECIDED = VERDICTS = ("within", "slower", "undecided")
 #: Units of times, and from which time on each is used.
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 #: Characters of a name in the table.
-WIDEST = 48
+NAME_WIDTH = 48
 
 
 class Versus(NamedTuple):
@@ -34,7 +34,7 @@ class Versus(NamedTuple):
     verdict: str
 
 
-class Row(NamedTuple):
+class TimingRow(NamedTuple):
     """One option of the table."""
 
     name: str
@@ -71,7 +71,7 @@ class Timings:
         return self.certificate.reached
 
     @functools.cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[TimingRow]:
         """The table, fastest first; each limit of a ratio, by itself, holds with the confidence asked for."""
         best = self.times[self._reference]
         delta = 1.0 - self.certificate.confidence
@@ -83,7 +83,7 @@ class Timings:
             ratio = Ratio(1.0, 1.0, 1.0) if name == self._reference else ratio_of(times, best, delta)
             mean = float(np.exp(np.mean(np.log(counted_runs))))
             low, high = float(counted_runs.min()), float(counted_runs.max())
-            rows.append(Row(name, counted_runs.size, mean, low, high, ratio))
+            rows.append(TimingRow(name, counted_runs.size, mean, low, high, ratio))
         return sorted(rows, key=lambda row: row.ratio.middle)
 
     @property
@@ -160,7 +160,7 @@ class Timings:
             name = printable(row.name)
             lines.append(
                 [
-                    name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…",
+                    name if len(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 1]}…",
                     number(row.mean / size, 4),
                     f"{number(row.low / size, 4)} to {number(row.high / size, 4)}",
                     "1" if own else _ratio(row.ratio.middle),
@@ -215,7 +215,7 @@ class Timings:
             "certificate": certificate,
         }
 
-    def _result(self, row: Row) -> dict[str, Any]:
+    def _result(self, row: TimingRow) -> dict[str, Any]:
         times = self.times[row.name][FIRST:] if row.runs > FIRST else self.times[row.name]
         return {
             "command": row.name,

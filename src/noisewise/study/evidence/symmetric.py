@@ -52,8 +52,8 @@ from noisewise.study.log.items import Items
 from noisewise.study.log.measurements import Codes
 
 #: The shares ℓ that are bet side by side, and the weight of each.
-STAKES = np.array([0.97, 0.6, 0.35, 0.2, 0.1, 0.05])
-WEIGHTS = np.array([0.4, 0.15, 0.15, 0.12, 0.1, 0.08])
+STAKES = np.array([0.92, 0.7, 0.45, 0.25, 0.12, 0.05])
+WEIGHTS = np.array([0.4, 0.2, 0.15, 0.1, 0.08, 0.07])
 #: The reaches c, and the weight of each: beyond so many scales a difference counts with its sign alone. A
 #: scale is 1.4826 median distances: the standard deviation, of normal differences.
 REACHES, REACH_WEIGHTS = (1.5, 0.5, 0.1), (0.5, 0.3, 0.2)
