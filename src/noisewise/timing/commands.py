@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from noisewise.core.support.text import printable
 from noisewise.core.support.words import number
 from noisewise.study.stores.address import MEMORY
 from noisewise.timing.functions import versus_of
-from noisewise.timing.race import Timed, Race
+from noisewise.timing.race import Race, Timed
 from noisewise.timing.timings import Timings
 
 #: What a shell understands and a list of words does not.
@@ -58,7 +58,6 @@ class Command:
         self.line, self._words = line, words_of(line, shell=shell)
         self._prepare = None if prepare is None else words_of(prepare, shell=needs_shell(prepare))
         self._ignore, self._cpu = ignore_failure, clock == CPU
-        self._said: IO[bytes] | None = None
 
     def take(self) -> float:
         """Run it once; returns the seconds that took."""
@@ -67,43 +66,41 @@ class Command:
         return self._run(self._words, self.line)
 
     def _run(self, words: list[str], what: str) -> float:
-        if self._said is None:
-            self._said = tempfile.TemporaryFile()  # noqa: SIM115 - one file for all runs of this command
-        self._said.seek(0)
-        self._said.truncate()
-        began = time.perf_counter_ns()
-        try:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._said,
-                close_fds=False,  # faster, and nothing that is open here is meant for it
-            )
-        except OSError as problem:
-            raise CommandFailedError(
-                f"`{printable(what)}` could not be started: {problem.strerror or problem}."
-            ) from None
-        try:
-            _, status, used = os.wait4(process.pid, 0)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-        ended = time.perf_counter_ns()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode and not (self._ignore and what == self.line):
-            raise CommandFailedError(self._failure(what, process.returncode))
+        with tempfile.TemporaryFile() as said:
+            began = time.perf_counter_ns()
+            try:
+                process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                    close_fds=False,  # faster, and nothing that is open here is meant for it
+                )
+            except OSError as problem:
+                raise CommandFailedError(
+                    f"`{printable(what)}` could not be started: {problem.strerror or problem}."
+                ) from None
+            try:
+                _, status, used = os.wait4(process.pid, 0)
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
+            ended = time.perf_counter_ns()
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode and not (self._ignore and what == self.line):
+                said.seek(0)
+                raise CommandFailedError(_failure(what, process.returncode, said.read()[-SAID:]))
         return used.ru_utime + used.ru_stime if self._cpu else (ended - began) * 1e-9
 
-    def _failure(self, what: str, code: int) -> str:
-        assert self._said is not None
-        self._said.seek(0)
-        said = " ".join(self._said.read()[-SAID:].decode(errors="replace").split())
-        how = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
-        why = f": {printable(said)}" if said else ""
-        hint = "" if what == "--prepare" else " (--ignore-failure times commands that fail as well)"
-        return f"`{printable(what)}` {how}{why}{'' if why.endswith('.') else '.'}{hint}"
+
+def _failure(what: str, code: int, said: bytes) -> str:
+    """What a command that failed said last."""
+    words = " ".join(said.decode(errors="replace").split())
+    how = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
+    why = f": {printable(words)}" if words else ""
+    hint = "" if what == "--prepare" else " (--ignore-failure times commands that fail as well)"
+    return f"`{printable(what)}` {how}{why}{'' if why.endswith('.') else '.'}{hint}"
 
 
 def needs_shell(line: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from noisewise.core.support.checks import check_choice, nearest
 from noisewise.study.stores.address import MEMORY
-from noisewise.timing.race import Timed, Race
+from noisewise.timing.race import Race, Timed
 from noisewise.timing.timings import Timings
 
 #: A reading lasts at least so many seconds, and no loop is longer than so many calls.

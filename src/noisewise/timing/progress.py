@@ -24,13 +24,23 @@ class ProgressLine:
         self._shown = wanted and sys.stderr.isatty()
         self._last, self._width, self._began = -math.inf, 0, time.monotonic()
 
-    def show(self, certificate: Certificate, rounds: int, versus: tuple[str, str] | None) -> None:
-        """Write the line anew, unless that was done a moment ago."""
+    def show(self, certificate: Certificate, rounds: int) -> None:
+        """Write who leads, unless a line was written a moment ago."""
+        far = "no bound yet"
+        if math.isfinite(certificate.bound):
+            far = f"at most {certificate.bound_text} slower than the fastest"
+        left = counted(len(certificate.candidates), "candidate")
+        self._now_and_then(rounds, f"{left}: {certificate.option}, {far}")
+
+    def against(self, versus: tuple[str, str], rounds: int) -> None:
+        """Write who is compared with whom, unless a line was written a moment ago."""
+        self._now_and_then(rounds, f"{versus[1]} against {versus[0]}")
+
+    def _now_and_then(self, rounds: int, text: str) -> None:
         now = time.monotonic()
-        if not self._shown or now - self._last < EVERY:
-            return
-        self._last = now
-        self._write(line_of(certificate, rounds, now - self._began, versus))
+        if self._shown and now - self._last >= EVERY:
+            self._last = now
+            self._write(f"{counted(rounds, 'round')}, {now - self._began:.1f} s, {text}")
 
     def close(self) -> None:
         """Take the line away."""
@@ -42,14 +52,3 @@ class ProgressLine:
         sys.stderr.write(f"\r{line.ljust(self._width)}" + ("" if line else "\r"))
         sys.stderr.flush()
         self._width = len(line)
-
-
-def line_of(certificate: Certificate, rounds: int, seconds: float, versus: tuple[str, str] | None) -> str:
-    """What is known after so many rounds, in one line."""
-    if versus is not None:
-        return f"{counted(rounds, 'round')}, {seconds:.1f} s: {versus[1]} against {versus[0]}"
-    far = "no bound yet"
-    if math.isfinite(certificate.bound):
-        far = f"at most {certificate.bound_text} slower than the fastest"
-    left = len(certificate.candidates)
-    return f"{counted(rounds, 'round')}, {seconds:.1f} s, {left} left: {certificate.option}, {far}"

@@ -20,8 +20,8 @@ from noisewise.study.creation import create_study
 from noisewise.study.running.limits import read_budget
 from noisewise.study.stores.address import MEMORY
 from noisewise.timing.progress import ProgressLine
-from noisewise.timing.ratios import ratio_of
-from noisewise.timing.timings import SLOWER, UNDECIDED, WITHIN, Timings, Versus
+from noisewise.timing.ratios import SLOWER, UNDECIDED, WITHIN, Comparison, ratio_of
+from noisewise.timing.timings import Timings, Versus
 
 #: Without a budget it ends after this time, in seconds, but not before so many rounds.
 PATIENCE, AT_LEAST = 300.0, 12
@@ -114,6 +114,8 @@ class Race:
             store, options=list(self._contenders), name=name, eps=eps, confidence=confidence, goal="min",
             scale="log", noise="symmetric", unit="s", seed=0 if seed is None else seed,
         )  # fmt: skip
+        question = self._study.specification
+        self._comparison = Comparison(math.exp(question.eps or 0.0), question.delta)
         self._rng = np.random.default_rng(seed)
         self._versus, self._clock, self._asides = versus, clock, asides
         self._progress = ProgressLine(progress)
@@ -138,7 +140,7 @@ class Race:
         finally:
             self._progress.close()
         self._cut()
-        self._look()
+        self._tell()
         return self._result(budget, interrupted)
 
     def _go_on(self, budget: Budget) -> None:
@@ -171,32 +173,41 @@ class Race:
             del times[self._round :]
 
     def _look(self) -> bool:
-        """Tell the study the new rounds; returns whether it is decided."""
+        """See what the rounds so far say; returns whether it is decided."""
+        if self._versus is not None:
+            self._progress.against(self._versus, self._round)
+            return self._verdict() != UNDECIDED
+        self._tell()
+        certificate = self._study.certificate()
+        self._progress.show(certificate, self._round)
+        self._active = [
+            name for name in self._active if name in certificate.candidates or name == certificate.option
+        ]
+        return certificate.reached
+
+    def _tell(self) -> None:
+        """Tell the study the rounds that it does not know."""
         for name in self._active:
             told = self._told[name]
             fresh = dict(enumerate(self._times[name][told : self._round], start=told + 1))
             if fresh:
                 self._study.tell(option=name, items={f"round {number}": at for number, at in fresh.items()})
                 self._told[name] = self._round
-        certificate = self._study.certificate()
-        self._progress.show(certificate, self._round, self._versus)
-        if self._versus is not None:
-            return self._compare().verdict != UNDECIDED
-        self._active = [
-            name for name in self._active if name in certificate.candidates or name == certificate.option
-        ]
-        return certificate.reached
 
-    def _compare(self) -> Versus:
-        """Whether the candidate is at most eps slower than the baseline.
+    def _verdict(self) -> str:
+        baseline, candidate = (self._times[name][: self._round] for name in self._versus or ())
+        return self._comparison.verdict(candidate, baseline)
 
-        Of "at most" and "more than" one is wrong, so that both may be tested at the whole error probability.
-        """
+    def _compared(self) -> Versus:
+        """Whether the candidate is at most eps slower than the baseline, and by how much."""
         baseline, candidate = self._versus or ("", "")
-        question = self._study.specification
+        question, verdict = self._study.specification, self._verdict()
         most = math.exp(question.eps or 0.0)
         found = ratio_of(self._array(candidate), self._array(baseline), question.delta)
-        verdict = WITHIN if found.high <= most else SLOWER if found.low > most else UNDECIDED
+        if verdict == WITHIN:  # limits are found rather too wide, by a hair
+            found = found._replace(high=min(found.high, most))
+        elif verdict == SLOWER:
+            found = found._replace(low=max(found.low, most))
         return Versus(baseline, candidate, found, most, verdict)
 
     def _array(self, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -211,6 +222,6 @@ class Race:
             rounds=self._round - 1,
             seconds=budget.seconds,
             interrupted=interrupted,
-            versus=None if self._versus is None else self._compare(),
+            versus=None if self._versus is None else self._compared(),
             asides=self._asides({name: float(runs.min()) for name, runs in times.items()}),
         )

@@ -14,10 +14,8 @@ from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.evidence.symmetric import FIRST
 from noisewise.study.study import Study
 from noisewise.timing.cautions import cautions_of
-from noisewise.timing.ratios import Ratio, ratio_of
+from noisewise.timing.ratios import SLOWER, UNDECIDED, Ratio, ratio_of
 
-#: What can be said of a candidate: at most eps slower than the baseline, more than that, neither.
-WITHIN, SLOWER, UNDECIDED = VERDICTS = ("within", "slower", "undecided")
 #: Units of times, and from which time on each is used.
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 #: Characters of a name in the table.

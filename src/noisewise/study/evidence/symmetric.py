@@ -64,8 +64,8 @@ FAR = 10.0
 GROSS, SELDOM, GROSS_STAKE, GROSS_WEIGHT = 3.0, 0.1, 0.9, 0.15
 #: Scales are computed anew every round, and later whenever there is this part more of them.
 EVERY, GROWTH = 32, 1.0 / 16.0
-#: Steps of bisection: limits are found to this part of the range of the differences, rather too large.
-STEPS = 26
+#: Limits are found to this part of the scale, rather too large, in so many steps of bisection at most.
+CLOSE, STEPS = 1e-5, 90
 #: Rounds that do not count: see above.
 FIRST = 1
 #: An upper limit, in units of values, of how much better an option can be that is not the best.
@@ -121,7 +121,11 @@ def upper_limits(rounds: Rounds, level: Floats, *, gross: bool) -> Floats:
     if not some.size:
         return limits
     part, low, high, level = Rounds(*(column[some] for column in rounds)), low[some], high[some], level[some]
+    usual = part.scale.max(axis=1)
+    close = CLOSE * np.where(usual > 0.0, usual, high - low)
     for _ in range(STEPS):
+        if (high - low <= close).all():
+            break
         middle = 0.5 * (low + high)
         over = log_evidence(part, middle, gross=gross) >= level
         low, high = np.where(over, low, middle), np.where(over, middle, high)
