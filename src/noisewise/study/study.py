@@ -315,7 +315,8 @@ class Study(Measuring):
         lines = [
             certificate.sentence,
             f"Study {self.name!r}: the {word} of {counted(len(self._state.ids), 'option')}, "
-            f"{self._state.model}, {counted(self.n_measurements, 'measurement')}, "
+            f"{self._state.model.in_words(specification.value_scale)}, "
+            f"{counted(self.n_measurements, 'measurement')}, "
             f"{len(self.pending)} under way, {policy_in_words(self._state)}.",
         ]
         if certificate.estimate is not None:

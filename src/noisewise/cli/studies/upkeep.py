@@ -192,7 +192,7 @@ def _report_made(
     parts = [
         counted(content["options"], "option"),
         *([counted(content["told"], "measurement")] if understood is not None else []),
-        f"{content['model']} model",
+        f"{content['model']} model{' on a log scale' if study.specification.value_scale.log else ''}",
         *([f"a budget of {counted(budget, 'measurement')}"] if budget is not None else []),
         *(["looked at once"] if content["looks"] == "once" else []),
     ]

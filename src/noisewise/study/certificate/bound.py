@@ -9,7 +9,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import counted, number
+from noisewise.core.support.words import counted
 from noisewise.study.certificate.assumptions import approximations, assumptions
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
@@ -72,9 +72,9 @@ def _lost_to_rounding(analysis: Analysis) -> list[str]:
     fit = analysis.estimates if analysis.sigmas.waiting else analysis.certified
     if fit.slack <= TOO_MUCH:
         return []
-    least = float(analysis.sigmas.estimated.min())
+    least = analysis.specification.value_scale.error(float(analysis.sigmas.estimated.min()))
     return [
-        f"the smallest error bar, {number(least)}, is too small beside the others (or the span) for any "
+        f"the smallest error bar, {least}, is too small beside the others (or the span) for any "
         "arithmetic here to tell what follows: state it no smaller than 1e-15 of them"
     ]
 
@@ -207,8 +207,9 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
         top = int(np.argmax(signed))
         if state.ids[columns.plus[top]] not in (claim.option, claim.largest_estimate):
             word = "largest" if analysis.specification.goal == "max" else "smallest"
+            value = analysis.specification.value_scale.undone(columns.value[top])
             notes.append(
-                f"The {word} single value, {columns.value[top]:g}, was seen at "
+                f"The {word} single value, {value:g}, was seen at "
                 f"{state.ids[columns.plus[top]]}; recommended is the option with the smallest bound."
             )
     return notes

@@ -47,6 +47,11 @@ def refuse_no_logarithm(given: dict[str, Any]) -> None:
             'a study with scale="log" takes no differences (minus=): which ratio one stands for is not '
             "known. Tell both options, with the same block= if they were measured side by side."
         )
+    if given.get("arm"):
+        raise ValueError(
+            'a study with scale="log" takes no arms of trials (arm=), which stand for differences: block= '
+            "alone says that options were measured side by side."
+        )
 
 
 def refuse_too_rough(name: str, amount: float, value: float, most: float) -> None:
@@ -55,7 +60,7 @@ def refuse_too_rough(name: str, amount: float, value: float, most: float) -> Non
         return
     raise ValueError(
         f"{name} is {number(100.0 * amount / value)} % of its value, and may be at most "
-        f"{number(100.0 * most)} % in this study: beyond that, the logarithm of a mean is not the mean of "
-        "logarithms to a tenth of what matters here (eps). Tell the single readings, values=[...], or "
-        'measure more precisely before telling; a study without scale="log" takes it as it is.'
+        f"{number(100.0 * most)} % in this study: beyond that, its logarithm is off by more than a tenth of "
+        "the difference that matters (eps). Tell the single readings, values=[...], or measure more "
+        'precisely before telling; a study without scale="log" takes it as it is.'
     )

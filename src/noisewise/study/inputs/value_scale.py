@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
 from noisewise.core.support.ranges import check_amount
 from noisewise.core.support.words import estimated, in_unit, number, rounded_up
 from noisewise.study.inputs.numbers import NUMBER
@@ -67,9 +66,12 @@ class ValueScale:
     goal: str = "max"
     unit: str | None = None
 
-    def undone(self, values: Floats) -> Floats:
-        """Computed values in the unit of those that were told."""
-        return np.exp(values) if self.log else values
+    def undone(self, values: Any) -> Any:
+        """Computed values in the unit of those that were told; numbers beyond all floats are infinite."""
+        if not self.log:
+            return values
+        with np.errstate(over="ignore"):
+            return np.exp(values)
 
     def entered(self, value: float) -> float:
         """A value in the user's unit as it is computed with."""
@@ -86,14 +88,43 @@ class ValueScale:
         ratio = math.exp(min(bound, 700.0) * (1.0 if self.goal == "min" else -1.0))
         return ratio
 
+    def to_plain(self, **bounds: float | None) -> dict[str, Any]:
+        """What JSON says beside bounds on a log scale: that it is one, and each as a ratio."""
+        if not self.log:
+            return {}
+        return {"scale": LOG, **{f"{name}_ratio": self.ratio(bound) for name, bound in bounds.items()}}
+
+    def drawn(self, bounds: Any) -> Any:
+        """Bounds as charts draw them: in the unit of the values, or in per cent."""
+        if not self.log:
+            return bounds
+        limited = np.minimum(bounds, 700.0)
+        return 100.0 * (np.expm1(limited) if self.goal == "min" else -np.expm1(-limited))
+
+    def differences(self, apart: Any) -> Any:
+        """Differences to an option as charts and pages show them: in the unit of the values, or per cent."""
+        if not self.log:
+            return apart
+        with np.errstate(over="ignore"):
+            return 100.0 * np.expm1(apart)
+
+    @property
+    def unit_of_bounds(self) -> str | None:
+        """The unit of what `drawn` and `differences` give."""
+        return "%" if self.log else self.unit
+
     def part(self, bound: float) -> float:
         """The same as a part of the best value: 0.02 for 2 %."""
         return math.expm1(min(bound, 700.0)) if self.goal == "min" else -math.expm1(-bound)
 
     def far(self, bound: float) -> str:
         """A bound in words, never smaller than it is: "0.3 ms", "1.8 %", "a factor 12"."""
+        return self.short(bound) if self.log else in_unit(rounded_up(bound), self.unit)
+
+    def short(self, bound: float) -> str:
+        """The same without a unit, where it is said often: "0.3", "1.8 %"."""
         if not self.log:
-            return in_unit(rounded_up(bound), self.unit)
+            return rounded_up(bound)
         if not math.isfinite(bound):
             return number(bound)
         if bound > math.log(FACTOR):
@@ -102,21 +133,39 @@ class ValueScale:
 
     def amount(self, difference: float) -> str:
         """A difference between values in words, rounded."""
+        return self.apart(difference) if self.log else in_unit(number(difference), self.unit)
+
+    def apart(self, difference: float) -> str:
+        """The same without a unit."""
         if not self.log:
-            return in_unit(number(difference), self.unit)
+            return number(difference)
         if difference > math.log(FACTOR):
             return f"a factor {number(math.exp(min(difference, 700.0)))}"
         return f"{number(100.0 * math.expm1(difference))} %"
 
     def close(self, eps: float) -> str:
         """What is good enough, in words and with all its digits."""
-        if not self.log:
-            return in_unit(f"{eps:g}", self.unit)
-        return f"{100.0 * self.part(eps):.10g} %"
+        return self.stated(eps) if self.log else in_unit(f"{eps:g}", self.unit)
 
-    def error(self, sigma: float) -> str:
-        """A standard error of one computed value in words."""
-        return f"{number(100.0 * sigma)} %" if self.log else number(sigma)
+    def stated(self, eps: float) -> str:
+        """The same without a unit."""
+        return f"{100.0 * self.part(eps):.10g} %" if self.log else f"{eps:g}"
+
+    def error(self, sigma: float, digits: int = 3) -> str:
+        """A standard error, or another standard deviation, of what is computed with, in words."""
+        return f"{number(100.0 * sigma, digits)} %" if self.log else number(sigma, digits)
+
+    def error_stated(self, sigma: float) -> str:
+        """The same as it was stated."""
+        return f"{100.0 * sigma:.6g} %" if self.log else f"{sigma:g}"
+
+    def span_stated(self, span: float) -> str:
+        """By how much options differ at most, as it was stated."""
+        return f"a factor {math.exp(span):.10g}" if self.log else f"{span:g}"
+
+    def told(self, value: float, digits: int = 4) -> str:
+        """A value that is computed with, in the user's unit and without naming it."""
+        return number(float(self.undone(np.float64(value))), digits)
 
     @property
     def side(self) -> str:
@@ -183,6 +232,10 @@ class ValueScale:
                 f'{given!r}. If you mean more than all of it, write per cent: "{100.0 * part:g}%".'
             )
         return part
+
+
+#: Values as they were told, without a unit.
+AS_TOLD = ValueScale()
 
 
 def _plain(name: str, given: Any) -> Any:

@@ -97,7 +97,7 @@ def _all_usable(state: "State", names: tuple[str, ...], bodies: Sequence[dict[st
     if not set(names) >= _NEEDED:
         return False
     logs = state.specification.value_scale.log
-    if logs and ("minus" in names or "values" in names):
+    if logs and {"minus", "arm", "values"} & set(names):
         return False
     column = dict(zip(names, zip(*map(itemgetter(*names), bodies), strict=True), strict=True))
     try:
@@ -122,7 +122,7 @@ def _all_usable(state: "State", names: tuple[str, ...], bodies: Sequence[dict[st
 
 def _has_logarithm(body: dict[str, Any]) -> bool:
     """Whether a measurement whose value is a number goes with logarithms."""
-    return body["value"] >= AMOUNT.least and body["kind"] != COUNTS and "minus" not in body
+    return body["value"] >= AMOUNT.least and body["kind"] != COUNTS and not {"minus", "arm"} & set(body)
 
 
 def _are_texts(texts: Sequence[Any]) -> bool:

@@ -259,7 +259,7 @@ class Analysis:
 
     def shown_values(self, fit: Fit) -> Floats:
         """`levelled_values` in the user's unit."""
-        return self.specification.value_scale.undone(self.levelled_values(fit))
+        return np.asarray(self.specification.value_scale.undone(self.levelled_values(fit)))
 
     def levelled_values(self, fit: Fit) -> Floats:
         """The sign undone, on the level of the average block, on the scale that is computed with.

@@ -30,12 +30,13 @@ def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tup
     if noise is None:
         return [("as it was so far", _usual(analysis))]
     sigma, share = _read_noise(noise, analysis.specification.value_scale)
+    said = analysis.specification.value_scale.error_stated
     whole = NoiseMenu(sigma, share / share.sum(), np.ones(sigma.size))
     if sigma.size == 1 or not compare:
-        return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
+        return [("with all levels" if sigma.size > 1 else f"at sigma = {said(sigma[0])}", whole)]
     rest = np.arange(sigma.size) != np.argmin(sigma)
     without = NoiseMenu(sigma[rest], share[rest] / share[rest].sum(), np.ones(sigma.size - 1))
-    return [("with all levels", whole), (f"without sigma = {sigma.min():g}", without)]
+    return [("with all levels", whole), (f"without sigma = {said(sigma.min())}", without)]
 
 
 def by_cost(menu: Priced, scale: ValueScale) -> list[tuple[str, NoiseMenu]]:
@@ -44,28 +45,29 @@ def by_cost(menu: Priced, scale: ValueScale) -> list[tuple[str, NoiseMenu]]:
     sigma = _sigmas([first for first, _ in pairs], scale)
     cost = np.array([check_positive("cost", second) for _, second in pairs])
     alone = [
-        (f"sigma = {sigma[k]:g} alone", NoiseMenu(sigma[[k]], np.ones(1), cost[[k]]))
+        (f"sigma = {scale.error_stated(sigma[k])} alone", NoiseMenu(sigma[[k]], np.ones(1), cost[[k]]))
         for k in range(sigma.size)
     ]
     return alone if sigma.size == 1 else [*alone, ("a mix", NoiseMenu(sigma, None, cost))]
 
 
-def noise_in_words(noise: Noise | None, usual: NoiseMenu, *, priced: bool) -> str:
+def noise_in_words(noise: Noise | None, usual: NoiseMenu, scale: ValueScale, *, priced: bool) -> str:
     """How noisy a plan takes measurements to be."""
     if priced:
         return "noise by the menu"
     times = np.ones(1) if usual.times is None else usual.times
     least, most = float((usual.sigma.min() * times).min()), float((usual.sigma.max() * times).max())
-    size = f"sigma {least:.3g}" if f"{least:.3g}" == f"{most:.3g}" else f"sigma {least:.3g} to {most:.3g}"
+    low, high = map(scale.error_stated, (float(f"{least:.3g}"), float(f"{most:.3g}")))
+    size = f"sigma {low}" if low == high else f"sigma {low} to {high}"
     if usual.times is not None:
         return f"noise as it was so far, option by option ({size})"
     return f"noise as it was so far ({size})" if noise is None else f"noise as stated ({size})"
 
 
 def _read_noise(noise: Noise, scale: ValueScale) -> tuple[Floats, Floats]:
-    if isinstance(noise, Mapping) or (
-        isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], list | tuple)
-    ):
+    words = isinstance(noise, str) and not noise.strip().endswith("%")
+    several = isinstance(noise, Sequence) and not isinstance(noise, str) and len(noise) > 0
+    if isinstance(noise, Mapping) or words or (several and isinstance(noise[0], list | tuple)):  # type: ignore[index]
         pairs = _pairs("noise", noise, "(sigma, share)")
         return _sigmas([first for first, _ in pairs], scale), np.array(
             [check_positive("share", second) for _, second in pairs]
@@ -91,7 +93,9 @@ def _pairs(name: str, given: Any, form: str) -> list[tuple[Any, float]]:
 def _sigmas(levels: Sequence[Any], scale: ValueScale) -> Floats:
     sigma = np.array([scale.read_error(level, "sigma") for level in levels])
     if np.unique(sigma).size < sigma.size:
-        raise ValueError(f"every noise level must be named once; got {', '.join(f'{s:g}' for s in sigma)}.")
+        raise ValueError(
+            f"every noise level must be named once; got {', '.join(map(scale.error_stated, sigma))}."
+        )
     return sigma
 
 
