@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import noisewise
+from noisewise.cli.bench import bench
 from noisewise.cli.demo import demo
 from noisewise.cli.studies import imports, judgement, measurements, outlook, safekeeping, upkeep
 from noisewise.cli.studies.listing import list_studies
@@ -47,7 +48,7 @@ def _common(
 
 #: In the order of the help text; a command is called like its function, but for those in `NAMES`.
 COMMANDS: tuple[Callable[..., None], ...] = (
-    demo,
+    *(demo, bench),
     *(upkeep.init, measurements.ask, measurements.tell, imports.import_),
     *(judgement.status, judgement.best, judgement.certify, judgement.check),
     *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
