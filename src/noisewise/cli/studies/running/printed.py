@@ -1,8 +1,9 @@
 """What a command printed, as a result: a number, 12.3(4), 12.3 ± 0.4, or JSON with the fields of tell.
 
 Programs print what they do, and then what came out. So the result is the end of the output: a JSON object
-that ends there, or else the last line that is not empty, which must be a number and nothing else. If another
-line is a result as well, nobody can know whether the last one is meant or all of them, and that is refused.
+that ends there, or else the last line that is not empty, which must be a number and nothing else. If the line
+before it is a number as well, nobody can know whether the last one is meant or all of them, and that is
+refused; numbers that stand further up, among other words, are a part of these.
 """
 
 import json
@@ -40,10 +41,10 @@ def read_printed(text: str, items: Collection[str] = (), *, where: str = "its ou
         found = read_value(lines[-1])
     except ValueError:
         raise NoResultError(f"the last line of {where} is {_short(lines[-1])}, {_why(lines[-1])}") from None
-    if others := [line for line in lines[:-1] if _is_number(line)]:
+    if len(lines) > 1 and _is_number(lines[-2]):
         raise NoResultError(
-            f"{where} has {len(others) + 1} lines that are numbers, {_short(others[0])} and at last "
-            f'{_short(lines[-1])}: for readings print JSON, {{"values": [...]}}; else print the result alone'
+            f"{where} ends with several numbers, {_short(lines[-2])} and {_short(lines[-1])}: for readings "
+            'print JSON, {"values": [...]}; else print the result alone'
         )
     return found.value if found.se is None else (found.value, found.se)
 
