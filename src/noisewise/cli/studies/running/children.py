@@ -70,7 +70,7 @@ class Children:
             is_late = not _read(process, out, err, late_at)
             if is_late:
                 self._tell_to_end([process])
-                _wait(process, GRACE)
+                _read(process, out, err, time.monotonic() + GRACE)  # it may say where it was
         finally:
             _signal(process, signal.SIGKILL)  # also to what it left in the background
             _wait(process, GRACE)

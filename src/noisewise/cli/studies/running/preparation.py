@@ -100,6 +100,17 @@ def check_settings(workers: int, retries: int, on_error: str, budget: str | None
     read_budget(budget)
 
 
+def check_goal(study: "Study", goal: str | float, budget: str | None) -> None:
+    """Refuse a goal that this study cannot reach."""
+    if goal == "certified" and study.specification.eps is None:
+        raise ValueError(
+            "`until` must be a bound, or spent with a budget: this study has no `eps` that certified could "
+            "mean."
+        )
+    if goal == "spent" and budget is None and study.specification.budget is None:
+        raise ValueError("--until spent needs --budget: a number of measurements, a time, or a cost.")
+
+
 def reading(reader: str | None) -> "Callable[[Study], Read] | None":
     """What reads the file of a command, for a study; None: it is a number or JSON."""
     if reader is None:
@@ -126,7 +137,12 @@ def reading(reader: str | None) -> "Callable[[Study], Read] | None":
 
 
 def begin(
-    store: str, name: str | None, options: list[str] | None, question: dict[str, Any], template: Template
+    store: str,
+    name: str | None,
+    options: list[str] | None,
+    question: dict[str, Any],
+    template: Template,
+    check_more: "Callable[[Study], None]",
 ) -> tuple[Begun, Columns]:
     """The study to run, and the columns that the command names; nothing is made if they do not fit."""
     if options is None:
@@ -134,9 +150,11 @@ def begin(
     else:
 
         def check(sketch: "Study", table: Any) -> None:
+            check_more(sketch)
             _check_fits(template, sketch, option_columns(sketch, template.columns, table))
 
         begun = begin_or_go_on(store, name or USUAL, options, question, check)
+    check_more(begun.study)
     columns = option_columns(begun.study, template.columns, begun.table)
     _check_fits(template, begun.study, columns)
     return begun, columns

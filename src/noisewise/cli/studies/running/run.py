@@ -122,7 +122,10 @@ def run(
     goal, seconds = preparation.goal_of(until), preparation.seconds_of_time(timeout)
     preparation.check_settings(workers, retries, on_error, budget)
     read = preparation.reading(reader)
-    begun, columns = preparation.begin(store, study, typed if new else None, question, template)
+    begun, columns = preparation.begin(
+        store, study, typed if new else None, question, template,
+        lambda made: preparation.check_goal(made, goal, budget),
+    )  # fmt: skip
     opened, children = begun.study, Children()
     folder = Path(tempfile.mkdtemp(prefix="noisewise-run-"))
     measure = preparation.measuring(template, opened, columns, children, folder, seconds, read)
