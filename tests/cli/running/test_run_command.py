@@ -309,12 +309,12 @@ def test_two_runs_that_make_the_same_study_at_once_share_it(here):
             )
         )
 
-    threads = [threading.Thread(target=begin) for _ in range(3)]
+    threads = [threading.Thread(target=begin) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert results == [0, 0, 0]
+    assert results == [0, 0]
     assert nw.load_study("two.db").certificate().option == "B"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
+from noisewise.cli.studies.running.watchdog import Watchdog
 from noisewise.study.running.outcomes import NoResultError
 
 #: Bytes of standard output and standard error that are kept: the last ones.
@@ -56,6 +57,7 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         # Signals are handled in the thread that may hold it.
         self._lock, self.is_over = threading.RLock(), False
+        self._watchdog = Watchdog()
 
     def run(self, command: list[str] | str, environment: Mapping[str, str], timeout: float | None) -> Ended:
         """Start a command, and wait until it has ended; a text is for the shell.
@@ -76,6 +78,7 @@ class Children:
             _wait(process, GRACE)
             with self._lock:
                 self._running.discard(process)
+                self._watchdog.ended(process.pid)
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
@@ -99,6 +102,11 @@ class Children:
             time.sleep(0.02)
         for process in left:
             _signal(process, signal.SIGKILL)
+            _wait(process, GRACE)
+        with self._lock:
+            for process in left:
+                self._watchdog.ended(process.pid)
+            self._watchdog.close()
 
     def _start(self, command: list[str] | str, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
         with self._lock:
@@ -112,6 +120,7 @@ class Children:
             except (OSError, ValueError) as problem:
                 raise NoResultError(_why_not_started(problem, command)) from None
             self._running.add(process)
+            self._watchdog.begun(process.pid)
         return process
 
     def _tell_to_end(self, processes: "list[subprocess.Popen[bytes]]") -> None:
