@@ -30,11 +30,11 @@ from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, Job, job_of, replay
+from noisewise.study.reader_entries import ReaderEntries
 from noisewise.study.stores.protocol import Event
-from noisewise.study.table_entries import TableEntries
 
 
-class Entries(TableEntries):
+class Entries(ReaderEntries):
     """The changes that a study can be asked for; each is decided on the newest state, and appended."""
 
     def ask(

@@ -17,8 +17,8 @@ from noisewise.cli.studies.columns import (
     Network,
     Studies,
     read_options,
-    understand_table,
 )
+from noisewise.cli.studies.imports import first_results
 from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
 from noisewise.cli.studies.session import (
@@ -49,7 +49,8 @@ Results = Annotated[
     typer.Option(
         "--from",
         metavar="TABLE",
-        help="Results to begin with: options, their features and the measurements come from this table.",
+        help="Results to begin with: options, their features and the measurements come from this table; "
+        "hyperfine:run.json is a file of another tool (see import --from).",
     ),
 ]
 Features = Annotated[
@@ -154,8 +155,8 @@ def init(
     if results is None and (map or ignore or dry_run or network or arms or not options):
         raise ValueError(NEEDS_OPTIONS)
     about = [*described, *([cost] if cost else [])]
-    understood = None if results is None else understand_table(
-        results, map, ignore, decimal, allow_missing_se, about, None if options else id,
+    understood = None if results is None else first_results(
+        results, unit, map, ignore, decimal, allow_missing_se, about, None if options else id,
         Studies(network, arms, counts),
     )  # fmt: skip
     question = {

@@ -27,6 +27,10 @@ WORDS: dict[str, dict[str, str]] = {
 #: Whole phrases of Python, and what to type instead.
 PHRASES = (
     (r'repeat="others"|repeat=True', "--again"),
+    (r'unknown="(add|skip)"', r"--\1"),
+    (r'\b(exit_codes|names|version)="(\w+)"', r"--choose \1=\2"),
+    (r"(?<=column: say )(\w+)=(?=[.;]|$)", r"--choose \1=COLUMN"),
+    (r"(?<=say which with )(benchmark)=(?=[.;]|$)", r"--choose \1=NAME"),
     (r"\(job,\) = study\.ask\(\), or tell each of them", "tell each of them"),
     (r"items=\{[^}]*\}", "--items q17=1,q18=0"),
     (r"`study\.next_items\('([^']*)'\)` says which come next", r"`noisewise ask` says which come next"),
