@@ -284,6 +284,51 @@ def test_a_number_without_an_error_bar_goes_by_the_rule_of_the_study():
     assert set(told("b.db")["kind"]) == {"bounded"}
 
 
+HYPERFINE = """#!/bin/sh
+# As hyperfine --export-json does: times in seconds.
+case "$1" in A) t=0.5;; *) t=0.2;; esac
+json='{"results": [{"command": "x '"$1"'", "mean": '$t', "stddev": 0.001, "median": '$t', "user": 0, "system": 0, "min": '$t', "max": '$t', "times": ['$t', 0.21, 0.22], "exit_codes": [0, 0, 0]}]}'
+if [ -n "$2" ]; then echo "$json" > "$2"; else echo "$json"; fi
+"""
+
+
+@pytest.mark.parametrize("out", [["{out}"], ["{out}.json"], []])
+def test_a_reader_takes_the_file_that_a_tool_writes_or_prints(out):
+    script(HYPERFINE, "tool")
+    nw.create_study("h.db", options=["A", "B"], eps=200, goal="min", unit="ms")
+    line = [
+        "run",
+        "h.db",
+        "--until",
+        "spent",
+        "--budget",
+        4,
+        "--reader",
+        "hyperfine",
+        "--",
+        "./tool",
+        "{option}",
+    ]
+    done = typed(*line, *out)
+    assert done.exit_code in (0, 3), done.output
+    assert (reasons("h.db"), len(told("h.db"))) == ([], 4)
+    values = dict(told("h.db").select("option", "value").rows())
+    assert values == {"A": pytest.approx(310.0), "B": pytest.approx(210.0)}
+    assert set(told("h.db")["kind"]) == {"readings"}
+
+
+def test_what_a_reader_does_not_understand_is_a_failure():
+    script('#!/bin/sh\necho "{}" > "$2"\n', "tool")
+    done = typed(
+        "run", "s.db", "--on-error", "raise", "--reader", "hyperfine", "--", "./tool", "{option}", "{out}"
+    )
+    assert done.exit_code == 1
+    assert reasons()[0] == "{out}: it must have 'results'"
+    script("#!/bin/sh\nhead -c 2000000 /dev/zero\n", "tool")
+    typed("run", "s.db", "--on-error", "raise", "--reader", "hyperfine", "--", "./tool", "{option}")
+    assert reasons()[1] == "it printed more than 1 MB: let it write to {out} instead"
+
+
 def test_a_new_study_is_made_once_and_then_gone_on_with():
     line = ["run", "new.db", "--new", "A", "B", "C", "--eps", "0.5", "--unit", "ms", "-s", "mine", "--json"]
     command = ["--", "./measure", "{option}"]
@@ -345,6 +390,8 @@ REFUSED = [
     ("run s.db --until spent -- ./measure {option}", "--until spent needs --budget: a number of measurements, a time, or a cost."),
     ("run s.db --budget many -- ./measure {option}", "--budget must be a number of measurements (200), a time (90s, 30min, 2h), \"cost=5\", or several with commas; got 'many'."),
     ("run s.db --on-error ignore -- ./measure {option}", "--on-error must be one of 'fail', 'raise', 'exclude'; got 'ignore'."),
+    ("run s.db --reader hyperfin -- ./measure {option}", "there is no reader 'hyperfin'; there are "),
+    ("run s.db --reader hyperfine:colour=red -- ./measure {option}", "reader 'hyperfine' has no choice 'colour'"),
     ("run s.db --eps 1 -- ./measure {option}", "--eps goes with --new: a study that is there keeps what it was made with."),
     ("run n.db --new -- ./measure {option}", "--new needs the options, or their table: noisewise run study.db --new A B --eps 0.1 -- ./measure {option}."),
     ("run n.db --new A B -- ./measure {option}", "--eps (how far below the best is good enough) or --span"),

@@ -111,7 +111,8 @@ class MeasuringCommand:
             fields = self.read(file, job.option)
         except (ValueError, KeyError, TypeError, OSError) as problem:
             said = str(problem.args[0] if isinstance(problem, KeyError) and problem.args else problem)
-            raise NoResultError(said.rstrip(".")) from None
+            called = f"{{{OUT}}}" if OUT in self.template.names else "its output"
+            raise NoResultError(said.rstrip(".").replace(repr(str(file)), called)) from None
         return {name: part for name, part in fields.items() if name not in ("key", "by", "option")}
 
 

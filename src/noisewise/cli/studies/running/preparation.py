@@ -1,6 +1,5 @@
 """What is checked before a run starts its first command."""
 
-import importlib
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -115,21 +114,22 @@ def reading(reader: str | None) -> "Callable[[Study], Read] | None":
     """What reads the file of a command, for a study; None: it is a number or JSON."""
     if reader is None:
         return None
-    name, choices = parse_named(reader, "reader")
-    readers = importlib.import_module("noisewise.readers")
+    from noisewise import readers
+
+    name, said = parse_named(reader, "reader")
+    known = [] if name == "auto" else readers.get(name).choices
     if name != "auto":
-        readers.get(name).check(choices)
+        readers.get(name).check(said)
 
     def of_study(study: "Study") -> Read:
+        unit = study.specification.unit
+        choices = ({"unit": unit} if unit is not None and "unit" in known else {}) | said
+
         def read(file: Path, option: str) -> dict[str, Any]:
-            found, unit = readers.read(file, name, **choices), study.specification.unit
+            found = readers.read(file, name, **choices)
             if None not in (found.unit, unit) and found.unit != unit:
-                raise ValueError(
-                    f"the file is in {found.unit}, and the study in {unit}: --reader {name}:unit={unit} "
-                    "converts"
-                )
-            fields: dict[str, Any] = found.only(option)
-            return fields
+                raise ValueError(f"the file is in {found.unit}, and the study in {unit}")
+            return found.only(option)
 
         return read
 
