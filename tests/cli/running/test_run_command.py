@@ -329,6 +329,17 @@ def test_what_a_reader_does_not_understand_is_a_failure():
     assert reasons()[1] == "it printed more than 1 MB: let it write to {out} instead"
 
 
+def test_a_run_whose_certificate_stays_withheld_is_given_up():
+    """Values without error bars that never scatter: more of them would not help."""
+    nw.create_study("w.db", options=["A", "B"], eps=0.1)
+    script("#!/bin/sh\necho 5\n", "constant")
+    done = typed("run", "w.db", "-j", 2, "--", "./constant", "{option}")
+    assert done.exit_code == 3
+    assert "measurements have not changed that the certificate is withheld." in " ".join(done.stdout.split())
+    assert "the scatter of measurements without error bars is 0" in " ".join(done.stdout.split())
+    assert 30 <= len(told("w.db")) <= 40
+
+
 def test_a_new_study_is_made_once_and_then_gone_on_with():
     line = ["run", "new.db", "--new", "A", "B", "C", "--eps", "0.5", "--unit", "ms", "-s", "mine", "--json"]
     command = ["--", "./measure", "{option}"]

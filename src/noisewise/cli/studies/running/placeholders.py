@@ -21,7 +21,7 @@ PLAIN = (OPTION, MINUS, "job", "study", ITEMS, OUT)
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
-class Piece(NamedTuple):
+class TemplatePiece(NamedTuple):
     """A part of an argument: a text as it is, or the name of a placeholder."""
 
     text: str
@@ -32,7 +32,7 @@ class Piece(NamedTuple):
 class Template:
     """A command before it is filled in; made by `read_template`."""
 
-    arguments: tuple[tuple[Piece, ...], ...]
+    arguments: tuple[tuple[TemplatePiece, ...], ...]
     shell: bool = False
 
     @property
@@ -48,7 +48,7 @@ class Template:
         return tuple(name.removeprefix(COLUMN) for name in self.names if name.startswith(COLUMN))
 
     @property
-    def program(self) -> tuple[Piece, ...]:
+    def program(self) -> tuple[TemplatePiece, ...]:
         """What is started: the first argument."""
         return self.arguments[0]
 
@@ -60,7 +60,7 @@ class Template:
         return " ".join(filled(argument, quoted) for argument in self.arguments)
 
 
-def filled(argument: Sequence[Piece], values: Mapping[str, str]) -> str:
+def filled(argument: Sequence[TemplatePiece], values: Mapping[str, str]) -> str:
     """One argument with values in the places of its placeholders; none of them is read again."""
     return "".join(values[piece.text] if piece.is_placeholder else piece.text for piece in argument)
 
@@ -79,25 +79,27 @@ def read_template(arguments: Sequence[str], *, shell: bool = False) -> Template:
         )
     template = Template(tuple(tuple(_pieces(argument)) for argument in arguments), shell)
     if shell:
-        check_shell_text([piece for argument in template.arguments for piece in (*argument, Piece(" "))])
+        check_shell_text(
+            [piece for argument in template.arguments for piece in (*argument, TemplatePiece(" "))]
+        )
     return template
 
 
-def _pieces(argument: str) -> list[Piece]:
+def _pieces(argument: str) -> list[TemplatePiece]:
     found, at = [], 0
     for brace in _BRACES.finditer(argument):
-        found.append(Piece(argument[at : brace.start()]))
+        found.append(TemplatePiece(argument[at : brace.start()]))
         at = brace.end()
         if brace[0] in ("{{", "}}"):
-            found.append(Piece(brace[0][0]))
+            found.append(TemplatePiece(brace[0][0]))
         elif brace[1] is None:
             raise ValueError(
                 f"the argument {_shown(argument)} has a single {brace[0]}: double it, {brace[0] * 2}, if it "
                 "is no part of a placeholder."
             )
         else:
-            found.append(Piece(_known(brace[1], argument), True))
-    found.append(Piece(argument[at:]))
+            found.append(TemplatePiece(_known(brace[1], argument), True))
+    found.append(TemplatePiece(argument[at:]))
     return [piece for piece in found if piece.text]
 
 

@@ -29,7 +29,7 @@ from noisewise.core.support.ranges import AMOUNT, check_within
 from noisewise.core.support.text import printable
 
 if TYPE_CHECKING:
-    from noisewise.study import Certificate, Study
+    from noisewise.study import Study
 
 Columns = Mapping[str, Mapping[str, str]]
 #: The name of a study that names none, as for init.
@@ -58,23 +58,6 @@ def template_of(
     return read_template(command, shell=shell)
 
 
-def goal_of(until: str) -> str | float:
-    """What ends a run: a word, or a bound."""
-    if until in ("certified", "spent"):
-        return until
-    try:
-        return check_within("until", float(until), AMOUNT)
-    except ValueError:
-        raise ValueError(f"`until` must be certified, spent, or a bound above 0; got {until!r}.") from None
-
-
-def is_reached(certificate: "Certificate", goal: str | float) -> bool:
-    """Whether a run came where it was to come; if that is to spend its budget, whether measuring may stop."""
-    if isinstance(goal, str):
-        return certificate.reached
-    return not certificate.withheld and certificate.bound <= goal
-
-
 def seconds_of_time(time: str | None) -> float | None:
     """Seconds, of a time such as 30, 90s, 5min or 2h."""
     from noisewise.study.running.limits import read_budget
@@ -97,17 +80,6 @@ def check_settings(workers: int, retries: int, on_error: str, budget: str | None
     check_count("retries", retries, least=0)
     check_choice("on_error", on_error, REACTIONS)
     read_budget(budget)
-
-
-def check_goal(study: "Study", goal: str | float, budget: str | None) -> None:
-    """Refuse a goal that this study cannot reach."""
-    if goal == "certified" and study.specification.eps is None:
-        raise ValueError(
-            "`until` must be a bound, or spent with a budget: this study has no `eps` that certified could "
-            "mean."
-        )
-    if goal == "spent" and budget is None and study.specification.budget is None:
-        raise ValueError("--until spent needs --budget: a number of measurements, a time, or a cost.")
 
 
 def reading(reader: str | None) -> "Callable[[Study], Read] | None":

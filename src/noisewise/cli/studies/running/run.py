@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,15 +117,16 @@ def run(
     from noisewise.cli.studies.running import preparation
     from noisewise.cli.studies.running.children import Children
     from noisewise.cli.studies.running.course import Failures, ending
+    from noisewise.cli.studies.running.goal import RunGoal
 
     typed = options or []
     template = preparation.template_of(context.meta[_BEHIND], typed, new=new, shell=shell, question=question)
-    goal, seconds = preparation.goal_of(until), preparation.seconds_of_time(timeout)
+    goal, seconds = RunGoal(until), preparation.seconds_of_time(timeout)
     preparation.check_settings(workers, retries, on_error, budget)
     read = preparation.reading(reader)
     begun, columns = preparation.begin(
         store, study, typed if new else None, question, template,
-        lambda made: preparation.check_goal(made, goal, budget),
+        lambda made: goal.check(made, budget),
     )  # fmt: skip
     opened, children = begun.study, Children()
     folder = Path(tempfile.mkdtemp(prefix="noisewise-run-"))
@@ -133,7 +135,7 @@ def run(
     try:
         with told_warnings(), ending(children.stop):
             done = opened.run(
-                failures.measure, workers=workers, until=goal, budget=budget, retries=retries,
+                failures.measure, workers=workers, until=goal.may_stop, budget=budget, retries=retries,
                 on_error=on_error, progress=not json,
             )  # fmt: skip
     except RuntimeError as failed:
@@ -142,8 +144,8 @@ def run(
     finally:
         children.close()
         shutil.rmtree(folder, ignore_errors=True)
-    _report(begun, done, failures, json)
-    if not preparation.is_reached(done.certificate, goal):
+    _report(begun, done if goal.given_up is None else replace(done, ended=goal.given_up), failures, json)
+    if not goal.is_reached(done.certificate):
         raise typer.Exit(NOT_YET)
 
 
