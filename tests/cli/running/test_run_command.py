@@ -3,6 +3,8 @@
 
 import json
 import os
+import random
+import re
 import shlex
 import sys
 import threading
@@ -11,9 +13,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.support.commands import run as typed
+from typer.main import get_command
 
 import noisewise as nw
-from noisewise.cli.app import main
+from noisewise.cli.app import app, main
+from noisewise.cli.studies.running.placeholders import read_template
 
 #: Prints logs, and then the value of an option with its error.
 MEASURE = """#!/bin/sh
@@ -444,3 +448,79 @@ def test_the_help_shows_where_the_command_stands():
     assert "[NAME|TABLE]... -- COMMAND..." in shown
     assert "--eps" in shown
     assert "{col:NAME}" in shown
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "running.md"
+
+
+def test_the_lines_of_the_page_are_understood():
+    (block,) = re.findall(
+        r"^```text\n(noisewise run.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    flags = {flag for parameter in get_command(app).commands["run"].params for flag in parameter.opts}
+    lines = [shlex.split(line) for line in block.splitlines()]
+    assert len(lines) == 4
+    for _, command, *words in lines:
+        at = words.index("--")
+        assert command == "run"
+        assert {word for word in words[:at] if word.startswith("-")} <= flags
+        assert read_template(words[at + 1 :]).names
+    script('#!/bin/sh\ncase $1 in quick) echo "10 ± 1";; *) echo "90 ± 1";; esac\n', "time-it")
+    done = typed(*lines[0][1:])
+    assert (done.exit_code, nw.load_study("sort.db").certificate().option) == (0, "quick")
+
+
+JUNK = [
+    "",
+    " ",
+    "nan",
+    "-1",
+    "1e300",
+    "0,4",
+    "a\nb",
+    "\x1b[2J",
+    "x" * 1500,
+    "--",
+    "{",
+    "{option}",
+    "None",
+    "é",
+    "*",
+    "$(id)",
+]
+FLAGS = [
+    "-j",
+    "--until",
+    "--budget",
+    "--timeout",
+    "--retries",
+    "--on-error",
+    "--reader",
+    "-s",
+    "--eps",
+    "--id",
+    "--items",
+]
+
+
+def test_junk_is_refused_in_one_sentence_or_measured():
+    rng = random.Random(5)
+    for _ in range(60):
+        words = ["run", rng.choice(["s.db", "s.db", "junk.db"]), "--budget", "1"]
+        if rng.random() < 0.4:
+            words += ["--new", *rng.choices(JUNK, k=2), "--eps", "1"]
+        for flag in rng.sample(FLAGS, rng.randint(0, 2)):
+            words += [flag, rng.choice(JUNK)]
+        words += [
+            "--",
+            rng.choice(["./measure", "./measure", "echo", *JUNK]),
+            *rng.choices([*JUNK, "{option}"], k=2),
+        ]
+        done = typed(*words)
+        assert done.exit_code in (0, 1, 2, 3), words
+        if not isinstance(done.exception, SystemExit | None):
+            assert isinstance(done.exception, ValueError | KeyError | TypeError | OSError), (
+                words,
+                done.exception,
+            )
+            assert "\n" not in str(done.exception), words

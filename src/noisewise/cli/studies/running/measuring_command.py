@@ -157,7 +157,7 @@ def last_words(err: bytes) -> str:
     """The last lines of standard error, in one line, to be put behind a reason; empty if there are none."""
     text = _COLOURS.sub("", err.decode("utf-8", "replace"))
     lines = [printable(" ".join(line.split())) for line in text.splitlines() if line.strip()][-LINES:]
-    said = " | ".join(lines)
+    said = " | ".join(lines).rstrip(".")  # a sentence goes on behind it
     if not said:
         return ""
     return f"; it said: {said if len(said) <= CHARACTERS else '…' + said[-CHARACTERS:]}"

@@ -118,6 +118,7 @@ def run(
     from noisewise.cli.studies.running.children import Children
     from noisewise.cli.studies.running.course import Failures, ending
     from noisewise.cli.studies.running.goal import RunGoal
+    from noisewise.study.running.run import MeasuringError
 
     typed = options or []
     template = preparation.template_of(context.meta[_BEHIND], typed, new=new, shell=shell, question=question)
@@ -138,7 +139,7 @@ def run(
                 failures.measure, workers=workers, until=goal.may_stop, budget=budget, retries=retries,
                 on_error=on_error, progress=not json,
             )  # fmt: skip
-    except RuntimeError as failed:
+    except MeasuringError as failed:
         typer.echo(printable(f"Error: {translate(str(failed), {'on_error': '--on-error'})}"), err=True)
         raise typer.Exit(FAILED) from None
     finally:
