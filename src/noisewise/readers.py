@@ -7,13 +7,13 @@ units of time. See docs/readers.md.
 
 from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
-from noisewise.study.readers.readout import FIELDS, Readout, ReadRow
+from noisewise.study.readers.readout import ROW_FIELDS, Readout, ReadRow
 from noisewise.study.readers.registry import BrokenReaderWarning, get, likely, names, read, register
 from noisewise.study.readers.result_file import ResultFile
 from noisewise.study.readers.time_units import TimeScale
 
 __all__ = [
-    "FIELDS",
+    "ROW_FIELDS",
     "BrokenReaderWarning",
     "JsonPart",
     "ReadRow",

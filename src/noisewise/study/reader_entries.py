@@ -71,8 +71,9 @@ class ReaderEntries(TableEntries):
         **choices: Any,
     ) -> "Readout":
         """What `import_from` would tell: rows in the unit of this study."""
-        from noisewise.study.readers.registry import choose, read
+        from noisewise.study.readers.registry import choose, given_files, read
 
+        files = given_files(files)
         chosen, unit = choose(files, reader), self.specification.unit
         asked = choices.get("unit")
         if unit is not None and asked is not None and asked != unit:

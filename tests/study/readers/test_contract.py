@@ -9,7 +9,7 @@ import pytest
 from tests.support.reader_cases import FIXTURES, Case, mutations
 
 import noisewise as nw
-from noisewise.readers import FIELDS, ResultFile
+from noisewise.readers import ROW_FIELDS, ResultFile
 
 NAMES = nw.readers.names()
 
@@ -47,7 +47,7 @@ def test_a_good_file_becomes_rows_that_tell_takes(case):
     assert readout.rows
     assert readout.reader == case.name
     for row in readout.rows:
-        assert set(row.fields) <= set(FIELDS)
+        assert set(row.fields) <= set(ROW_FIELDS)
         assert row.place
     study = case.told(readout)
     assert study.n_measurements > 0

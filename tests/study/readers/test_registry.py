@@ -1,8 +1,11 @@
 """The registry of readers: names, several files, readers of other packages, what a study makes of rows."""
 
 import importlib.metadata
+import os
 import sys
 import types
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.support.reader_cases import fixture
@@ -99,6 +102,20 @@ def test_a_field_that_tell_does_not_have_is_refused(fresh):
         nw.create_study(":memory:", results=readout, eps=0.1)
 
 
+@pytest.mark.parametrize(
+    ("field", "cell", "kind"),
+    [
+        ("n", 2**70, "a whole number"), ("n", 2.5, "a whole number"), ("value", "seven", "a number"),
+        ("values", [1.0, "x"], "a list of numbers"), ("values", 3.0, "a list of numbers"),
+        ("key", 17, "a text"),
+    ],
+)  # fmt: skip
+def test_a_cell_of_another_kind_is_refused_with_its_place(field, cell, kind):
+    rows = [ReadRow("line 1", {"option": "a", "value": 1.0}), ReadRow("line 2", {"option": "b", field: cell})]
+    with pytest.raises(ValueError, match=f"line 2: `{field}` must be {kind}; the reader 'ours' made"):
+        nw.create_study(":memory:", results=Readout(rows, reader="ours"), eps=0.1)
+
+
 def test_an_unknown_reader_is_refused_with_the_nearest():
     with pytest.raises(KeyError, match=r"no reader 'hyper'; there are .* Did you mean 'hyperfine'\?"):
         nw.readers.read(HYPERFINE, "hyper")
@@ -162,6 +179,43 @@ def test_options_and_their_results_are_one_change_of_the_log():
     study.import_from(HYPERFINE, unknown="add")
     assert [event.kind for event in study.events()] == ["add", "tell", "tell", "tell"]
     assert [bool(event.append) for event in study.events()] == [True, False, False, False]
+
+
+def test_two_that_import_the_same_file_at_once_tell_it_once(tmp_path):
+    study = nw.create_study(tmp_path / "s.db", options=["a"], goal="min", eps=0.001)
+    others = [nw.load_study(tmp_path / "s.db") for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        taken = list(pool.map(lambda one: len(one.import_from(HYPERFINE, unknown="add")), others))
+    assert sorted(taken) == [0, 0, 0, 3]
+    assert study.n_measurements == 3
+    assert len(study.options) == 4
+
+
+def test_options_of_items_are_added_with_their_items():
+    rows = [
+        ReadRow(f"line {at}", {"option": option, "item": item, "value": value})
+        for at, (option, item, value) in enumerate(
+            [("a", "q1", 1.0), ("a", "q2", 0.0), ("b", "q1", 1.0), ("b", "q2", 1.0)], 1
+        )
+    ]
+    study = nw.create_study(":memory:", options=["a", "c"], eps=0.1)
+    study.tell_many(Readout(rows), unknown="add")
+    assert study.options == ["a", "c", "b"]
+    assert study.n_measurements == 2
+    assert len(study.tell_many(Readout(rows))) == 0
+    assert Readout(rows[:2]).only("x") == {"items": {"q1": 1.0, "q2": 0.0}}
+    with pytest.raises(ValueError, match="`block` must be left out for items"):
+        Readout(rows).in_block("monday")
+
+
+def test_a_pipe_can_be_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_bytes, HYPERFINE.read_bytes())
+        study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.001)
+        assert len(study.import_from(pipe, "auto", unknown="add")) == 3
 
 
 def test_a_plain_table_can_add_options_too():

@@ -331,6 +331,8 @@ def test_an_interval_without_ends_and_a_combination_without_result_are_no_obstac
 
 def test_asv_tells_other_kinds_and_compares_commits():
     assert rows(nw.readers.read(ASV, metric="mem"))["sums.mem_list"]["value"] == 2104.0
+    with pytest.raises(ValueError, match="its values are in bytes, and cannot be told in 'MB'"):
+        nw.readers.read(ASV, metric="mem", unit="MB")
     one = nw.readers.read(ASV, names="commit", benchmark="sums.time_join")
     assert one.options == ["01234567"]
     with pytest.raises(ValueError, match="5 results for one commit"):
@@ -371,6 +373,9 @@ def test_go_tells_the_lines_of_a_benchmark_together():
 def test_go_tells_another_metric_if_it_is_wanted():
     readout = nw.readers.read(GO, metric="B/op")
     assert rows(readout)["BenchmarkJoin"]["values"] == [1024.0] * 4
+    assert readout.unit == "B/op"
+    with pytest.raises(ValueError, match="its values are in B/op, and cannot be told in 'ms'"):
+        nw.readers.read(GO, metric="B/op", unit="ms")
     with pytest.raises(ValueError, match=r"line 5: there is no metric 'MB/s'; it has ns/op, B/op, allocs/op"):
         nw.readers.read(GO, metric="MB/s")
 

@@ -51,6 +51,12 @@ SECTIONS = (
         "nw.study.",
     ),
     PagePart(
+        "Readers",
+        "noisewise.readers",
+        "[Result files of other tools](readers.md), and what a reader of your own is made of.",
+        "nw.readers.",
+    ),
+    PagePart(
         "Rules",
         "noisewise.rules",
         "Each function makes a policy; [policies](policies.md) explains the options that they share.",

@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -19,6 +21,7 @@ from noisewise.cli.studies.columns import (
     Studies,
     understand_table,
 )
+from noisewise.cli.studies.imported import import_content, import_in_words
 from noisewise.cli.studies.session import Json, Name, Store, open_study, report, told_warnings
 from noisewise.cli.terminal.output import import_progress
 
@@ -75,13 +78,11 @@ Amend = Annotated[
     str | None,
     typer.Option(metavar="REASON", help="Correct rows that say something else than before, and say why."),
 ]
-#: The number of notes that are shown.
-SHOWN = 20
 
 
 def import_(
     store: Store,
-    tables: Files,
+    table: Files,
     reader: From = None,
     map: Map = [],  # noqa: B006 - typer reads it; it is never changed
     ignore: Ignore = [],  # noqa: B006
@@ -111,7 +112,7 @@ def import_(
     if add and skip:
         raise ValueError("unknown options are added (--add) or left out (--skip), not both.")
     how = _HowToRead(
-        tables, reader, map, ignore, decimal, allow_missing_se, Studies(network, arms, counts),
+        table, reader, map, ignore, decimal, allow_missing_se, Studies(network, arms, counts),
         {"metric": metric, "task": task, "unit": unit}, _WantedRows(only, called, block), choose,
     )  # fmt: skip
     how.check()
@@ -129,11 +130,11 @@ def import_(
             watch=watch,
         )
     understood: Any = taken.understood
-    content = _import_content(taken, len(opened.pending), understood, dry_run)
+    content = import_content(taken, len(opened.pending), understood, dry_run)
     if dry_run:
-        words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
+        words = [*understood.describe(), f"Nothing was told; it would be: {import_in_words(content)[0]}"]
     else:
-        words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
+        words = [*([understood.sentence] if understood.sentence else []), *import_in_words(content)]
     report("import", opened, json, content, words)
 
 
@@ -186,22 +187,38 @@ class _HowToRead(NamedTuple):
         if self.reader is None:
             layout = self.studies.layout
             described = [] if self.map or layout else described_columns(opened.specification)
-            return understand_table(
-                self.files[0], self.map, self.ignore, self.decimal, self.allow_missing_se, described,
-                studies=self.studies,
-            )  # fmt: skip
+            with _other_tools(self.files[0]):
+                return understand_table(
+                    self.files[0], self.map, self.ignore, self.decimal, self.allow_missing_se, described,
+                    studies=self.studies,
+                )  # fmt: skip
         from noisewise.study.inputs.dialects.wording import COMMAND
         from noisewise.study.intake.columns.understanding import understand
 
         choices = {name: said for name, said in self.choices.items() if said is not None}
         with told_warnings():
             readout = opened.read_from(
-                given_files(self.files),
+                files_or_input(self.files),
                 self.reader,
                 **self.wanted._asdict(),
                 **(choices | parse_choices(self.more)),
             )
         return understand(readout, words=COMMAND)
+
+
+@contextmanager
+def _other_tools(file: str) -> Iterator[None]:
+    """Say beside the refusal of a table that it looks like a file of another tool."""
+    try:
+        yield
+    except ValueError as problem:
+        from noisewise.study.readers.registry import likely
+
+        found = likely(file) if Path(file).is_file() else []
+        if not found or len(problem.args) != 1:
+            raise
+        hint = f"It looks like a file of {found[0]}: --from {found[0]} reads it."
+        raise ValueError(f"{problem.args[0]} {hint}") from None
 
 
 def first_results(results: str, unit: str | None, *said: Any) -> Any:
@@ -220,9 +237,9 @@ def first_results(results: str, unit: str | None, *said: Any) -> Any:
         raise ValueError(f"{results!r} is a file of another tool: flags on columns are for tables.")
     from noisewise.study.inputs.dialects.wording import COMMAND
     from noisewise.study.intake.columns.understanding import understand
-    from noisewise.study.readers.registry import choose, read
+    from noisewise.study.readers.registry import choose, given_files, read
 
-    files = given_files([file])
+    files = given_files(files_or_input([file]))
     with told_warnings():
         chosen = choose(files, reader)
         choices = {"unit": unit} if unit is not None and "unit" in chosen.choices else {}
@@ -242,7 +259,7 @@ def _reader_of(results: str) -> tuple[str | None, str]:
     return (name, file) if name in ("auto", *names()) else (None, results)
 
 
-def given_files(files: list[str]) -> list[Any]:
+def files_or_input(files: list[str]) -> list[Any]:
     """Files as readers take them; - is standard input."""
     from noisewise.study.readers.result_file import ResultFile
 
@@ -260,81 +277,3 @@ def parse_choices(texts: list[str]) -> dict[str, str]:
             raise ValueError(f"--choose must look like NAME=VALUE; got {text!r}.")
         found[name.replace("-", "_")] = value
     return found
-
-
-def _import_content(taken: Any, pending: int, understood: Any, dry_run: bool) -> dict[str, Any]:
-    notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
-    return {
-        "told": len(taken),
-        "items": getattr(taken, "items", 0),
-        "known": taken.known,
-        "equal": [{"row": row, "measurement": id} for row, id in taken.equal],
-        "amended": [one.id for one in taken.amended],
-        "missing": taken.missing,
-        "voided": len(taken.voided),
-        "empty": taken.empty,
-        "unasked": taken.unasked,
-        "pending": pending,
-        "unused_columns": understood.unused,
-        "dry_run": dry_run,
-        "understood": understood.to_plain(),
-        "notes": [*taken.voided, *notes],
-    }
-
-
-def _import_in_words(content: dict[str, Any]) -> list[str]:
-    from noisewise.core.support.words import counted
-    from noisewise.study.inputs.catalogue import some_of
-
-    unused = [f"Columns not used: {', '.join(found)}."] if (found := content["unused_columns"]) else []
-    if _nothing_new(content):
-        return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content), *unused]
-    on_items = f" with {counted(content['items'], 'item')}" if content["items"] else ""
-    parts = [f"told {content['told']}{on_items}"]
-    if content["amended"]:
-        parts.append(f"corrected {len(content['amended'])}")
-    if content["known"]:
-        parts.append(f"{content['known']} known already")
-    if content["voided"]:
-        parts.append(f"{content['voided']} voided before and not counted")
-    if content["empty"]:
-        parts.append(f"{counted(content['empty'], 'row')} still empty")
-    if not any(content[name] for name in ("told", "known", "voided", "empty", "amended")):
-        parts = ["told nothing, because the table has no rows"]
-    if content["unasked"]:
-        parts.append(f"{content['unasked']} never asked for (fine)")
-    lines = [f"{', '.join(parts)}; {counted(content['pending'], 'suggestion')} under way."]
-    lines += _about_equal(content)
-    if content["missing"]:
-        are, they = ("is", "it counts") if len(content["missing"]) == 1 else ("are", "they count")
-        lines.append(
-            f"{some_of(content['missing'])}, told from this table before, {are} no longer in it; {they} "
-            "until voided."
-        )
-    lines += unused
-    notes, more = content["notes"][:SHOWN], len(content["notes"]) - SHOWN
-    return [
-        *lines,
-        *notes,
-        *([f"And {more} more notes; see export --what measurements."] if more > 0 else []),
-    ]
-
-
-def _nothing_new(content: dict[str, Any]) -> bool:
-    """Whether all rows were known: nothing was told, corrected, voided, empty or gone."""
-    others = ("told", "voided", "empty", "amended", "missing", "notes")
-    return bool(content["known"]) and not any(content[name] for name in others)
-
-
-def _about_equal(content: dict[str, Any]) -> list[str]:
-    """Which rows were taken for others by their content alone, and how to say that they are none."""
-    from noisewise.study.inputs.catalogue import some_of
-
-    if not content["equal"]:
-        return []
-    pairs = some_of([f"row {one['row']} = {one['measurement']}" for one in content["equal"]])
-    one = len(content["equal"]) == 1
-    return [
-        f"Without a key, what equals a row of a table before is taken for it: {pairs}. If "
-        f"{'it was' if one else 'they were'} measured again, import with --again."
-    ]

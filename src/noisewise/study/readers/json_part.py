@@ -88,6 +88,12 @@ class JsonPart:
 
     def numbers(self, least: float | None = None, at_least: int = 0) -> Numbers:
         """A list of finite numbers."""
+        plain = self._typed(list, "a list")
+        # Long lists are usually in order; only what is not is looked at one by one, for its place.
+        if len(plain) >= at_least and set(map(type, plain)) <= {float}:
+            lowest = -math.inf if least is None else least
+            if all(lowest <= number < math.inf and number > -math.inf for number in plain):
+                return [*plain]
         return [one.number(least) for one in self.list(at_least)]
 
     def count(self, least: int = 0) -> int:

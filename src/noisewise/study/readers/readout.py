@@ -8,7 +8,7 @@ from typing import Any
 from noisewise.core.support.checks import nearest
 
 #: What a row may say, as `tell` calls it; an interval is ``lo`` and ``hi``, and ``item`` goes with ``value``.
-FIELDS = (
+ROW_FIELDS = (
     "option", "plus", "minus", "value", "se", "var", "sd", "n", "lo", "hi", "level", "values", "successes",
     "trials", "item", "block", "instrument", "key", "by", "at", "cost", "note",
 )  # fmt: skip
@@ -19,7 +19,7 @@ class ReadRow:
     """One measurement as a file has it."""
 
     place: str  # in the file, for messages: results[2], or line 17
-    fields: Mapping[str, Any]  # of `tell`: see `FIELDS`
+    fields: Mapping[str, Any]  # of `tell`: see `ROW_FIELDS`
     file: str = ""  # which file, where there are several; filled in by `read`
 
 

@@ -14,7 +14,7 @@ from noisewise.core.support.text import printable
 from noisewise.study.readers import evaluations, tables, timings
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, joined
-from noisewise.study.readers.result_file import ResultFile
+from noisewise.study.readers.result_file import MOST_BYTES, ResultFile
 
 #: The group of entry points by which other packages bring readers; each names a `Reader`.
 GROUP = "noisewise.readers"
@@ -69,25 +69,34 @@ def read(
         reader: The name of the reader; ``"auto"``: the only one whose files look like these.
         choices: What the reader can be told, such as ``unit="ms"`` or ``metric="acc"``.
     """
-    several = [files] if isinstance(files, str | PathLike | ResultFile) else list(files)
-    if not several:
-        raise ValueError("`files` must be at least one file; got none.")
-    given = [one if isinstance(one, ResultFile) else Path(one) for one in several]
-    chosen = choose(given[0], reader)
+    given = given_files(files)
+    chosen = choose(given, reader)
     chosen.check(choices)
     found = [file for one in given for file in _files_of(one, chosen)]
     _refuse_twice(found)
     return joined([_read_one(chosen, file, choices) for file in found], chosen.name)
 
 
+def given_files(files: Any) -> "list[Path | ResultFile]":
+    """Files and folders, of which there must be one; what can be read only once, such as a pipe, is."""
+    several = [files] if isinstance(files, str | PathLike | ResultFile) else list(files)
+    if not several:
+        raise ValueError("`files` must be at least one file; got none.")
+    return [one if isinstance(one, ResultFile) else _given(Path(one)) for one in several]
+
+
+def _given(path: Path) -> "Path | ResultFile":
+    if path.is_file() or path.is_dir():
+        return path
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {printable(path)!r}.")
+    with path.open("rb") as pipe:
+        return ResultFile(None, pipe.read(MOST_BYTES), str(path))
+
+
 def choose(files: Any, reader: str = AUTO) -> Reader:
     """The reader of this name, or the one that the first of the files looks like."""
-    if reader != AUTO:
-        return get(reader)
-    first = files if isinstance(files, str | PathLike | ResultFile) else next(iter(files), None)
-    if first is None:
-        raise ValueError("`files` must be at least one file; got none.")
-    return get(_recognised(first if isinstance(first, ResultFile) else Path(first)))
+    return get(_recognised(given_files(files)[0]) if reader == AUTO else reader)
 
 
 def _read_one(reader: Reader, file: ResultFile, choices: dict[str, Any]) -> Readout:
@@ -95,7 +104,9 @@ def _read_one(reader: Reader, file: ResultFile, choices: dict[str, Any]) -> Read
         readout = reader.read(file, **choices)
         if not readout.rows:
             raise file.refuse("it has no results.")
-    except (ValueError, OSError) as problem:
+    except OSError as problem:
+        raise file.refuse(f"it cannot be read ({problem.strerror or problem}).") from None
+    except ValueError as problem:
         said = str(problem)
         where = "" if said.startswith(str(file.refuse(""))[:-1]) else str(file.refuse(""))
         raise ValueError(f"{where}{said}{_better(reader, file)}") from None
@@ -131,7 +142,7 @@ def _recognised(source: "Path | ResultFile") -> str:
         ]
         said = str(source)
     else:
-        file = source if isinstance(source, ResultFile) else _existing(source)
+        file = source if isinstance(source, ResultFile) else ResultFile(source)
         fits, said = likely(file), file.name
     if len(fits) == 1:
         return fits[0]
@@ -147,7 +158,7 @@ def _files_of(source: "Path | ResultFile", reader: Reader) -> list[ResultFile]:
     if isinstance(source, ResultFile):
         return [source]
     if not source.is_dir():
-        return [_existing(source)]
+        return [ResultFile(source)]
     if reader.pattern is None:
         raise ValueError(f"{str(source)!r} is a folder; a file of {reader.name} is wanted ({reader.reads}).")
     found = [ResultFile(path) for path in _in_folder(source, reader)]
@@ -159,12 +170,6 @@ def _files_of(source: "Path | ResultFile", reader: Reader) -> list[ResultFile]:
 def _in_folder(folder: Path, reader: Reader) -> Any:
     files = (path for path in sorted(folder.glob(reader.pattern or "")) if path.is_file())
     return (path for path in files if _looks_like(reader, ResultFile(path)))
-
-
-def _existing(path: Path) -> ResultFile:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {printable(path)!r}.")
-    return ResultFile(path)
 
 
 def _refuse_twice(files: list[ResultFile]) -> None:

@@ -47,6 +47,13 @@ class ResultFile:
         except OSError:
             return ""
 
+    def beginning(self) -> "ResultFile":
+        """The first lines as a file of their own, for a look at a table that may be long."""
+        head = self.head()
+        whole = len(head.encode()) < HEAD
+        lines = head if whole else head[: head.rfind("\n") + 1]
+        return ResultFile(None, lines.encode(), self.name)
+
     def text(self) -> str:
         """All of it as text; line ends are those of Unix."""
         content = self.bytes()

@@ -70,3 +70,16 @@ def refuse_metric(file: ResultFile, metric: str, known: Sequence[str]) -> ValueE
     """An error for a metric that a file does not have."""
     there = f"it has {listed(known)}" if known else "it has none"
     return file.refuse(f"there is no metric {metric!r}; {there}.{nearest(metric, list(known))}")
+
+
+def same_unit(file: ResultFile, measured_in: Sequence[str], unit: str | None) -> str:
+    """The unit of what is no time, which is never converted; another one is refused.
+
+    Args:
+        file: The file.
+        measured_in: Its unit, in several spellings.
+        unit: The unit that is wanted; None: as it is.
+    """
+    if unit is not None and unit not in measured_in:
+        raise file.refuse(f"its values are in {measured_in[0]}, and cannot be told in {unit!r}.")
+    return unit or measured_in[0]

@@ -5,13 +5,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from noisewise.core.support.text import printable
 from noisewise.core.support.words import counted
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.intake.columns.understanding import Understood
-from noisewise.study.intake.roles import COUNT, NAME, READINGS, ROLE
-from noisewise.study.readers.readout import FIELDS, Readout
+from noisewise.study.intake.roles import COUNT, NAME, NUMBER, READINGS, ROLE
+from noisewise.study.readers.readout import ROW_FIELDS, Readout
 
+#: What cells of a kind are.
+_KINDS = {COUNT: "a whole number", NAME: "a text", READINGS: "a list of numbers", NUMBER: "a number"}
 #: How cells of a kind are kept.
 _TYPES: dict[str, Any] = {COUNT: pl.Int64, NAME: pl.String, READINGS: pl.List(pl.Float64)}
 
@@ -21,14 +24,15 @@ def understood_of(readout: Readout, words: Wording = PYTHON) -> Understood:
     rows = [row.fields for row in readout.rows]
     for row in readout.rows:
         for name in row.fields:
-            if name not in FIELDS:
+            if name not in ROW_FIELDS:
                 raise ValueError(
                     f"{row.place}: the reader {readout.reader!r} made a field {name!r}, which `tell` has "
-                    f"not; it has {', '.join(FIELDS)}."
+                    f"not; it has {', '.join(ROW_FIELDS)}."
                 )
-    roles = [name for name in FIELDS if any(row.get(name) is not None for row in rows)]
-    columns = {role: pl.Series(role, [row.get(role) for row in rows], dtype=_type(role)) for role in roles}
-    frame = pl.DataFrame(columns)
+    roles = [name for name in ROW_FIELDS if any(row.get(name) is not None for row in rows)]
+    frame = pl.DataFrame([_column(readout, role) for role in roles]).with_columns(
+        pl.col(pl.String).str.strip_chars()
+    )
     several = len(readout.files) > 1
     places = [f"{row.file}: {row.place}" if several else row.place for row in readout.rows]
     name = readout.files[0] if len(readout.files) == 1 else counted(len(readout.files), "file")
@@ -42,5 +46,23 @@ def understood_of(readout: Readout, words: Wording = PYTHON) -> Understood:
     )  # fmt: skip
 
 
-def _type(role: str) -> Any:
-    return _TYPES.get(ROLE[role].kind, pl.Float64)
+def _column(readout: Readout, role: str) -> pl.Series:
+    """The cells of a role; one of another kind is refused with its place."""
+    dtype = _TYPES.get(ROLE[role].kind, pl.Float64)
+    cells = [row.fields.get(role) for row in readout.rows]
+    try:
+        return pl.Series(role, cells, dtype=dtype)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        at = next((at for at, cell in enumerate(cells) if not _fits(cell, dtype)), 0)
+    raise ValueError(
+        f"{readout.rows[at].place}: `{role}` must be {_KINDS[ROLE[role].kind]}; the reader "
+        f"{readout.reader!r} made {printable(repr(cells[at])[:40])}."
+    )
+
+
+def _fits(cell: Any, dtype: Any) -> bool:
+    try:
+        pl.Series([cell], dtype=dtype)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        return False
+    return True

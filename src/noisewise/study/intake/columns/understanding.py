@@ -179,8 +179,10 @@ def understand(
 
 def _shown(cell: Any) -> str:
     """A cell for people; of many readings only how many, and between what."""
-    if not isinstance(cell, list) or len(cell) <= SHOWN:
+    if not isinstance(cell, list):
         return str(cell)
+    if len(cell) <= SHOWN:
+        return f"[{', '.join(f'{one:.6g}' for one in cell)}]"
     return f"({len(cell)} from {min(cell):.6g} to {max(cell):.6g})"
 
 

@@ -56,7 +56,7 @@ def read(
 
 def looks_like(file: ResultFile) -> bool:
     """Whether a table has the columns of escalc."""
-    return {"yi", "vi"} <= set(NamedColumns(file, CUSTOM, {}).columns)
+    return {"yi", "vi"} <= set(NamedColumns(file.beginning(), CUSTOM, {}).columns)
 
 
 READER = Reader("metafor", "metafor's escalc as CSV (yi, vi)", read, looks_like)

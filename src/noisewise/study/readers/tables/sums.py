@@ -104,7 +104,7 @@ def _moments(file: ResultFile, where: str, cells: list[float | None]) -> tuple[f
 
 def looks_like(file: ResultFile) -> bool:
     """Whether a table has a column of sums and one of sums of squares."""
-    table = NamedColumns(file, CUSTOM, {})
+    table = NamedColumns(file.beginning(), CUSTOM, {})
     return {"sum", "sum_squares", "n"} <= set(table.columns)
 
 

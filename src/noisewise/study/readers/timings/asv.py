@@ -10,11 +10,13 @@ from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.shared import check_version, listed, told_as
+from noisewise.study.readers.shared import check_version, listed, same_unit, told_as
 from noisewise.study.readers.time_units import TimeScale
 
 #: Kinds of benchmarks by how their names begin.
 KINDS = {"time": ("time", "timeraw"), "mem": ("mem",), "peakmem": ("peakmem",), "track": ("track",)}
+#: The unit of memory, as asv and people call it.
+BYTES = ("bytes", "B", "byte")
 #: The level of the intervals that asv keeps.
 LEVEL = 0.99
 
@@ -60,7 +62,8 @@ def read(
             option = called if names == "benchmark" else commit[:8]
             rows.append(ReadRow(result.place, {"option": option, **told, "key": f"{run} {called}"}))
     _check_some(file, rows, names, benchmark)
-    return Readout(rows, unit=scale.unit if scale else unit, notes=_notes(rows, other, failed))
+    told_in = scale.unit if scale else unit if metric == "track" else same_unit(file, BYTES, unit)
+    return Readout(rows, unit=told_in, notes=_notes(rows, other, failed))
 
 
 def _results(

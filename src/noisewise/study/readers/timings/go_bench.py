@@ -8,7 +8,7 @@ from noisewise.core.support.checks import check_choice
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.shared import listed, refuse_metric, told_as
+from noisewise.study.readers.shared import listed, refuse_metric, same_unit, told_as
 from noisewise.study.readers.time_units import TimeScale
 
 TIME = "ns/op"
@@ -53,7 +53,8 @@ def read(
     for name, group in groups.items():
         numbers = [_number(line, file, metric, scale) for line in group]
         rows.append(ReadRow(f"line {group[0].line}", {"option": name, **told_as(numbers)}))
-    return Readout(rows, unit=scale.unit if scale else unit, notes=notes)
+    told_in = scale.unit if scale else same_unit(file, (metric, metric.removesuffix("/op")), unit)
+    return Readout(rows, unit=told_in, notes=notes)
 
 
 def _lines(file: ResultFile) -> tuple[list[GoLine], list[str]]:
