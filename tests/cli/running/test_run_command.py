@@ -249,6 +249,16 @@ def test_the_command_is_told_what_it_measures_by_its_environment():
     typed("run", "s.db", "--budget", 1, "--", "./measure", "{option}")
 
 
+def test_a_run_within_a_run_has_variables_of_its_own(monkeypatch):
+    monkeypatch.setenv("NOISEWISE_MINUS", "outer")
+    monkeypatch.setenv("NOISEWISE_CACHE_DIR", "kept")
+    script(
+        '#!/bin/sh\necho "$1 ${NOISEWISE_MINUS-unset} $NOISEWISE_CACHE_DIR" >> seen\necho "1 ± 1"\n', "log"
+    )
+    typed("run", "s.db", "--budget", 1, "--", "./log", "{option}")
+    assert Path("seen").read_text() == "A unset kept\n"
+
+
 def test_the_command_has_the_threads_that_the_person_gave(monkeypatch):
     """Commands on studies limit the threads of their own linear algebra; what they start must not inherit it."""
     from noisewise.cli.terminal import threads

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noisewise.cli.studies.running.children import KEPT_OUT, Children, Ended
-from noisewise.cli.studies.running.placeholders import COLUMN, ITEMS, MINUS, OPTION, OUT, Template
+from noisewise.cli.studies.running.placeholders import COLUMN, ITEMS, MINUS, OPTION, OUT, PLAIN, Template
 from noisewise.cli.studies.running.printed import read_printed
 from noisewise.core.support.text import printable
 from noisewise.study.running.outcomes import NoResultError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LINES, CHARACTERS = 5, 300
 #: What a file of results becomes: the fields of tell for an option.
 Read = Callable[[Path, str], dict[str, Any]]
+#: Variables that a command finds; those of a run that this one is a command of are not for it.
+SAID = tuple(f"NOISEWISE_{name.upper()}" for name in (*PLAIN, "fresh"))
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -58,7 +60,8 @@ class MeasuringCommand:
             values = self._values(job, own)
             said = {f"NOISEWISE_{name.upper()}": value for name, value in values.items() if ":" not in name}
             said |= {"NOISEWISE_FRESH": str(job.fresh)} if job.fresh else {}
-            environment = {**self.environment, **said}
+            environment = {name: value for name, value in self.environment.items() if name not in SAID}
+            environment |= said
             ended = self.children.run(self.template.fill(values), environment, self.timeout)
             if (why := self._why_failed(ended)) is not None:
                 raise NoResultError(why + last_words(ended.err))
