@@ -4,10 +4,12 @@ import os
 import selectors
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from noisewise.cli.studies.running.watchdog import Watchdog
@@ -54,10 +56,11 @@ class Children:
     """All commands of a run that are running; any thread may start one, any may end them all."""
 
     def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="noisewise-run-"))  # for their files; it goes with them
         self._running: set[subprocess.Popen[bytes]] = set()
         # Signals are handled in the thread that may hold it.
         self._lock, self.is_over = threading.RLock(), False
-        self._watchdog = Watchdog()
+        self._watchdog = Watchdog(self.folder)
 
     def run(self, command: list[str] | str, environment: Mapping[str, str], timeout: float | None) -> Ended:
         """Start a command, and wait until it has ended; a text is for the shell.

@@ -35,8 +35,7 @@ class MeasuringCommand:
         template: The command.
         study: The study's name.
         columns: Texts of options by column: see `option_columns`.
-        children: Where its processes are kept.
-        folder: For files that live as long as a measurement.
+        children: Where its processes and files are kept.
         environment: Of the command, before anything is added.
         timeout: Seconds that it may take.
         read: What reads its file, if that is neither a number nor JSON.
@@ -46,7 +45,6 @@ class MeasuringCommand:
     study: str
     columns: Mapping[str, Mapping[str, str]]
     children: Children
-    folder: Path
     environment: Mapping[str, str]
     timeout: float | None = None
     read: Read | None = None
@@ -55,7 +53,7 @@ class MeasuringCommand:
         """What came out."""
         if job.minus is not None and MINUS not in self.template.names:
             raise NoResultError(f"the difference {job.what} is asked for, and the command has no {{{MINUS}}}")
-        own = Path(tempfile.mkdtemp(prefix=f"{job.id}-", dir=self.folder))
+        own = Path(tempfile.mkdtemp(prefix=f"{job.id}-", dir=self.children.folder))
         try:
             values = self._values(job, own)
             said = {f"NOISEWISE_{name.upper()}": value for name, value in values.items() if ":" not in name}

@@ -176,7 +176,6 @@ def measuring(
     study: "Study",
     columns: Columns,
     children: Children,
-    folder: Path,
     timeout: float | None,
     read: "Callable[[Study], Read] | None",
 ) -> MeasuringCommand:
@@ -187,6 +186,6 @@ def measuring(
         )
         typer.echo(f"Warning: {only}", err=True)
     return MeasuringCommand(
-        template=template, study=study.name, columns=columns, children=children, folder=folder,
+        template=template, study=study.name, columns=columns, children=children,
         environment=environment(), timeout=timeout, read=None if read is None else read(study),
     )  # fmt: skip

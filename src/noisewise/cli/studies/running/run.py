@@ -1,9 +1,6 @@
 """``noisewise run``: ask, measure with a command, and tell, until the certificate allows to stop."""
 
-import shutil
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +19,7 @@ if TYPE_CHECKING:
 
 #: The exit code when measuring failed so often that the run had to end.
 FAILED = 1
+INTERRUPTED = "Interrupted: what was measured is told, the rest is given back; the same line goes on."
 #: Where the words behind -- wait for the command that takes them.
 _BEHIND = "noisewise.behind_dashes"
 
@@ -130,8 +128,7 @@ def run(
         lambda made: goal.check(made, budget),
     )  # fmt: skip
     opened, children = begun.study, Children()
-    folder = Path(tempfile.mkdtemp(prefix="noisewise-run-"))
-    measure = preparation.measuring(template, opened, columns, children, folder, seconds, read)
+    measure = preparation.measuring(template, opened, columns, children, seconds, read)
     failures = Failures(measure, children)
     try:
         with told_warnings(), ending(children.stop):
@@ -142,9 +139,11 @@ def run(
     except MeasuringError as failed:
         typer.echo(printable(f"Error: {translate(str(failed), {'on_error': '--on-error'})}"), err=True)
         raise typer.Exit(FAILED) from None
+    except KeyboardInterrupt:
+        typer.echo(INTERRUPTED, err=True)
+        raise
     finally:
         children.close()
-        shutil.rmtree(folder, ignore_errors=True)
     _report(begun, done if goal.given_up is None else replace(done, ended=goal.given_up), failures, json)
     if not goal.is_reached(done.certificate):
         raise typer.Exit(NOT_YET)

@@ -7,9 +7,10 @@ beside those of the next run.
 
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 
 _SCRIPT = """
-all=' '
+all=' ' folder=$1
 while read -r sign group; do
   case $sign in
     +) all="$all$group " ;;
@@ -17,20 +18,26 @@ while read -r sign group; do
   esac
 done
 set -- $all
-[ $# -gt 0 ] || exit 0
-for group; do kill -s TERM -- "-$group"; done 2>/dev/null
-sleep 2
-for group; do kill -s KILL -- "-$group"; done 2>/dev/null
+if [ $# -gt 0 ]; then
+  for group; do kill -s TERM -- "-$group"; done 2>/dev/null
+  sleep 2
+  for group; do kill -s KILL -- "-$group"; done 2>/dev/null
+fi
+rm -rf -- "$folder"
 """
 
 
 class Watchdog:
-    """Looks after groups of processes."""
+    """Looks after groups of processes.
 
-    def __init__(self) -> None:
+    Args:
+        folder: For their files; it goes with the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
         self._shell = subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True,
+            ["/bin/sh", "-c", _SCRIPT, "watchdog", str(folder)], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
     def begun(self, group: int) -> None:
