@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Unpack
 
 from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_amount, check_count_within, check_within
+from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_count_within, check_within
 from noisewise.core.support.text import check_text
 from noisewise.study.asking.coming import PROBES
 from noisewise.study.intake.changes import (
@@ -40,7 +40,7 @@ class Entries(ReaderEntries):
     def ask(
         self,
         n: int = 1,
-        sigma: float | None = None,
+        sigma: float | str | None = None,
         *,
         block: str | None = None,
         probe: Literal["option", "difference"] | None = None,
@@ -78,7 +78,7 @@ class Entries(ReaderEntries):
     def _ask(
         self,
         n: int,
-        sigma: float | None = None,
+        sigma: float | str | None = None,
         *,
         block: str | None = None,
         probe: Literal["option", "difference"] | None = None,
@@ -91,7 +91,7 @@ class Entries(ReaderEntries):
         from noisewise.study.asking.suggestion import Asking
 
         check_count_within("n", n, ASKED)
-        sigma = None if sigma is None else check_amount("sigma", sigma)
+        sigma = None if sigma is None else self.specification.value_scale.read_error(sigma, "sigma")
         lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
         by = None if by is None else check_text("by", by)
         block = None if block is None else check_text("block", block)
@@ -272,7 +272,7 @@ class Entries(ReaderEntries):
         *,
         deviation: float | str | None = None,
         extra_scatter: float | str | None = None,
-        span: float | None = None,
+        span: float | str | None = None,
         looks: str | None = None,
         reason: str | None = None,
     ) -> None:

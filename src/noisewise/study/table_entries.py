@@ -91,6 +91,11 @@ class TableEntries(ItemEntries):
         others = () if settled else described_columns(self.specification)
         understood = understand(measurements, others=others, **reading)
         check_unit(self.specification.unit, understood)
+        if understood.layout is not None and self.specification.value_scale.log:
+            raise ValueError(
+                'a study with scale="log" takes no table of studies (layout=): its rows are differences, or '
+                "log odds. Make a study without scale=."
+            )
         understood = self._about_known(understood, check_choice("unknown", unknown, UNKNOWN))
         with understood.table.placed():
             taken: Taken | TakenItems
@@ -126,7 +131,10 @@ class TableEntries(ItemEntries):
 
         with without_collector():
             sheet = read_sheet(understood)
-            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen, self.specification.bounds)
+            question = self.specification
+            parsed = Parsed(
+                sheet, question.noise_floor, not match, seen, question.bounds, question.log_limits
+            )
         batch: Batch | None = None
 
         def read(news: list[Event]) -> Happened:

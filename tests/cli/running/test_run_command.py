@@ -354,6 +354,29 @@ def test_a_run_whose_certificate_stays_withheld_is_given_up():
     assert 30 <= len(told("w.db")) <= 40
 
 
+def test_on_a_log_scale_a_bound_is_a_part_of_the_best_value():
+    script('#!/bin/sh\n[ "$1" = A ] && echo "10 ± 0.1" || echo "30 ± 0.1"\n', "time")
+    new = [
+        "run",
+        "log.db",
+        "--new",
+        "A",
+        "B",
+        "--scale",
+        "log",
+        "--goal",
+        "min",
+        "--eps",
+        "5%",
+        "--unit",
+        "ms",
+    ]
+    for until in ("40%", "certified"):
+        done = typed(*new, "--until", until, "--", "./time", "{option}")
+        assert done.exit_code == 0, done.output
+    assert nw.load_study("log.db").certificate().option == "A"
+
+
 def test_a_new_study_is_made_once_and_then_gone_on_with():
     line = ["run", "new.db", "--new", "A", "B", "C", "--eps", "0.5", "--unit", "ms", "-s", "mine", "--json"]
     command = ["--", "./measure", "{option}"]
@@ -433,6 +456,11 @@ REFUSED = [
     ("run s.db --new A B C --eps .5 --goal min -- ./measure {option}", "was made with --goal max, and not min"),
     ("run s.db --new A B C --eps .5 --unit ms -- ./measure {option}", "was made with --unit none, and not ms"),
     ("run s.db --new A B C --eps .5 --policy vage -- ./measure {option}", "was made with --policy race, and not vage"),
+    ("run s.db --new A B C --eps .5 --policy race:sharpness=40 -- ./measure {option}", "was made with --policy race, and not race with these options"),
+    ("run s.db --new A B C --eps .5 --bounds 0 9 -- ./measure {option}", "was made with --bounds none, and not 0.0 9.0"),
+    ("run s.db --new A B C --eps .5 --noise heavy -- ./measure {option}", "was made with --noise none, and not heavy"),
+    ("run s.db --new A B C --eps 50% --scale log -- ./measure {option}", "was made with --eps 0.5, and not 50 %"),
+    ("run s.db --until 2% -- ./measure {option}", "--until must be certified, spent, or a bound above 0; got '2%'."),
     ("run s.db --new costs.csv --eps .5 -- ./measure {option}", "study 'study' is there already, and its table of options had other features or costs"),
 ]  # fmt: skip
 

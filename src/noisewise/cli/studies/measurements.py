@@ -9,6 +9,7 @@ import typer
 
 from noisewise.cli.studies.error_bars import read_error_bar, with_error_bar
 from noisewise.cli.studies.items import Batch, sheet_of_items
+from noisewise.cli.studies.model import size
 from noisewise.cli.studies.session import (
     Json,
     Name,
@@ -44,7 +45,9 @@ Sheet = Annotated[
 def ask(
     store: Store,
     n: Annotated[int, typer.Option("-n", help="The number of suggestions.")] = 1,
-    sigma: Annotated[float | None, typer.Option(help="The standard error to expect, if known.")] = None,
+    sigma: Annotated[
+        str | None, typer.Option(metavar="SIGMA", help="The standard error to expect, if known.")
+    ] = None,
     block: Annotated[
         str | None,
         typer.Option(
@@ -69,7 +72,7 @@ def ask(
     # The sheet is begun first: what cannot be written down is not reserved.
     with nullcontext() if out is None else written_whole(out) as draft:
         jobs = opened.ask(
-            n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by, items=items
+            n, size(sigma), block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by, items=items
         )
         if draft is not None:
             _write_sheet(jobs, draft)

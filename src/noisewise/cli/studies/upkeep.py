@@ -20,7 +20,7 @@ from noisewise.cli.studies.columns import (
 )
 from noisewise.cli.studies.imports import first_results
 from noisewise.cli.studies.items import Pool, read_pool
-from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
+from noisewise.cli.studies.model import Deviation, Eps, ExtraScatter, Span, size
 from noisewise.cli.studies.session import (
     Json,
     Name,
@@ -97,7 +97,11 @@ Cost = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
 ]
 NoiseFloor = Annotated[
-    float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
+    str | None,
+    typer.Option(metavar="AMOUNT", help="The least standard error; smaller ones are raised to it."),
+]
+Scale = Annotated[
+    str, typer.Option(metavar="SCALE", help="linear, or log where ratios matter: then --eps is in per cent.")
 ]
 Lease = Annotated[float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
@@ -130,7 +134,7 @@ def init(
     cost: Cost = None,
     model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
-    eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
+    eps: Eps = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the certificate.")] = 0.95,
     span: Span = None,
     deviation: Deviation = None,
@@ -143,6 +147,7 @@ def init(
     noise: Noise = "normal",
     items: Pool = None,
     unit: Annotated[str | None, typer.Option(help="The unit of the values, such as ms or %.")] = None,
+    scale: Scale = "linear",
     policy: Policy = None,
     noise_floor: NoiseFloor = None,
     lease: Lease = None,
@@ -164,13 +169,12 @@ def init(
         "goal": goal, "eps": eps, "confidence": confidence, "span": span, "policy": policy,
         "noise_floor": noise_floor, "deviation": deviation, "extra_scatter": extra_scatter, "blocks": blocks,
         "budget": budget, "looks": looks, "bounds": bounds, "scatter": scatter, "noise": noise,
-        "items": items, "unit": unit, "lease": lease, "seed": seed,
+        "items": items, "unit": unit, "scale": scale, "lease": lease, "seed": seed,
     }  # fmt: skip
     with told_warnings():
         listed = read_options(options) if options else None
     study = create_as_typed(":memory:" if dry_run else store, name, listed, understood, question)
-    asked = {"model": model, "budget": budget, "looks": looks}
-    _report_made(study, store, json, asked, understood, dry_run)
+    _report_made(study, store, json, {"model": model, "budget": budget, "looks": looks}, understood, dry_run)
 
 
 def create_as_typed(store: str, name: str, options: Any, results: Any, question: dict[str, Any]) -> Any:
@@ -186,15 +190,18 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
     import noisewise as nw
 
     chosen, policy_options = parse_named(question["policy"], "policy") if question["policy"] else (None, {})
-    read = question | {
-        "policy": chosen,
-        "policy_options": policy_options,
-        "features": split_list(question["features"]) or None,
-        "deviation": size(question["deviation"]),
-        "extra_scatter": size(question["extra_scatter"]),
-        "items": read_pool(question["items"]),
-        "lease": seconds_of(question["lease"]),
-    }
+    sizes = ("eps", "span", "noise_floor", "deviation", "extra_scatter")
+    read = (
+        question
+        | {name: size(question[name]) for name in sizes}
+        | {
+            "policy": chosen,
+            "policy_options": policy_options,
+            "features": split_list(question["features"]) or None,
+            "items": read_pool(question["items"]),
+            "lease": seconds_of(question["lease"]),
+        }
+    )
     with told_warnings():
         return nw.create_study(store, name=name, options=options, results=results, **read)
 
@@ -212,7 +219,7 @@ def _report_made(
     parts = [
         counted(content["options"], "option"),
         *([counted(content["told"], "measurement")] if understood is not None else []),
-        f"{content['model']} model",
+        f"{content['model']} model{' on a log scale' if study.specification.value_scale.log else ''}",
         *([f"a budget of {counted(budget, 'measurement')}"] if budget is not None else []),
         *(["looked at once"] if content["looks"] == "once" else []),
     ]

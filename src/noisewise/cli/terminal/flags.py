@@ -41,7 +41,7 @@ PHRASES = (
 #: Arguments that sentences name, and that are options of some command.
 ARGUMENTS = (
     "block", "instrument", "se", "var", "sd", "n", "ci", "values", "by", "note", "key", "scatter", "model",
-    "deviation", "extra_scatter", "span", "noise_floor", "looks", "noise",
+    "deviation", "extra_scatter", "span", "noise_floor", "looks", "noise", "scale",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noisewise.core.support.words import counted, number
+from noisewise.core.support.words import counted, number, rounded_up
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.one_look import about_errors_once, about_one_look
 from noisewise.study.evidence.counts import Counts
@@ -25,6 +25,16 @@ def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
 
 def _kinds(analysis: Analysis) -> set[str]:
     return {KINDS[code] for code in np.unique(analysis.columns.kind)}
+
+
+def about_scale(analysis: Analysis, check: Check) -> list[str]:
+    """What values are, where they are not as they were told."""
+    if not analysis.specification.value_scale.log:
+        return []
+    return [
+        "values enter as logarithms: what is compared are geometric means, and what is said of errors and "
+        "scatter is said of logarithms"
+    ]
 
 
 def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
@@ -155,7 +165,7 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
     model, sizes = analysis.state.model, analysis.sizes
     said = analysis.model.assumptions(sizes)
     if sizes.extra_scatter or model.extra_scatter is not None:
-        scatter = with_limit(sizes.extra_scatter, sizes.largest_scatter)
+        scatter = with_limit(sizes.extra_scatter, sizes.largest_scatter, analysis.specification.value_scale)
         arms = "" if analysis.columns.arm is None else "; a difference of two arms lacks it once"
         said.append(
             f"every error bar lacks the same extra scatter, {scatter}, which is added in squares{arms}"
@@ -169,6 +179,7 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
 TOPICS: tuple[Topic, ...] = (
+    about_scale,
     about_error_bars,
     about_time,
     about_model,
@@ -179,6 +190,7 @@ TOPICS: tuple[Topic, ...] = (
 #: The same for certificates that hold for one look only.
 ONE_LOOK_TOPICS: tuple[Topic, ...] = (
     about_one_look,
+    about_scale,
     about_errors_once,
     about_time,
     about_model,
@@ -200,4 +212,25 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
             "the scatter of measurements without error bars is exactly limited only if what was repeated did "
             "not depend on their values"
         )
-    return (*reasons, *analysis.model.approximations(present))
+    return (*reasons, *_by_logarithms(analysis), *analysis.model.approximations(present))
+
+
+def _by_logarithms(analysis: Analysis) -> list[str]:
+    """What taking logarithms after averaging may shift: see `value_scale.log_limits`."""
+    if not analysis.specification.value_scale.log:
+        return []
+    columns, told = analysis.columns, analysis.state.told
+    averaged = [
+        kind == KINDS.index(READINGS) and number <= len(told) and "values" not in told[number - 1]
+        for number, kind in zip(columns.number.tolist(), columns.kind.tolist(), strict=True)
+    ]
+    known = columns.kind == KINDS.index(KNOWN)
+    errors = 1.5 * columns.sigma[known] ** 2
+    scatters = 0.5 * (columns.scatter / np.maximum(columns.readings - 1.0, 1.0))[averaged]
+    shift = max((float(part.max()) for part in (errors, scatters) if part.size), default=0.0)
+    if not shift:
+        return []
+    return [
+        "logarithms were taken of values that are means, or have error bars, which may shift them by up to "
+        f"{rounded_up(100.0 * shift)} %"
+    ]

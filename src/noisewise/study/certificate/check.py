@@ -281,10 +281,10 @@ def _beyond_span(analysis: Analysis) -> str | None:
     top, bottom = measured[np.argmax(at_least[measured])], measured[np.argmin(at_most[measured])]
     if fit.group[top] != fit.group[bottom] or at_least[top] - at_most[bottom] <= span:
         return None
-    names = analysis.state.ids
+    names, scale = analysis.state.ids, analysis.specification.value_scale
     return (
-        f"`span` is {span:g}, but {names[top]} and {names[bottom]} differ by about "
-        f"{number(fit.means[top] - fit.means[bottom])}: make the study with a larger span"
+        f"`span` is {scale.span_stated(span)}, but {names[top]} and {names[bottom]} differ by about "
+        f"{scale.apart(fit.means[top] - fit.means[bottom])}: make the study with a larger span"
     )
 
 
@@ -327,10 +327,10 @@ def _shared_in_words(analysis: Analysis) -> list[str]:
 
 def _sizes_in_words(analysis: Analysis) -> list[str]:
     """The sizes that the model reckons with, where they were estimated."""
-    model, sizes = analysis.state.model, analysis.sizes
+    model, sizes, scale = analysis.state.model, analysis.sizes, analysis.specification.value_scale
     said = []
     if model.deviation == ESTIMATE:
-        said.append(f"Deviations of single options: estimated size {number(sizes.deviation)}.")
+        said.append(f"Deviations of single options: estimated size {scale.error(sizes.deviation)}.")
     if model.extra_scatter == ESTIMATE:
-        said.append(f"Extra scatter: estimated size {number(sizes.extra_scatter)}.")
+        said.append(f"Extra scatter: estimated size {scale.error(sizes.extra_scatter)}.")
     return said

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from noisewise.core.support.text import NOTE_LENGTH, check_text
-from noisewise.study.inputs.error_bars import ITEMS
+from noisewise.study.inputs.error_bars import ITEMS, refuse_rough_content
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
 from noisewise.study.intake.item_entry import amended_items
 from noisewise.study.log.looks import switched_looks
@@ -58,6 +58,7 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         kept = ("kind", "sigma", "shown", "readings", "scatter")
         content = {name: value for name, value in content.items() if name not in kept}
         content |= {name: old[name] for name in kept if name in old}
+        refuse_rough_content(content, state.specification.log_limits)
     content |= {"job": old["job"]} if old.get("job") in state.jobs else {}
     # Through JSON, as what was told went; notes are remarks on how it was told.
     said, before = (
@@ -124,7 +125,10 @@ def switched_model(
             f"`model` must stay independent: items were told, and the {model} model does not compare options "
             "item by item."
         )
-    looked = switched_looks(state, looks)
+    looked, scale = switched_looks(state, looks), state.specification.value_scale
+    span = None if span is None else scale.read_span(span)
+    deviation = scale.read_size(deviation, "deviation")
+    extra_scatter = scale.read_size(extra_scatter, "extra_scatter")
     chosen = state.model
     if not looked or any(given is not None for given in (model, span, deviation, extra_scatter)):
         chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)

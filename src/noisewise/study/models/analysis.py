@@ -258,7 +258,11 @@ class Analysis:
         return self.shown_values(self.estimates)
 
     def shown_values(self, fit: Fit) -> Floats:
-        """The sign undone, on the level of the average block.
+        """`levelled_values` in the user's unit."""
+        return np.asarray(self.specification.value_scale.undone(self.levelled_values(fit)))
+
+    def levelled_values(self, fit: Fit) -> Floats:
+        """The sign undone, on the level of the average block, on the scale that is computed with.
 
         Display only. Every group of connected options has a level of its own; a group that was measured by
         differences alone has none, and is shown around 0.

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from noisewise.core.support.ranges import AMOUNT, check_within
 from noisewise.core.support.words import counted
 
 if TYPE_CHECKING:
@@ -18,16 +17,16 @@ class RunGoal:
     """When a run ends, unless its budget is spent before.
 
     Args:
-        until: ``certified``, ``spent``, or a bound.
+        until: ``certified``, ``spent``, or a bound; on a log scale a part of the best value, such as 2%.
     """
 
     def __init__(self, until: str) -> None:
-        self._until: str | float = until if until in (CERTIFIED, SPENT) else _bound(until)
+        self._until: str | float = until
         self._withheld_from: int | None = None
         self.given_up: str | None = None  # why, in words
 
     def check(self, study: "Study", budget: str | None) -> None:
-        """Refuse what this study cannot reach."""
+        """Refuse what this study cannot reach, and read a bound in its unit."""
         if self._until == CERTIFIED and study.specification.eps is None:
             raise ValueError(
                 "`until` must be a bound, or spent with a budget: this study has no `eps` that certified "
@@ -35,6 +34,9 @@ class RunGoal:
             )
         if self._until == SPENT and budget is None and study.specification.budget is None:
             raise ValueError("--until spent needs --budget: a number of measurements, a time, or a cost.")
+
+        if isinstance(self._until, str) and self._until not in (CERTIFIED, SPENT):
+            self._until = _bound(study, self._until)
 
     def is_reached(self, certificate: "Certificate") -> bool:
         """Whether it is reached; where that is to spend the budget, whether measuring may stop."""
@@ -59,8 +61,12 @@ class RunGoal:
         return self.given_up is not None or self.is_reached(certificate)
 
 
-def _bound(until: str) -> float:
+def _bound(study: "Study", until: str) -> float:
+    scale = study.specification.value_scale
     try:
-        return check_within("until", float(until), AMOUNT)
-    except ValueError:
-        raise ValueError(f"`until` must be certified, spent, or a bound above 0; got {until!r}.") from None
+        return scale.read_eps(until if until.strip().endswith("%") else float(until), "until")
+    except (ValueError, TypeError):
+        part = ", or a part of the best value such as 2%" if scale.log else ""
+        raise ValueError(
+            f"`until` must be certified, spent, or a bound above 0{part}; got {until!r}."
+        ) from None

@@ -7,6 +7,7 @@ run that quietly answered an older question would be worse than none.
 import inspect
 from collections.abc import Callable
 from copy import copy
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
 
 from noisewise.cli.studies.columns import read_options
@@ -106,26 +107,39 @@ def _refuse_another(found: "Specification", wanted: "Specification") -> None:
     which = f"study {printable(found.name)!r} is there already, and"
     advice = "leave --new and its flags out to go on with it, or give another name (--study) or store"
     old, new = found.catalogue, wanted.catalogue
-    if more := [option for option in new.ids if option not in set(old.ids)]:
+    before, now = set(old.ids), set(new.ids)
+    if more := [option for option in new.ids if option not in before]:
         raise ValueError(
             f"{which} was not made with the option {printable(more[0])!r}: {advice}; `noisewise add` adds "
             "options."
         )
-    if gone := [option for option in old.ids if option not in set(new.ids)]:
+    if gone := [option for option in old.ids if option not in now]:
         raise ValueError(
             f"{which} was made with the option {printable(gone[0])!r} as well: {advice}; `noisewise exclude` "
             "takes options out."
         )
-    before = vars(found) | {"policy": (found.policy.name, found.policy.options)}
-    now = vars(wanted) | {"policy": (wanted.policy.name, wanted.policy.options)}
-    for part in [one for one in now if one not in APART] + ["policy"]:
-        if before[part] != now[part]:
-            raise ValueError(
-                f"{which} was made with `{part}` {_said(before[part])}, and not {_said(now[part])}: {advice}."
-            )
+    for part in (*(one.name for one in fields(found) if one.name not in APART), "policy"):
+        if _value(found, part) != _value(wanted, part):
+            made, typed = _said(found, part), _said(wanted, part)
+            typed = typed if made != typed else f"{typed} with these options"
+            raise ValueError(f"{which} was made with `{part}` {made}, and not {typed}: {advice}.")
     if old.fingerprint != new.fingerprint or old.features != new.features:
         raise ValueError(f"{which} its table of options had other features or costs: {advice}.")
 
 
-def _said(part: Any) -> str:
-    return "none" if part is None else printable(str(part if not isinstance(part, tuple) else part[0]))[:60]
+def _value(question: "Specification", part: str) -> Any:
+    """A part of the question; of the policy not the version, which the same line may have made earlier."""
+    value = getattr(question, part)
+    return (value.name, value.options) if part == "policy" else value
+
+
+def _said(question: "Specification", part: str) -> str:
+    """The same in a few words."""
+    value = getattr(question, part)
+    if value is None:
+        return "none"
+    if part == "eps":
+        return question.value_scale.stated(value)
+    if part == "policy":
+        return str(value.name)
+    return printable(" ".join(map(str, value)) if isinstance(value, tuple | list) else str(value))[:60]

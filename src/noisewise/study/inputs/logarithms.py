@@ -1,0 +1,66 @@
+"""From what was told to logarithms: the one place where they are taken, and what has none.
+
+A log keeps what people told, in their unit: a value, its standard error, the single readings. What is
+computed with are logarithms: log x with the standard error se/x (delta method), and of several readings the
+mean and the scatter of their logarithms. To first order an amount on one scale is the value times that on the
+other, and content in a log is written so: the way to logarithms is the same for every kind of error bar.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise.core.model.dense import Floats
+from noisewise.core.support.words import number
+
+
+class Logarithms(NamedTuple):
+    """Columns of measurements, on the scale of logarithms."""
+
+    value: Floats
+    sigma: Floats
+    scatter: Floats
+
+
+def logarithms(value: Floats, sigma: Floats, scatter: Floats) -> Logarithms:
+    """Values with standard errors and sums of squares as they were told, on a log scale, (N,)."""
+    return Logarithms(np.log(value), sigma / value, scatter / value**2)
+
+
+def of_logarithms(readings: Floats) -> tuple[float, float]:
+    """The geometric mean of readings, and the squares of their logarithms' scatter times its square."""
+    logs = np.log(readings)
+    mean = float(np.mean(logs))
+    value = float(np.exp(mean))
+    return value, float(np.sum((logs - mean) ** 2)) * value**2
+
+
+def refuse_no_logarithm(given: dict[str, Any]) -> None:
+    """Refuse measurements that say nothing about logarithms."""
+    if given.get("successes") is not None or given.get("trials") is not None:
+        raise ValueError(
+            'a study with scale="log" compares ratios of values, and successes= out of trials= are shares, '
+            "which may be 0: make a study without scale= for them."
+        )
+    if given.get("minus") is not None:
+        raise ValueError(
+            'a study with scale="log" takes no differences (minus=): which ratio one stands for is not '
+            "known. Tell both options, with the same block= if they were measured side by side."
+        )
+    if given.get("arm"):
+        raise ValueError(
+            'a study with scale="log" takes no arms of trials (arm=), which stand for differences: block= '
+            "alone says that options were measured side by side."
+        )
+
+
+def refuse_too_rough(name: str, amount: float, value: float, most: float) -> None:
+    """Refuse an error bar that its value's logarithm cannot have: see `value_scale.log_limits`."""
+    if amount <= most * value:
+        return
+    raise ValueError(
+        f"{name} is {number(100.0 * amount / value)} % of its value, and may be at most "
+        f"{number(100.0 * most)} % in this study: beyond that, its logarithm is off by more than a tenth of "
+        "the difference that matters (eps). Tell the single readings, values=[...], or measure more "
+        'precisely before telling; a study without scale="log" takes it as it is.'
+    )
