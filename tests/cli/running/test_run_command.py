@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -329,6 +330,35 @@ def test_a_reader_takes_the_file_that_a_tool_writes_or_prints(out):
     values = dict(told("h.db").select("option", "value").rows())
     assert values == {"A": pytest.approx(310.0), "B": pytest.approx(210.0)}
     assert set(told("h.db")["kind"]) == {"readings"}
+
+
+@pytest.mark.skipif(shutil.which("hyperfine") is None, reason="hyperfine is not installed")
+def test_hyperfine_itself_measures():
+    for name, seconds in (("slow", 0.05), ("fast", 0.005)):
+        script(f"#!/bin/sh\nsleep {seconds}\n", f"run-{name}")
+    new = [
+        "run",
+        "hf.db",
+        "--new",
+        "slow",
+        "fast",
+        "--goal",
+        "min",
+        "--eps",
+        20,
+        "--unit",
+        "ms",
+        "--budget",
+        12,
+    ]
+    tool = ["hyperfine", "-N", "--runs", "4", "--export-json", "{out}", "./run-{option}"]
+    done = typed(*new, "--reader", "hyperfine", "--", *tool)
+    assert done.exit_code in (0, 3), done.output
+    assert reasons("hf.db") == []
+    assert set(told("hf.db")["kind"]) == {"readings"}
+    values = dict(told("hf.db").select("option", "value").rows())
+    assert 50.0 <= values["slow"] < 1000.0
+    assert 5.0 <= values["fast"] < values["slow"]
 
 
 def test_what_a_reader_does_not_understand_is_a_failure():

@@ -120,13 +120,16 @@ class MeasuringCommand:
 def _written(out: Path) -> Path | None:
     """The file or folder at the place that the command was told, or the only one that was made beside it."""
     made = sorted(out.parent.iterdir())
-    if out in made or not made:
-        return out if made else None
-    if len(made) > 1:
+    if not made:
+        return None
+    if out not in made and len(made) > 1:
         raise NoResultError(
             f"it wrote {len(made)} files where {{{OUT}}} is: {made[0].name}, {made[1].name}: write one"
         )
-    return made[0]
+    found = out if out in made else made[0]
+    if not (found.is_file() or found.is_dir()):  # reading a pipe would never end
+        raise NoResultError(f"{{{OUT}}} became neither a file nor a folder")
+    return found
 
 
 def _kept(ended: Ended, out: Path) -> Path:

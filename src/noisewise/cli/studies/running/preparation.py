@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +31,7 @@ from noisewise.core.support.ranges import AMOUNT, check_within
 from noisewise.core.support.text import printable
 
 if TYPE_CHECKING:
-    from noisewise.study import Study
+    from noisewise.study import Job, Study
 
 Columns = Mapping[str, Mapping[str, str]]
 #: The name of a study that names none, as for init.
@@ -137,10 +139,10 @@ def _check_fits(template: Template, study: "Study", columns: Columns) -> None:
     on_items = study.analysis().state.begins_with_items
     if ITEMS in template.names and not on_items:
         raise ValueError(f"{{{ITEMS}}} is for options that are measured on items; this study has none.")
-    try:
+    asked: list[Job] = []
+    with warnings.catch_warnings(), suppress(ValueError):  # which the run will say
+        warnings.simplefilter("ignore")
         asked = study.ask(dry_run=True)
-    except ValueError:  # there is nothing to ask for, which the run says
-        asked = []
     difference = any(job.minus is not None for job in asked)
     if difference and MINUS not in template.names:
         raise ValueError(
@@ -158,7 +160,8 @@ def _check_programs(template: Template, study: "Study", columns: Columns) -> Non
     if any(name != OPTION and not name.startswith(COLUMN) for name in names):
         return
     for option in asked_for(study) if names else study.options[:1]:
-        values = {OPTION: option} | {COLUMN + name: texts[option] for name, texts in columns.items()}
+        columns_of = {COLUMN + name: texts for name, texts in columns.items()}
+        values = {name: option if name == OPTION else columns_of[name][option] for name in names}
         program = filled(template.program, values)
         if shutil.which(program) is not None:
             continue
