@@ -91,7 +91,7 @@ class TableEntries(ItemEntries):
         settled = reading.get("map") or reading.get("layout")  # then columns may be left over
         others = () if settled else described_columns(self.specification)
         understood = understand(measurements, others=others, **reading)
-        _check_unit(self.specification.unit, understood)
+        check_unit(self.specification.unit, understood)
         if understood.layout is not None and self.specification.value_scale.log:
             raise ValueError(
                 'a study with scale="log" takes no table of studies (layout=): its rows are differences, or '
