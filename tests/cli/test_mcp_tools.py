@@ -63,10 +63,12 @@ def test_without_leave_to_write_every_tool_only_reads(tmp_path):
     box = toolbox(tmp_path, write=False)
     assert {name for name, tool in box.tools.items() if tool.writes} == set()
     assert {"ask", "import", "status", "certify", "plan", "export"} <= set(box.tools)
+    sentence = "this server only reads: a person can start it with --allow-write"
     for name, use in USES.items():
         if use.writes and not use.rehearsal:
-            with pytest.raises(ValueError, match=rf"^`{name}` changes the study or writes a file, and this "
-                               r"server only reads: a person can start it with --allow-write\.$"):  # fmt: skip
+            with pytest.raises(
+                ValueError, match=rf"^`{name}` changes the study or writes a file, and {sentence}\.$"
+            ):
                 box.find(name)
 
 
@@ -118,6 +120,8 @@ def test_a_parameter_has_the_type_of_its_flag(tmp_path):
         ({"json": False}, "there is no parameter `json`."),
         ({"n": 2.5}, "`n` must be a whole number; got '2.5'."),
         ({"n": True}, "`n` must be a whole number; got 'True'."),
+        ({"n": "seven"}, "`n` must be a whole number; got 'seven'."),
+        ({"n": float("inf")}, "`n` must be a whole number; got 'inf'."),
         ({"sd": [1]}, "`sd` must be a number; got '[1]'."),
         ({"note": {"a": 1}}, "`note` must be a text; got \"{'a': 1}\"."),
         ({"values": [1, None]}, "`values` must be a number; got 'None'."),
@@ -129,10 +133,10 @@ def test_what_does_not_fit_is_refused_in_a_sentence(given, sentence, tmp_path):
 
 
 def test_values_go_to_the_command_as_they_are(tmp_path):
-    given = {"what": "--help", "value": -2.5, "note": "--out=/x", "n": 4.0, "values": [1, 2.5], "block": None}
+    given = {"what": "--help", "value": -2.5, "note": "--out=/x", "n": 4.0, "values": [1, 0.1], "block": None}
     values = toolbox(tmp_path).find("tell").request(given).values
     assert values == {
-        "what": "--help", "value": "-2.5", "note": "--out=/x", "n": 4, "values": "1;2.5",
+        "what": "--help", "value": "-2.5", "note": "--out=/x", "n": 4, "values": "1.0;0.1",
         "store": str(tmp_path / "s.db"), "json": True,
     }  # fmt: skip
 
@@ -186,7 +190,9 @@ def test_an_option_that_is_a_file_is_not_read(tool, path, folder, monkeypatch):
 
 @pytest.mark.parametrize(("tool", "parameter"), [("import", "table"), ("init", "items"), ("rebuild", "log")])
 def test_without_a_folder_no_file_is_opened(tool, parameter, folder):
-    with pytest.raises(ValueError, match=rf"^`{parameter}` must be the text itself: this server opens no files\."):
+    with pytest.raises(
+        ValueError, match=rf"^`{parameter}` must be the text itself: this server opens no files\."
+    ):
         toolbox(folder, files=False).find(tool).request({parameter: str(folder / "table.csv")})
 
 

@@ -51,9 +51,8 @@ def in_tool_words(text: str, words: Mapping[str, str]) -> str:
 
     text = re.sub(r"`noisewise ([a-z]+)`", r"`\1`", text)
     text = re.sub(r"(?<![\w`-])--[a-z][a-z-]*", named, text)
-    places = [place for place in words if not place.startswith("-")]
-    for place in places:
-        text = re.sub(rf"(?<![\w`]){re.escape(place)}(?![\w`=.])", f"`{words[place]}`", text)
+    for place in (word for word in words if not word.startswith("--")):
+        text = re.sub(rf"(?<![\w`-]){re.escape(place)}(?![\w`=.-])", f"`{words[place]}`", text)
     return text
 
 
@@ -89,7 +88,7 @@ def _checked(name: str, parameter: Any, value: Any) -> Any:
     kind = TYPES.get(_type_of(parameter), "string")
     between = SEPARATORS.get(parameter.metavar or "")
     if between is not None and isinstance(value, list):
-        return between.join(str(_one(name, "number", part)) for part in value)
+        return between.join(f"{_one(name, 'number', part)!r}" for part in value)
     if not _is_list(parameter):
         return _one(name, kind, value)
     values = value if isinstance(value, list) else [value]
@@ -100,14 +99,25 @@ def _checked(name: str, parameter: Any, value: Any) -> Any:
 
 def _one(name: str, kind: str, value: Any) -> Any:
     """A value of the right kind; numbers may come as texts, and texts as numbers."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    fits = isinstance(value, bool) if kind == "boolean" else number or isinstance(value, str)
-    if kind == "integer" and isinstance(value, float):
-        fits = value.is_integer()
-        value = int(value) if fits else value
-    if not fits:
+    found: Any
+    if kind == "boolean":
+        found = value if isinstance(value, bool) else None
+    elif isinstance(value, bool) or not isinstance(value, int | float | str):
+        found = None
+    else:
+        found = str(value) if kind == "string" else _number(value, whole=kind == "integer")
+    if found is None:
         raise ValueError(f"`{name}` must be {SAID[kind]}; got {str(value)[:60]!r}.")
-    return str(value) if kind == "string" else value
+    return found
+
+
+def _number(value: int | float | str, *, whole: bool) -> int | float | None:
+    try:
+        if whole:
+            return int(value) if isinstance(value, str) or value == int(value) else None
+        return float(value)
+    except (ValueError, OverflowError):  # no number, or infinite
+        return None
 
 
 def _type_of(parameter: Any) -> str:

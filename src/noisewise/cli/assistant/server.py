@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from noisewise.cli.assistant.tools import CommandTool, Toolbox
-from noisewise.cli.assistant.worker import Answer
+from noisewise.cli.assistant.worker import CommandAnswer
 from noisewise.cli.assistant.workers import Workers
 from noisewise.core.support.version import __version__
 
@@ -26,7 +26,7 @@ CERTIFICATE = "noisewise://study/{study}/certificate"
 
 
 async def serve(toolbox: Toolbox, workers: Workers) -> None:
-    """Answer requests on standard input until it ends."""
+    """CommandAnswer requests on standard input until it ends."""
     from mcp.server.stdio import stdio_server
 
     server = make_server(toolbox, workers)
@@ -50,7 +50,7 @@ def make_server(toolbox: Toolbox, workers: Workers) -> Any:
             tool = toolbox.find(parameters.name)
             answer = await run_tool(tool, workers, parameters.arguments or {})
         except ValueError as problem:
-            answer = Answer(refusal=str(problem))
+            answer = CommandAnswer(refusal=str(problem))
         return result_of(answer)
 
     async def list_resources(context: Any, parameters: Any) -> Any:
@@ -78,7 +78,7 @@ def make_server(toolbox: Toolbox, workers: Workers) -> Any:
     )
 
 
-async def run_tool(tool: CommandTool, workers: Workers, given: dict[str, Any]) -> Answer:
+async def run_tool(tool: CommandTool, workers: Workers, given: dict[str, Any]) -> CommandAnswer:
     """What a tool says; in words where its JSON would be too long, and cut where these are."""
     # In a thread: looking at files, and what is loaded for that, must not keep others waiting.
     request = await asyncio.to_thread(tool.request, given)
@@ -108,7 +108,7 @@ def describe(tool: CommandTool) -> Any:
     )
 
 
-def result_of(answer: Answer) -> Any:
+def result_of(answer: CommandAnswer) -> Any:
     """An answer as the protocol has it: a refusal is an error with its sentence, and nothing else."""
     from mcp import types
 

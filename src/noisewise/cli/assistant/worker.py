@@ -20,7 +20,7 @@ import typer
 from noisewise.cli.terminal.refusals import sentence_of
 
 
-class Answer(NamedTuple):
+class CommandAnswer(NamedTuple):
     """What came of a command."""
 
     printed: str = ""
@@ -66,7 +66,7 @@ def read_frame(stream: BinaryIO) -> dict[str, Any] | None:
     return content
 
 
-def run_command(command: Any, values: Mapping[str, Any], stdin: str) -> Answer:
+def run_command(command: Any, values: Mapping[str, Any], stdin: str) -> CommandAnswer:
     """What a command prints, or why it refuses."""
     refusal = None
     with captured(stdin) as (printed, warned):
@@ -81,7 +81,7 @@ def run_command(command: Any, values: Mapping[str, Any], stdin: str) -> Answer:
         except Exception as fault:
             traceback.print_exc(file=sys.__stderr__)
             refusal = f"noisewise has a fault here ({type(fault).__name__}: {fault}); please report it."
-    return Answer(_text(printed), _text(warned), refusal)
+    return CommandAnswer(_text(printed), _text(warned), refusal)
 
 
 def _invoke(command: Any, values: Mapping[str, Any]) -> None:

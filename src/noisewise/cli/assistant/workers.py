@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from noisewise.cli.assistant.tools import Request
-from noisewise.cli.assistant.worker import Answer, frame
+from noisewise.cli.assistant.worker import CommandAnswer, frame
 
 #: Commands that may run at once.
 AT_ONCE = 4
@@ -24,7 +24,7 @@ class Workers:
         self._all: set[asyncio.subprocess.Process] = set()
         self._free = asyncio.Semaphore(AT_ONCE)
 
-    async def run(self, request: Request) -> Answer:
+    async def run(self, request: Request) -> CommandAnswer:
         """What a command says; its process is ended if it takes too long, or if nobody waits any more."""
         async with self._free:
             process = await self._take()
@@ -33,12 +33,14 @@ class Workers:
                     answer = await _ask(process, request)
             except TimeoutError:
                 self._end(process)
-                return Answer(
+                return CommandAnswer(
                     refusal=f"it took longer than {self.seconds:g} s, and was stopped; see `status`."
                 )
             except (OSError, asyncio.IncompleteReadError, ValueError):
                 self._end(process)
-                return Answer(refusal="the process that ran it ended by itself; see `status`, and try again.")
+                return CommandAnswer(
+                    refusal="the process that ran it ended by itself; see `status`, and try again."
+                )
             except BaseException:  # cancelled
                 self._end(process)
                 raise
@@ -69,10 +71,10 @@ class Workers:
             await process.wait()
 
 
-async def _ask(process: asyncio.subprocess.Process, request: Request) -> Answer:
+async def _ask(process: asyncio.subprocess.Process, request: Request) -> CommandAnswer:
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(frame(request._asdict()))
     await process.stdin.drain()
     length = int(await process.stdout.readuntil(b"\n"))
-    return Answer(**json.loads(await process.stdout.readexactly(length)))
+    return CommandAnswer(**json.loads(await process.stdout.readexactly(length)))
