@@ -277,7 +277,8 @@ def test_standard_output_carries_the_protocol_only_and_nonsense_ends_nothing(ser
     assert len(answers[4]["result"]["structuredContent"]["rows"]) == 3
 
 
-def test_a_server_that_is_left_ends_with_all_its_processes(server):
+@pytest.mark.parametrize("end", ["left", "killed"])
+def test_a_server_that_ends_takes_all_its_processes_with_it(end, server):
     process, send = server
     lines = [json.dumps({"jsonrpc": "2.0", **request}) for request in REQUESTS[:3]]
     send(lines)
@@ -286,8 +287,10 @@ def test_a_server_that_is_left_ends_with_all_its_processes(server):
     plan = {"id": 9, "method": "tools/call", "params": {"name": "plan", "arguments": ENDLESS}}
     send([json.dumps({"jsonrpc": "2.0", **plan})])
     time.sleep(1.0)
+    if end == "killed":
+        process.kill()
     process.stdin.close()
-    assert process.wait(10.0) == 0
+    assert process.wait(10.0) == (0 if end == "left" else -9)
     # Standard error belongs to the workers as well: it ends with the last of them.
     assert "Traceback" not in process.stderr.read()
 

@@ -230,3 +230,10 @@ def test_sentences_of_the_command_line_speak_of_parameters():
     words = {"--from": "from", "WHAT": "what"}
     said = in_tool_words("give --dry-run or --from; WHAT must be an option. `noisewise ask` says.", words)
     assert said == "give `dry_run` or `from`; `what` must be an option. `ask` says."
+
+
+def test_a_store_that_is_not_there_is_the_servers(tmp_path):
+    said = (
+        toolbox(tmp_path).find("status").in_its_words("STORE must be a file that exists; there is no 's.db'.")
+    )
+    assert said == "the store of this server must be a file that exists; there is no 's.db'."

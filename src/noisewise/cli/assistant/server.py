@@ -26,7 +26,7 @@ CERTIFICATE = "noisewise://study/{study}/certificate"
 
 
 async def serve(toolbox: Toolbox, workers: Workers) -> None:
-    """CommandAnswer requests on standard input until it ends."""
+    """Answer requests on standard input until it ends."""
     from mcp.server.stdio import stdio_server
 
     server = make_server(toolbox, workers)

@@ -1,5 +1,6 @@
 """The tools that a server offers: made of commands, and what a call of one asks a worker for."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +81,9 @@ class CommandTool:
 
     def in_its_words(self, sentence: str) -> str:
         """A refusal of the command, with the tool's parameters in the place of flags."""
-        return in_tool_words(sentence, words_of(self.parameters))
+        # The store is no parameter here: the person who started the server has named it.
+        said = re.sub(r"\bSTORE\b", "the store of this server", sentence)
+        return in_tool_words(said, words_of(self.parameters))
 
     def _opened(self, name: str, of_command: str, value: Any, texts: list[str]) -> Any:
         """A value with paths in the place of names of files; a text itself goes to standard input."""

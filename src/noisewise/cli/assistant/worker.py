@@ -9,7 +9,9 @@ import gc
 import io
 import json
 import os
+import queue
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,14 +33,26 @@ class CommandAnswer(NamedTuple):
 
 
 def work(commands: Mapping[str, Any]) -> None:
-    """Run commands until there are no more requests."""
+    """Run commands until the server is gone."""
     requests, answers = _own_streams()
-    while (request := read_frame(requests)) is not None:
+    waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(requests, waiting), daemon=True).start()
+    while True:
+        request = waiting.get()
         answer = run_command(commands[request["command"]], request["values"], request["stdin"])
         # A store that is left open would stand in the way of others, such as `restore`.
         gc.collect()
         answers.write(frame(answer._asdict()))
         answers.flush()
+
+
+def _receive(stream: BinaryIO, waiting: "queue.SimpleQueue[dict[str, Any]]") -> None:
+    """Hand on requests; a server that is gone, however it ended, takes with it what is under way."""
+    try:
+        while (request := read_frame(stream)) is not None:
+            waiting.put(request)
+    finally:
+        os._exit(0)
 
 
 def _own_streams() -> tuple[BinaryIO, BinaryIO]:
