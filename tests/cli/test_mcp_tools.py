@@ -222,7 +222,7 @@ def test_a_text_goes_to_standard_input(folder):
     assert (request.values["table"], request.stdin) == ("-", "option,value\nA,1\n")
     request = toolbox(folder).find("init").request({"options": ["id,f\nA,1\nB,2\n"]})
     assert (request.values["options"], request.stdin) == (["-"], "id,f\nA,1\nB,2\n")
-    with pytest.raises(ValueError, match=r"^only one parameter can be a text itself"):
+    with pytest.raises(ValueError, match=r"^only one text can be given itself"):
         toolbox(folder).find("init").request({"options": ["id\nA\n"], "from": "option,value\nA,1\n"})
 
 

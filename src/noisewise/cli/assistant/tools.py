@@ -76,7 +76,7 @@ class CommandTool:
             elif self._must_be_file(parameter):
                 raise ValueError(f"`{name}` must be given.")
         if len(texts) > 1:
-            raise ValueError("only one parameter can be a text itself; give the others as names or files.")
+            raise ValueError("only one text can be given itself; give the others as names or files.")
         return Request(self.name, values | dict(self.fixed), "".join(texts))
 
     def in_its_words(self, sentence: str) -> str:
@@ -98,13 +98,18 @@ class CommandTool:
                 return ["-"]
             return [self._file(name, value[0])] if len(value) == 1 and _may_be_file(value[0]) else value
         if of_command in use.texts:
-            if _is_text(value):
-                texts.append(value)
-                return "-"
-            return self._file(name, value)
+            if isinstance(value, list):
+                return [self._text_or_file(name, part, texts) for part in value]
+            return self._text_or_file(name, value, texts)
         if of_command in use.tables and not value.removeprefix("-").isdecimal():
             return self._file(name, value)
         return value
+
+    def _text_or_file(self, name: str, value: str, texts: list[str]) -> str:
+        if not _is_text(value):
+            return self._file(name, value)
+        texts.append(value)
+        return "-"
 
     def _file(self, name: str, value: str) -> str:
         if self.permissions.folder is None:
