@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -277,7 +278,10 @@ def test_standard_output_carries_the_protocol_only_and_nonsense_ends_nothing(ser
     assert len(answers[4]["result"]["structuredContent"]["rows"]) == 3
 
 
-@pytest.mark.parametrize("end", ["left", "killed"])
+ENDS = {"left": 0, "killed": -signal.SIGKILL, "interrupted": 130}
+
+
+@pytest.mark.parametrize("end", ENDS)
 def test_a_server_that_ends_takes_all_its_processes_with_it(end, server):
     process, send = server
     lines = [json.dumps({"jsonrpc": "2.0", **request}) for request in REQUESTS[:3]]
@@ -287,10 +291,11 @@ def test_a_server_that_ends_takes_all_its_processes_with_it(end, server):
     plan = {"id": 9, "method": "tools/call", "params": {"name": "plan", "arguments": ENDLESS}}
     send([json.dumps({"jsonrpc": "2.0", **plan})])
     time.sleep(1.0)
-    if end == "killed":
-        process.kill()
+    if end != "left":
+        process.send_signal(signal.SIGKILL if end == "killed" else signal.SIGINT)
+        process.wait(10.0)
     process.stdin.close()
-    assert process.wait(10.0) == (0 if end == "left" else -9)
+    assert process.wait(10.0) == ENDS[end]
     # Standard error belongs to the workers as well: it ends with the last of them.
     assert "Traceback" not in process.stderr.read()
 

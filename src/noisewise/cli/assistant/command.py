@@ -3,6 +3,8 @@
 import asyncio
 import importlib.util
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -80,7 +82,14 @@ def mcp(
     async def served() -> None:
         await serve(toolbox, Workers(seconds))
 
+    # The thread that waits for the next line of input cannot be woken. Workers end with this process.
+    signal.signal(signal.SIGINT, _end_at_once)
     asyncio.run(served())
+
+
+def _end_at_once(*_: Any) -> None:
+    os.write(2, b"Interrupted.\n")
+    os._exit(130)
 
 
 def configuration(store: str, write: bool, folder: Any, seconds: float) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 import traceback
@@ -34,6 +35,7 @@ class CommandAnswer(NamedTuple):
 
 def work(commands: Mapping[str, Any]) -> None:
     """Run commands until the server is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends
     requests, answers = _own_streams()
     waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(requests, waiting), daemon=True).start()
