@@ -10,7 +10,7 @@ import noisewise as nw
 from noisewise.cli import app
 from noisewise.cli.assistant.tools import Permissions, Request, Toolbox
 from noisewise.cli.assistant.worker import run_command
-from noisewise.cli.assistant.workers import AT_ONCE, Workers
+from noisewise.cli.assistant.workers import AT_ONCE, KEPT, Workers
 
 COMMANDS = typer.main.get_command(app).commands
 
@@ -67,6 +67,7 @@ def test_at_most_a_few_commands_run_at_once(box):
 
     async def talk(workers):
         answers = await asyncio.gather(*(workers.run(status) for _ in range(3 * AT_ONCE)))
+        assert len(workers._idle) <= KEPT
         return answers, len(workers._all)
 
     answers, processes = held(talk)

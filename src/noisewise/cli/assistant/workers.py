@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from noisewise.cli.assistant.tools import Request
 from noisewise.cli.assistant.worker import CommandAnswer, frame
 
-#: Commands that may run at once.
-AT_ONCE = 4
+#: Commands that may run at once, and processes that are kept for the next ones.
+AT_ONCE, KEPT = 4, 2
 #: What the server itself is started with, to be a worker; -P: no modules of the folder it happens to be in.
 WORKER = (sys.executable, "-P", "-m", "noisewise", "mcp", "--worker")
 
@@ -44,15 +44,18 @@ class Workers:
             except BaseException:  # cancelled
                 self._end(process)
                 raise
-            self._idle.append(process)
+            if len(self._idle) < KEPT:
+                self._idle.append(process)
+            else:
+                self._end(process)
             return answer
 
     async def _take(self) -> asyncio.subprocess.Process:
+        self._all = {process for process in self._all if process.returncode is None}
         while self._idle:
             process = self._idle.pop()
-            if process.returncode is None:
+            if process in self._all:
                 return process
-            self._all.discard(process)
         process = await asyncio.create_subprocess_exec(
             *self._started_by, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
         )
