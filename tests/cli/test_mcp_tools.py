@@ -168,6 +168,28 @@ def test_no_tool_leaves_the_folder(tool, parameter, wrap, path, folder):
         toolbox(folder).find(tool).request({parameter: wrap(path)})
 
 
+def test_a_folder_is_read_only_if_nothing_in_it_leads_out(folder):
+    logs = folder / "logs"
+    (logs / "deep").mkdir(parents=True)
+    (logs / "deep" / "one.csv").write_text("option,value\nA,1\n")
+    (logs / "two.csv").symlink_to(folder / "table.csv")
+    box = FilesFolder(folder)
+    assert box.to_read("table", "logs", folders=True) == str(logs)
+    with pytest.raises(
+        ValueError, match=r"^`table` must be a file in the folder of this server; 'logs' is none"
+    ):
+        box.to_read("table", "logs")
+    (logs / "deep" / "out.csv").symlink_to(folder.parent / "secret.csv")
+    with pytest.raises(
+        ValueError, match=r"^`table` must have nothing but files .* 'logs/deep/out.csv' leads out"
+    ):
+        box.to_read("table", "logs", folders=True)
+    with pytest.raises(
+        ValueError, match=r"^`table` must be a file in the folder of this server; 'linked' is not"
+    ):
+        box.to_read("table", "linked", folders=True)
+
+
 @pytest.mark.parametrize("sheet", ["#/../../secret.csv", "#..\\..\\secret.csv"])
 def test_no_sheet_leads_out_of_the_folder(sheet, folder):
     with pytest.raises(ValueError, match=r"^`table` must be a file in the folder of this server; "):

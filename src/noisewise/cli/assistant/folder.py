@@ -16,15 +16,19 @@ class FilesFolder:
         if not self.folder.is_dir():
             raise ValueError(f"`files` must be a folder; there is none called {str(folder)!r}.")
 
-    def to_read(self, name: str, given: str) -> str:
+    def to_read(self, name: str, given: str, *, folders: bool = False) -> str:
         """The path of a file that is there.
 
         Args:
             name: The parameter, for messages.
             given: The name of a file in the folder, with the sheet of a workbook after a #.
+            folders: Whether it may also be a folder, whose files are read.
         """
         file, hash_sign, sheet = given.partition("#")
         path = self._inside(name, file)
+        if folders and path.is_dir() and not hash_sign:
+            self._refuse_links(name, path)
+            return str(path)
         # No sheet has slashes in its name; a path that goes on after the # would.
         if not path.is_file() or "/" in sheet or "\\" in sheet:
             raise ValueError(f"`{name}` must be a file in the folder of this server; {given!r} is none.")
@@ -38,6 +42,14 @@ class FilesFolder:
         if not path.parent.is_dir():
             raise ValueError(f"`{name}` must be in a folder that is there; {given!r} is not.")
         return str(path)
+
+    def _refuse_links(self, name: str, path: Path) -> None:
+        for one in path.rglob("*"):
+            if one.is_symlink() and self.folder not in one.resolve().parents:
+                raise ValueError(
+                    f"`{name}` must have nothing but files of this server's folder in it; "
+                    f"{str(one.relative_to(self.folder))!r} leads out of it."
+                )
 
     def _inside(self, name: str, given: str) -> Path:
         try:

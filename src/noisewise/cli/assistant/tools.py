@@ -107,14 +107,14 @@ class CommandTool:
 
     def _text_or_file(self, name: str, value: str, texts: list[str]) -> str:
         if not _is_text(value):
-            return self._file(name, value)
+            return self._file(name, value, folders=self.use.folders)
         texts.append(value)
         return "-"
 
-    def _file(self, name: str, value: str) -> str:
+    def _file(self, name: str, value: str, *, folders: bool = False) -> str:
         if self.permissions.folder is None:
             raise ValueError(CLOSED.format(name=name))
-        return self.permissions.folder.to_read(name, value)
+        return self.permissions.folder.to_read(name, value, folders=folders)
 
     def _must_be_file(self, parameter: Any) -> bool:
         return self.use.needs_file and parameter.name in self.use.files

@@ -23,6 +23,8 @@ class Use(NamedTuple):
     store: str = "store"
     #: Parameters that name a file to read, whose text may be given itself; and what that is, in words.
     texts: Mapping[str, str] = NONE
+    #: Whether one of these may also name a folder, whose files are read.
+    folders: bool = False
     #: Parameters that are names of options, or one table of them; and what that is, in words.
     names: Mapping[str, str] = NONE
     #: Parameters that name a file to read, or are a number.
@@ -57,7 +59,11 @@ USES: dict[str, Use] = {
     "ask": Use(writes=True, rehearsal="dry_run", files=("out",)),
     "tell": Use(writes=True, advice=ERROR_BARS),
     "import": Use(
-        writes=True, rehearsal="dry_run", texts={"table": f"The results: {TABLE}"}, advice=ERROR_BARS
+        writes=True,
+        rehearsal="dry_run",
+        texts={"table": f"The results: {TABLE}"},
+        folders=True,
+        advice=ERROR_BARS,
     ),
     "status": READS,
     "best": READS,
