@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import noisewise
+from noisewise.cli.assistant.command import mcp
 from noisewise.cli.bench import bench
 from noisewise.cli.demo import demo
 from noisewise.cli.studies import imports, judgement, measurements, outlook, safekeeping, upkeep
@@ -57,7 +58,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(upkeep.exclude, upkeep.include, upkeep.add, list_studies, upkeep.rename),
     *(upkeep.export, upkeep.rebuild),
     *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
-    *(simulate, arena, policies, design, paper),
+    *(mcp, simulate, arena, policies, design, paper),
 )
 NAMES: dict[Callable[..., None], str] = {imports.import_: "import", list_studies: "list"}
 #: These take values, which may be negative: what looks like an option but is none is an argument.
@@ -69,7 +70,8 @@ OF_TABLES = (
     "trials", "block", "instrument", "key", "by", "note", "at", "cost", "job", "item",
 )  # fmt: skip
 #: These are for large problems, and take all processors from the beginning.
-HEAVY = (simulate, arena, design, paper, policies, demo)
+#: The server's workers run others, each of which begins by itself.
+HEAVY = (simulate, arena, design, paper, policies, demo, mcp)
 
 for command in COMMANDS:
     settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}

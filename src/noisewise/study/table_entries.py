@@ -216,7 +216,7 @@ def described_columns(specification: "Specification") -> list[str]:
     return [one.name for one in specification.catalogue.features if key_of(one.name) not in ROLE]
 
 
-def _check_unit(unit: str | None, understood: "Understood") -> None:
+def check_unit(unit: str | None, understood: "Understood") -> None:
     """Refuse values in another unit than the study's: a factor of a thousand is quickly overlooked."""
     said = understood.units.get("value")
     if unit is None or said is None or unit == said:
