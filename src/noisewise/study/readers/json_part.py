@@ -1,7 +1,6 @@
 """A part of a JSON file that knows its place: what is missing or of the wrong type is named with it."""
 
 import math
-import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -48,7 +47,7 @@ class JsonPart:
         return None if self.object().get(name) is None else self._member(name)
 
     def _member(self, name: str) -> "JsonPart":
-        plain = re.fullmatch(r"[A-Za-z_]\w*", name)
+        plain = name.isascii() and name.isidentifier()
         step = (f".{name}" if self.place else name) if plain else f"[{name!r}]"
         return JsonPart(self.value[name], self.file, f"{self.place}{step}")
 

@@ -143,8 +143,8 @@ def _notes(battles: list[Battle], pairs: int) -> list[str]:
     if pairs > 1:
         notes.append(
             "They are taken to add up: A minus C is A minus B plus B minus C. That holds where chances are "
-            "near ½; a Bradley-Terry model adds up logarithms of odds instead, and the check tells where the "
-            "two part."
+            "near ½; a Bradley-Terry model adds up logarithms of odds instead. Where battles form circles, "
+            "the check can see whether they do."
         )
     if all(one.item is None for one in battles):
         notes.append("Every battle is taken to be over an item of its own.")
@@ -171,9 +171,10 @@ def _battle(row: JsonPart) -> Battle:
     first, second = _name(row["model_a"]), _name(row["model_b"])
     if first == second:
         raise row.refuse(f"has {printable(first)!r} against itself.")
-    item = next((_name(row[name]) for name in _ITEMS if row.get(name) is not None), None)
-    counts = next((names for names in _COUNTED if any(row.get(name) is not None for name in names)), None)
-    if counts is not None and row.get("winner") is None:
+    there = {name for name, cell in row.value.items() if cell is not None}
+    item = next((_name(row[name]) for name in _ITEMS if name in there), None)
+    counts = next((names for names in _COUNTED if not there.isdisjoint(names)), None)
+    if counts is not None and "winner" not in there:
         won, lost, ties = (_count(row.get(name)) for name in counts)
         n = won + lost + ties
         if not n:
