@@ -111,6 +111,12 @@ Exported = Annotated[
 ]
 
 
+#: Parameters of init that are about the question; `create_study` has them all, and `run --new` takes them.
+QUESTION = (
+    "decimal", "id", "features", "cost", "model", "goal", "eps", "confidence", "span", "deviation",
+    "extra_scatter", "blocks", "budget", "looks", "bounds", "scatter", "noise", "items", "unit", "scale",
+    "policy", "noise_floor", "lease", "seed",
+)  # fmt: skip
 #: What init cannot do without.
 NEEDS_OPTIONS = (
     "init needs options, or --from TABLE; --map, --ignore, --choose, --network, --arms and --dry-run go with "
@@ -158,6 +164,7 @@ def init(
     json: Json = False,
 ) -> None:
     """Begin a study: which of these options is the best?"""
+    typed = locals()
     described = split_list(features)
     if results is None and (map or ignore or choose or dry_run or network or arms or not options):
         raise ValueError(NEEDS_OPTIONS)
@@ -165,13 +172,7 @@ def init(
         results, unit, choose, map, ignore, decimal, allow_missing_se,
         [*described, *([cost] if cost else [])], None if options else id, Studies(network, arms, counts),
     )  # fmt: skip
-    question = {
-        "decimal": decimal, "id": id if options else None, "features": features, "cost": cost, "model": model,
-        "goal": goal, "eps": eps, "confidence": confidence, "span": span, "policy": policy,
-        "noise_floor": noise_floor, "deviation": deviation, "extra_scatter": extra_scatter, "blocks": blocks,
-        "budget": budget, "looks": looks, "bounds": bounds, "scatter": scatter, "noise": noise,
-        "items": items, "unit": unit, "scale": scale, "lease": lease, "seed": seed,
-    }  # fmt: skip
+    question = {part: typed[part] for part in QUESTION} | {"id": id if options else None}
     with told_warnings():
         listed = read_options(options) if options else None
     study = create_as_typed(":memory:" if dry_run else store, name, listed, understood, question)
@@ -186,7 +187,7 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
         name: Its name.
         options: What `read_options` returned, or None.
         results: A table of results that was understood, or None.
-        question: Everything else that `init` takes, by the names of its parameters, as it was typed.
+        question: The parameters of init that `QUESTION` names, as they were typed.
     """
     import noisewise as nw
 

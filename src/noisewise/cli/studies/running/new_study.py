@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
 
 from noisewise.cli.studies.columns import read_options
 from noisewise.cli.studies.session import told_warnings
-from noisewise.cli.studies.upkeep import create_as_typed, init
+from noisewise.cli.studies.upkeep import QUESTION, create_as_typed, init
 from noisewise.core.support.text import printable
 
 if TYPE_CHECKING:
@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
-#: What `init` takes, and a run does not: a table of results, what only a study in itself has, and what both
-#: call the same and mean differently.
-NOT_TAKEN = (
-    "store", "options", "results", "map", "ignore", "allow_missing_se", "network", "arms", "counts",
-    "dry_run", "budget", "name", "json",
-)  # fmt: skip
+#: What a run calls the same and means differently: its own budget.
+NOT_TAKEN = ("budget",)
 #: What is not a part of the question, or is compared by itself.
 APART = ("name", "catalogue", "policy", "version")
 
@@ -34,7 +30,7 @@ APART = ("name", "catalogue", "policy", "version")
 def question_flags() -> dict[str, inspect.Parameter]:
     """The parameters of `init` that a run takes as well, by name."""
     parameters = inspect.signature(init).parameters
-    return {name: one for name, one in parameters.items() if name not in NOT_TAKEN}
+    return {name: parameters[name] for name in QUESTION if name not in NOT_TAKEN}
 
 
 def with_question(command: Command) -> Command:
