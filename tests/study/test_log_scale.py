@@ -176,6 +176,14 @@ def test_items_are_compared_by_their_geometric_mean() -> None:
     )
 
 
+def test_items_need_bounds_above_zero_whether_or_not_there_is_a_pool() -> None:
+    study = nw.create_study(options=["a", "b"], eps="2%", scale="log")
+    with pytest.raises(ValueError, match="need `bounds`"):
+        study.tell(option="a", items={"q1": 0.5, "q2": 1})
+    with pytest.raises(ValueError, match="need `bounds`"):
+        study.tell_many({"option": ["a"], "item": ["q1"], "value": [0.5]})
+
+
 def test_readings_between_bounds_are_so_as_logarithms() -> None:
     logs = nw.create_study(options=["a", "b"], eps="30%", scale="log", bounds=(1.0, 8.0))
     ends = (0.0, math.log(8.0))
