@@ -442,6 +442,13 @@ class TestCheck:
         assert "they rise by about 2" in note
         assert "block=" in note
 
+    def test_nothing_is_said_of_the_order_of_items(self) -> None:
+        study = self._study(bounds=(1.0, 100.0))
+        for k in range(20):
+            for option in "ab":
+                study.tell(option=option, items={f"round {k}": 10.0 * 1.02**k})
+        assert not [note for note in study.check().notes if "drift" in note]
+
     @pytest.mark.parametrize("seed", range(5))
     def test_nothing_is_said_of_a_drift_that_is_none(self, seed: int) -> None:
         study, rng = self._study(), np.random.default_rng(seed)
