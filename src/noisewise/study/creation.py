@@ -238,9 +238,10 @@ def _understood(
     from noisewise.study.inputs.tables import read_whole
     from noisewise.study.intake.columns.mapping import with_option
     from noisewise.study.intake.columns.understanding import Understood, understand
+    from noisewise.study.readers.readout import Readout
 
-    if isinstance(results, Understood):
-        return results
+    if isinstance(results, Understood | Readout):
+        return understand(results)
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
     table = read_whole("results", results)
     if id is not None:

@@ -17,8 +17,8 @@ from noisewise.cli.studies.columns import (
     Network,
     Studies,
     read_options,
-    understand_table,
 )
+from noisewise.cli.studies.imports import Choose, first_results
 from noisewise.cli.studies.items import Pool, read_pool
 from noisewise.cli.studies.model import Deviation, Eps, ExtraScatter, Span, size
 from noisewise.cli.studies.session import (
@@ -49,7 +49,8 @@ Results = Annotated[
     typer.Option(
         "--from",
         metavar="TABLE",
-        help="Results to begin with: options, their features and the measurements come from this table.",
+        help="Results to begin with: options, their features and the measurements come from this table; "
+        "hyperfine:run.json is a file of another tool (see import --from).",
     ),
 ]
 Features = Annotated[
@@ -112,7 +113,8 @@ Exported = Annotated[
 
 #: What init cannot do without.
 NEEDS_OPTIONS = (
-    "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with --from."
+    "init needs options, or --from TABLE; --map, --ignore, --choose, --network, --arms and --dry-run go with "
+    "--from."
 )
 
 
@@ -127,6 +129,7 @@ def init(
     network: Network = False,
     arms: Arms = False,
     counts: Counts = None,
+    choose: Choose = [],  # noqa: B006
     dry_run: DryRun = False,
     id: IdColumn = None,
     features: Features = [],  # noqa: B006
@@ -158,12 +161,11 @@ def init(
     import noisewise as nw
 
     described = split_list(features)
-    if results is None and (map or ignore or dry_run or network or arms or not options):
+    if results is None and (map or ignore or choose or dry_run or network or arms or not options):
         raise ValueError(NEEDS_OPTIONS)
-    about = [*described, *([cost] if cost else [])]
-    understood = None if results is None else understand_table(
-        results, map, ignore, decimal, allow_missing_se, about, None if options else id,
-        Studies(network, arms, counts),
+    understood = None if results is None else first_results(
+        results, unit, choose, map, ignore, decimal, allow_missing_se,
+        [*described, *([cost] if cost else [])], None if options else id, Studies(network, arms, counts),
     )  # fmt: skip
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
@@ -171,10 +173,10 @@ def init(
             ":memory:" if dry_run else store, name=name, options=read_options(options) if options else None,
             results=understood, decimal=decimal, id=id if options else None, features=described or None,
             cost=cost, model=model, goal=goal, eps=size(eps), confidence=confidence, span=size(span),
-            policy=chosen, policy_options=policy_options, noise_floor=size(noise_floor),
+            policy=chosen, policy_options=policy_options, noise_floor=size(noise_floor), scale=scale,
             deviation=size(deviation), extra_scatter=size(extra_scatter), blocks=blocks, budget=budget,
             looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
-            scale=scale, lease=seconds_of(lease), seed=seed,
+            lease=seconds_of(lease), seed=seed,
         )  # fmt: skip
     _report_made(study, store, json, {"model": model, "budget": budget, "looks": looks}, understood, dry_run)
 

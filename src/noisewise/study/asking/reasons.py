@@ -56,7 +56,7 @@ class Reasons:
             start = f"compare {self._ids[chosen.option]} with {self._ids[chosen.minus]}"
             waiting = sum({one.option, one.minus} == {chosen.option, chosen.minus} for one in under_way)
         else:
-            waiting = sum(one.option == chosen.option and one.minus == NOBODY for one in under_way)
+            waiting = [one.option for one in under_way if one.minus == NOBODY].count(chosen.option)
             start = self._look(chosen.option, waiting)
         if self._analysis.once:
             parts = ["its turn, whatever was seen (looking before the end breaks the promise)"]

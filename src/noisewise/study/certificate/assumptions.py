@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from noisewise.core.support.words import counted, number, rounded_up
+from noisewise.study.certificate.averaged_first import largest_shift
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.one_look import about_errors_once, about_one_look
 from noisewise.study.evidence.counts import Counts
@@ -240,18 +241,8 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _by_logarithms(analysis: Analysis) -> list[str]:
-    """What taking logarithms after averaging may shift: see `value_scale.log_limits`."""
-    if not analysis.specification.value_scale.log:
-        return []
-    columns, told = analysis.columns, analysis.state.told
-    averaged = [
-        kind == KINDS.index(READINGS) and number <= len(told) and "values" not in told[number - 1]
-        for number, kind in zip(columns.number.tolist(), columns.kind.tolist(), strict=True)
-    ]
-    known = columns.kind == KINDS.index(KNOWN)
-    errors = 1.5 * columns.sigma[known] ** 2
-    scatters = 0.5 * (columns.scatter / np.maximum(columns.readings - 1.0, 1.0))[averaged]
-    shift = max((float(part.max()) for part in (errors, scatters) if part.size), default=0.0)
+    """What taking logarithms after averaging may shift."""
+    shift = largest_shift(analysis)
     if not shift:
         return []
     return [

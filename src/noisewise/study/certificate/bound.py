@@ -91,7 +91,14 @@ class Recommended(NamedTuple):
 
 
 def recommend(analysis: Analysis) -> Recommended | None:
-    """Find the option whose largest possible disadvantage is smallest."""
+    """Find the option whose largest possible disadvantage is smallest; an analysis is searched once."""
+    if not analysis.recommended:
+        analysis.recommended.append(_recommend(analysis))
+    found: Recommended | None = analysis.recommended[0]
+    return found
+
+
+def _recommend(analysis: Analysis) -> Recommended | None:
     if not analysis.columns.value.size:
         return None
     waiting = bool(analysis.sigmas.waiting)  # then there are no standard errors that a bound could rest on

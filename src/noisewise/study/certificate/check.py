@@ -9,6 +9,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
+from noisewise.study.certificate.averaged_first import too_rough_for_logarithms
 from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
@@ -129,7 +130,7 @@ def check_fit(analysis: Analysis) -> Check:
     if outlier := _unlike_the_others(analysis, SUSPICIOUS):
         problems.append(outlier)
     compared, disagreement = _own_agreement(analysis)
-    problems += disagreement
+    problems += [*disagreement, *too_rough_for_logarithms(analysis)]
     notes = (*_sizes_in_words(analysis), *_shared_in_words(analysis))
     return Check(
         reduced,

@@ -17,7 +17,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import as_float, check_probability
 from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, check_count_within
-from noisewise.study.inputs.logarithms import of_logarithms, refuse_no_logarithm, refuse_too_rough
+from noisewise.study.inputs.logarithms import note_if_rough, of_logarithms, refuse_no_logarithm
 from noisewise.study.inputs.numbers import Written, carries_error, check_value, read_value
 from noisewise.study.inputs.value_scale import LogLimits
 
@@ -89,7 +89,8 @@ def read_measured(
         if found.kind == NONE and bounds is not None and given.get("minus") is None:
             return _of_bounded(np.array([found.value]), bounds, logs)
         if logs is not None and found.sigma is not None:
-            refuse_too_rough("se", found.sigma, found.value, logs.error)
+            rough = note_if_rough("se", found.sigma, found.value, logs.error)
+            return found._replace(notes=(*found.notes, *rough))
         return found
     except (ValueError, TypeError) as problem:
         raise type(problem)(f"{where}{problem}") from None
@@ -190,9 +191,8 @@ def _of_scatter(value: float, given: dict[str, Any], logs: LogLimits | None) -> 
             f"sd={sd!r} is not a standard deviation; it must be a number above 0, at most {AMOUNT.most:g}."
         )
     n = check_count_within("n", given["n"], COUNT, least=2)
-    if logs is not None:
-        refuse_too_rough("sd", sd, value, logs.scatter)
-    return Measured(value, READINGS, None, sd / math.sqrt(n), n, (n - 1) * sd * sd, ())
+    rough = () if logs is None else note_if_rough("sd", sd, value, logs.scatter)
+    return Measured(value, READINGS, None, sd / math.sqrt(n), n, (n - 1) * sd * sd, rough)
 
 
 def _of_readings(
@@ -241,17 +241,6 @@ def _of_bounded(readings: Floats, bounds: Bounds, logs: LogLimits | None) -> Mea
     # As a share of trials does: (hi - lo)/(2√n)-sub-Gaussian, whatever the readings' law (Hoeffding).
     sigma = 0.5 * width / math.sqrt(n)
     return Measured(mean, BOUNDED, sigma, usual, n, scatter, (), tuple(readings.tolist()) if n > 1 else ())
-
-
-def refuse_rough_content(content: dict[str, Any], logs: LogLimits | None) -> None:
-    """Refuse a value with an error bar that was told with another one, where logarithms are taken."""
-    if logs is None:
-        return
-    if content["kind"] == KNOWN:
-        refuse_too_rough("se", content["sigma"], content["value"], logs.error)
-    elif content["kind"] == READINGS and "values" not in content:
-        sd = math.sqrt(content.get("scatter", 0.0) / (content["readings"] - 1))
-        refuse_too_rough("sd", sd, content["value"], logs.scatter)
 
 
 def _is_list(values: Any) -> bool:

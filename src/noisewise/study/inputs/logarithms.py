@@ -54,13 +54,16 @@ def refuse_no_logarithm(given: dict[str, Any]) -> None:
         )
 
 
-def refuse_too_rough(name: str, amount: float, value: float, most: float) -> None:
-    """Refuse an error bar that its value's logarithm cannot have: see `value_scale.log_limits`."""
+def note_if_rough(name: str, amount: float, value: float, most: float) -> tuple[str, ...]:
+    """A remark on an error bar that its value's logarithm cannot have: see `value_scale.log_limits`.
+
+    It is taken nevertheless: refused would be those whose value happens to be small, and the mean of the rest
+    would be too large. The certificate is withheld if error bars are that large beside what is estimated.
+    """
     if amount <= most * value:
-        return
-    raise ValueError(
-        f"{name} is {number(100.0 * amount / value)} % of its value, and may be at most "
-        f"{number(100.0 * most)} % in this study: beyond that, its logarithm is off by more than a tenth of "
-        "the difference that matters (eps). Tell the single readings, values=[...], or measure more "
-        'precisely before telling; a study without scale="log" takes it as it is.'
+        return ()
+    return (
+        f"{name} is {number(100.0 * amount / value)} % of its value; beyond {number(100.0 * most)} % the "
+        "logarithm of a mean says too little about the mean of logarithms for this study's eps, and the "
+        "certificate is withheld: tell single readings, values=[...].",
     )

@@ -141,7 +141,7 @@ class ValueScale:
             return number(difference)
         if difference > math.log(FACTOR):
             return f"a factor {number(math.exp(min(difference, 700.0)))}"
-        return f"{number(100.0 * math.expm1(difference))} %"
+        return f"{number(100.0 * self.part(difference))} %"
 
     def close(self, eps: float) -> str:
         """What is good enough, in words and with all its digits."""

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from noisewise.core.support.text import NOTE_LENGTH, check_text
-from noisewise.study.inputs.error_bars import ITEMS, refuse_rough_content
+from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
 from noisewise.study.intake.item_entry import amended_items
 from noisewise.study.log.looks import switched_looks
@@ -58,7 +58,6 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
         kept = ("kind", "sigma", "shown", "readings", "scatter")
         content = {name: value for name, value in content.items() if name not in kept}
         content |= {name: old[name] for name in kept if name in old}
-        refuse_rough_content(content, state.specification.log_limits)
     content |= {"job": old["job"]} if old.get("job") in state.jobs else {}
     # Through JSON, as what was told went; notes are remarks on how it was told.
     said, before = (

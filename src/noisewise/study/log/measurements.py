@@ -86,6 +86,7 @@ class Measurements:
         self.blocks: dict[str, int] = {NO_BLOCK: 0}
         self.pools: dict[str, int] = {}
         self._singles: dict[int, Floats] = {}
+        self.averaged: set[int] = set()  # means of readings that are not known, where logarithms are taken
         self._columns: Columns | None = None
 
     def __len__(self) -> int:
@@ -177,6 +178,9 @@ class Measurements:
 
     def _keep_singles(self, number: int, body: dict[str, Any]) -> None:
         self._singles.pop(number, None)
+        if self._logs:
+            self.averaged.discard(number)
+            self.averaged.update({number} if body["kind"] == READINGS and "values" not in body else ())
         if body["kind"] == BOUNDED and "values" in body:
             singles = np.array(body["values"], dtype=np.float64)
             self._singles[number] = np.log(singles) if self._logs else singles

@@ -1,6 +1,7 @@
 """What the measurements say at one moment, computed once: standard errors, sums, fits."""
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class Analysis:
         self.columns = state.measurements.columns()
         self.n = len(state.ids)
         self.model = model_of(state)
+        self.recommended: list[Any] = []  # what the certificate found best, kept for those who ask again
 
     @property
     def once(self) -> bool:

@@ -53,6 +53,13 @@ class Limits:
             return bool(self._until(certificate))
         return not certificate.withheld and certificate.bound <= float(self._until)
 
+    def may_be_reached(self, study: Runnable) -> bool:
+        """Whether it is worth to make the certificate: most of the time a glance at the bound says no."""
+        if self._until == SPENT or callable(self._until):
+            return callable(self._until)
+        most = study.specification.eps if self._until == CERTIFIED else float(self._until)
+        return most is not None and study._bound_now() <= most
+
     def left(self, under_way: int) -> float:
         """How many more measurements may be begun, if all that are under way succeed."""
         if self.seconds >= self._budget.get("seconds", math.inf):

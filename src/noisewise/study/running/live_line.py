@@ -35,6 +35,7 @@ class LiveLine:
         if not self._shown or time.monotonic() - self._last < EVERY:
             return
         self._last = time.monotonic()
+        self.certificate = self._study.certificate()
         if limits.seconds > self._next_plan:
             self._plan(limits)
         line = self.line(limits, under_way)[: max(20, shutil.get_terminal_size().columns - 1)]
