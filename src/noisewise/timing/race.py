@@ -114,7 +114,8 @@ class Race:
         kept = open_store(store, create=True)
         self._study = create_study(
             kept, options=list(self._contenders), name=_free(kept.names(), name), eps=eps,
-            confidence=confidence, goal="min", scale="log", noise="symmetric", unit="s", seed=0 if seed is None else seed,
+            confidence=confidence, goal="min", scale="log", noise="symmetric", unit="s",
+            seed=0 if seed is None else seed,
         )  # fmt: skip
         question = self._study.specification
         self._comparison = Comparison(math.exp(question.eps or 0.0), question.delta)
