@@ -6,8 +6,8 @@ runs that take much longer. *Real*: commands that sleep, and commands that compu
 *Hyperfine*: eight commands that differ by 20 % and more, the total time of both programs, one after the other
 (hyperfine 1.15 or later has to be installed).
 
-The claim itself: three options with the same true time, one of which stands for the best, and how often that one
-is called certainly slower than another after any of sixty rounds: at most 5 % are allowed.
+The claim itself: three options with the same true time, one of which stands for the best, and how often that
+one is called certainly slower than another after any of sixty rounds: at most 5 % are allowed.
 """
 
 import math

@@ -150,6 +150,8 @@ def test_the_study_can_be_kept_and_its_certificate_verified(tmp_path):
     kept = nw.load_study(tmp_path / "kept.db")
     assert nw.verify_certificate(found.certificate, kept).option == "a"
     assert kept.frame("items")["item"].n_unique() == found.rounds + 1
+    again = FakeMachine(15).race({"a": 0.1, "b": 0.2}, store=tmp_path / "kept.db")
+    assert again.study.name == "timings 2"
 
 
 def test_the_table_has_every_option_the_fastest_first():

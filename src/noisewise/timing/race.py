@@ -7,6 +7,7 @@ timed, and the order is drawn anew for every round. Times go into a study on the
 (`noisewise.study.evidence.symmetric`). An option that is certainly slower than another leaves the rounds.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ import numpy as np
 from noisewise.core.support.ranges import COUNT, check_count_within
 from noisewise.study.creation import create_study
 from noisewise.study.running.limits import read_budget
-from noisewise.study.stores.address import MEMORY
+from noisewise.study.stores.address import MEMORY, open_store
 from noisewise.timing.progress import ProgressLine
 from noisewise.timing.ratios import SLOWER, UNDECIDED, WITHIN, Comparison, ratio_of
 from noisewise.timing.timings import Timings, Versus
@@ -81,7 +82,7 @@ class Race:
         warmup: Rounds before the first that counts, at least one; the last of them orders the options.
         seed: Of the order within rounds; None: another one every time.
         store: Where the study is kept.
-        name: Of the study.
+        name: Of the study; with a number behind it where the store has one of that name.
         versus: Names of baseline and candidate, if these two are compared.
         progress: Whether a terminal shows how it goes.
         asides: What is to be said about how it was timed, given the shortest time of every option.
@@ -110,9 +111,11 @@ class Race:
         self._warmup = check_count_within("warmup", warmup, COUNT)
         self._budget_given = budget
         Budget(budget, clock)  # refused before anything runs
+        kept = open_store(store, create=True)
         self._study = create_study(
-            store, options=list(self._contenders), name=name, eps=eps, confidence=confidence, goal="min",
-            scale="log", noise="symmetric", unit="s", seed=0 if seed is None else seed,
+            kept, options=list(self._contenders), name=_free(kept.names(), name), eps=eps,
+            confidence=confidence, goal="min", scale="log", noise="symmetric", unit="s",
+            seed=0 if seed is None else seed,
         )  # fmt: skip
         question = self._study.specification
         self._comparison = Comparison(math.exp(question.eps or 0.0), question.delta)
@@ -225,3 +228,9 @@ class Race:
             versus=None if self._versus is None else self._compared(),
             asides=self._asides({name: float(runs.min()) for name, runs in times.items()}),
         )
+
+
+def _free(taken: Sequence[str], name: str) -> str:
+    """The name, or with the first number that makes it a new one."""
+    names = itertools.chain([name], (f"{name} {number}" for number in itertools.count(2)))
+    return next(one for one in names if one not in taken)
