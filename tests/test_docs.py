@@ -17,6 +17,7 @@ import noisewise.charts
 import noisewise.testing
 from noisewise.cli import app
 from noisewise.policies import registry
+from noisewise.study.readers import registry as readers
 
 ROOT = Path(__file__).parents[1]
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
@@ -48,11 +49,13 @@ def run_blocks(page, some=slice(None)):
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind(tmp_path, monkeypatch):
-    """Files go to a temporary folder; rules that a page registers, and its module, are forgotten."""
+    """Files go to a temporary folder; rules and readers of a page, and its module, are forgotten."""
     monkeypatch.chdir(tmp_path)
-    known, rules, modules = dict(registry.POLICIES), dict(registry.RULES), set(sys.modules)
+    readers.names()  # loads them all
+    tables = (registry.POLICIES, registry.RULES, readers._readers)
+    known, modules = [dict(table) for table in tables], set(sys.modules)
     yield
-    for table, before in ((registry.POLICIES, known), (registry.RULES, rules)):
+    for table, before in zip(tables, known, strict=True):
         table.clear()
         table.update(before)
     for name in set(sys.modules) - modules:
@@ -82,7 +85,8 @@ SHOWN = re.compile(
 
 
 @pytest.mark.parametrize(
-    "name", ["quickstart.md", "policies.md", "studies.md", "asking.md", "evidence.md", "looks-once.md"]
+    "name",
+    ["quickstart.md", "policies.md", "studies.md", "asking.md", "evidence.md", "looks-once.md", "readers.md"],
 )
 def test_what_a_page_shows_is_what_it_prints(name, capsys):
     page = ROOT / "docs" / name

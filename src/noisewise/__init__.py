@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from noisewise import extending as extending
     from noisewise import paper as paper
     from noisewise import policies as policies
+    from noisewise import readers as readers
     from noisewise import rules as rules
     from noisewise import sets as sets
     from noisewise import simulation as simulation
@@ -140,6 +141,7 @@ __all__ = [
     "make_policy",
     "noise",
     "optimal_design",
+    "readers",
     "robust_vaee",
     "rules",
     "schedules",
@@ -178,8 +180,8 @@ _NAMES = {
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
-    "actions arena charts core data design extending paper policies rules sets simulation stores study "
-    "testing theory world"
+    "actions arena charts core data design extending paper policies readers rules sets simulation stores "
+    "study testing theory world"
 )
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there

@@ -160,7 +160,63 @@ def alone():
     return study
 
 
+def timings(*, goal="min", unit="ms", rounds=10, gap=1.03, blocks=False, seed=1, eps="2%"):
+    """Values on a log scale, option after option, or in rounds that share a load."""
+    rng = np.random.default_rng(seed)
+    study = nw.create_study(options=["sort", "awk", "uniq"], goal=goal, eps=eps, unit=unit, scale="log")
+    for round in range(rounds):
+        load = np.exp(0.1 * rng.standard_normal()) if blocks else 1.0
+        for place, option in enumerate(study.options):
+            readings = 12.0 * gap**place * load * np.exp(0.01 * rng.standard_normal(3))
+            if blocks:
+                study.tell(option=option, value=readings[0], block=f"round {round + 1}")
+            else:
+                study.tell(option=option, values=readings)
+    return study
+
+
+def log_nothing():
+    return nw.create_study(options=["A", "B"], eps="2%", scale="log")
+
+
+def log_undecided():
+    return timings(gap=1.0, rounds=4)
+
+
+def log_bounded():
+    return timings(gap=1.004, rounds=9, eps="0.1%")
+
+
+def log_ready():
+    return timings(goal="max", unit="MB/s", gap=1.002, rounds=20)
+
+
+def log_rounds():
+    return timings(blocks=True, gap=1.01, rounds=14, eps="0.1%")
+
+
+def log_far_apart():
+    """Ratios that need an axis of their own."""
+    return timings(blocks=True, gap=3.0, rounds=12)
+
+
+def log_withheld():
+    return timings(blocks=True, rounds=2)
+
+
+def log_without_unit():
+    study = nw.create_study(options=["A", "B", "C"], span="10x", goal="min", scale="log")
+    for option, value in zip("ABCABC", (1.0, 1.9, 2.0, 1.01, 1.91, 1.98), strict=True):
+        study.tell(option=option, value=value, se=0.02)
+    return study
+
+
+LOGS = (
+    log_nothing, log_undecided, log_bounded, log_ready, log_rounds, log_far_apart, log_withheld,
+    log_without_unit,
+)  # fmt: skip
 STATES = (
     nothing, few, undecided, bounded, without_eps, ready, withheld_for_misfit, heavy_misfit, days, network,
     one_look, waiting_for_sizes, items, counts, excluded, all_excluded, alone, told_study,
+    *LOGS,
 )  # fmt: skip

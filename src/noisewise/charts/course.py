@@ -10,13 +10,13 @@ from noisewise.charts.drawing.canvas import Drawing
 from noisewise.charts.drawing.tables import check_above_zero, read_flags, read_table, to_rows
 from noisewise.charts.drawing.theme import ACCENT, BLUE, HEIGHT, INK, WIDTH
 from noisewise.core.support.checks import check_positive
-from noisewise.core.support.words import rounded_up
+from noisewise.core.support.words import in_unit, rounded_up
 
 _QUIET = "quiet measurement"
 
 
 def bound_over_measurements(
-    frame: Any, *, eps: float | None = None, title: str | None = None
+    frame: Any, *, eps: float | None = None, title: str | None = None, unit: str | None = None
 ) -> alt.LayerChart:
     """The bound after each measurement on a log scale, with quiet measurements marked.
 
@@ -25,6 +25,7 @@ def bound_over_measurements(
             was much less noisy than most.
         eps: What is good enough, drawn as a line.
         title: Default: what the chart shows.
+        unit: Of bounds and `eps`, such as "%".
 
     Example:
         >>> chart = bound_over_measurements(
@@ -52,10 +53,10 @@ def bound_over_measurements(
     drawing = Drawing()
     data = drawing.table("course", to_rows(shown))
     across = alt.X("measurement:Q", scale=x.scale(), axis=x.axis("Measurements", whole=True))
-    up = alt.Y("bound:Q", scale=y.scale(), axis=y.axis("Bound"))
+    up = alt.Y("bound:Q", scale=y.scale(), axis=y.axis(_bound(unit)))
     tips = [alt.Tooltip("measurement:Q", format=",d"), alt.Tooltip("bound:Q", format=".4~r"), "quiet:N"]
     if eps is not None:
-        _mark_eps(drawing, eps, y.scale(), y.axis("Bound"))
+        _mark_eps(drawing, in_unit(plain(eps), unit), eps, y.scale(), y.axis(_bound(unit)))
     line = data.mark_line(interpolate="step-after", color=BLUE, strokeWidth=2.2)
     dots = data.transform_filter("datum.quiet").mark_point(
         filled=True, size=75, color=ACCENT, opacity=1, stroke="white", strokeWidth=0.7
@@ -79,8 +80,12 @@ def _verdict(last: dict[str, Any]) -> str:
     )
 
 
-def _mark_eps(drawing: Drawing, eps: float, scale: alt.Scale, axis: alt.Axis) -> None:
-    limit = drawing.table("eps", [{"eps": eps, "text": f"eps {plain(eps)}: good enough"}])
+def _bound(unit: str | None) -> str:
+    return in_unit("Bound", None if unit is None else f"({unit})")
+
+
+def _mark_eps(drawing: Drawing, said: str, eps: float, scale: alt.Scale, axis: alt.Axis) -> None:
+    limit = drawing.table("eps", [{"eps": eps, "text": f"eps {said}: good enough"}])
     up = alt.Y("eps:Q", scale=scale, axis=axis)
     line = limit.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(up)
     words = limit.mark_text(align="left", dx=4, dy=-4, baseline="bottom", fontSize=11, color=INK)

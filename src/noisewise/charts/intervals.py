@@ -53,6 +53,7 @@ def intervals_per_option(
     missing: int = 0,
     title: str | None = None,
     x_title: str | None = None,
+    log: bool = False,
 ) -> alt.LayerChart:
     """A horizontal interval per option, the best mean on top.
 
@@ -69,6 +70,7 @@ def intervals_per_option(
         missing: Options that have no row because nothing compares them with the recommended one yet.
         title: Default: the recommendation, and the bound if there is one.
         x_title: What the numbers are; default: means or estimates.
+        log: Whether the axis is logarithmic; then all numbers are above 0.
 
     Example:
         >>> chart = intervals_per_option(
@@ -108,7 +110,7 @@ def intervals_per_option(
     if len(shown) < len(table):
         said.append(_left_out(table, shown))
     drawing = Drawing()
-    _draw(drawing, shown, (edge, edge_in_words), x_title or bars[1])
+    _draw(drawing, shown, (edge, edge_in_words), x_title or bars[1], log)
     verdict = "Estimates: nothing is certified" if best is None else _verdict(best, bound, up)
     return drawing.finish(title=title or verdict, subtitle=said, height=STEP * len(shown))
 
@@ -167,10 +169,12 @@ def _left_out(table: pl.DataFrame, shown: pl.DataFrame) -> str:
     return f"{left}; {alive or 'none'} of them may still be the best."
 
 
-def _draw(drawing: Drawing, shown: pl.DataFrame, limit_at: tuple[float, str], bars_in_words: str) -> None:
+def _draw(
+    drawing: Drawing, shown: pl.DataFrame, limit_at: tuple[float, str], bars_in_words: str, log: bool
+) -> None:
     edge, text = limit_at
     names = shown["option"].to_list()
-    x = make_span([*shown["low"], *shown["high"], edge], log=False, pixels=WIDTH, air=0.02)
+    x = make_span([*shown["low"], *shown["high"], edge], log=log, pixels=WIDTH, air=0.02)
     present = [state for state in _STATES if state in shown["state"]]
     looks = [_STATES[state] for state in present]
     data = drawing.table("options", to_rows(shown))

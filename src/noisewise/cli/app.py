@@ -9,7 +9,7 @@ import typer
 import noisewise
 from noisewise.cli.assistant.command import mcp
 from noisewise.cli.demo import demo
-from noisewise.cli.studies import judgement, measurements, outlook, safekeeping, upkeep
+from noisewise.cli.studies import imports, judgement, measurements, outlook, safekeeping, upkeep
 from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
 from noisewise.cli.terminal.flags import flags_of, in_its_words
@@ -49,7 +49,7 @@ def _common(
 #: In the order of the help text; a command is called like its function, but for those in `NAMES`.
 COMMANDS: tuple[Callable[..., None], ...] = (
     demo,
-    *(upkeep.init, measurements.ask, measurements.tell, measurements.import_),
+    *(upkeep.init, measurements.ask, measurements.tell, imports.import_),
     *(judgement.status, judgement.best, judgement.certify, judgement.check),
     *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
     *(measurements.void, measurements.amend, measurements.mend, measurements.fail, measurements.release),
@@ -58,7 +58,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
     *(mcp, simulate, arena, policies, design, paper),
 )
-NAMES: dict[Callable[..., None], str] = {measurements.import_: "import", list_studies: "list"}
+NAMES: dict[Callable[..., None], str] = {imports.import_: "import", list_studies: "list"}
 #: These take values, which may be negative: what looks like an option but is none is an argument.
 TAKE_NUMBERS = (measurements.tell, measurements.amend, outlook.slot)
 
@@ -74,7 +74,7 @@ HEAVY = (simulate, arena, design, paper, policies, demo, mcp)
 for command in COMMANDS:
     settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}
     called = NAMES.get(command, command.__name__)
-    speaking = in_its_words(command, called, OF_TABLES if command is measurements.import_ else ())
+    speaking = in_its_words(command, called, OF_TABLES if command is imports.import_ else ())
     app.command(called, context_settings=settings)(speaking if command in HEAVY else lightly(speaking))
 
 

@@ -19,6 +19,7 @@ from noisewise.study.certificate.certificate import (
     SUBSTANCE,
     Certificate,
 )
+from noisewise.study.inputs.value_scale import LINEAR
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import CONTRASTS, facts_of
 from noisewise.study.log.specification import (
@@ -53,9 +54,9 @@ def create_study(
     cost: str | None = None,
     model: str = "independent",
     goal: str = "max",
-    eps: float | None = None,
+    eps: float | str | None = None,
     confidence: float = 0.95,
-    span: float | None = None,
+    span: float | str | None = None,
     deviation: float | str | None = None,
     extra_scatter: float | str | None = None,
     blocks: str = CONTRASTS,
@@ -66,9 +67,10 @@ def create_study(
     noise: str = NORMAL,
     items: Iterable[Any] | int | None = None,
     unit: str | None = None,
+    scale: str = LINEAR,
     policy: str | None = None,
     policy_options: dict[str, Any] | None = None,
-    noise_floor: float | None = None,
+    noise_floor: float | str | None = None,
     lease: float | None = None,
     seed: int = 0,
     clock: Callable[[], float] = time.time,
@@ -126,6 +128,10 @@ def create_study(
             they have no end, and must come in random order.
         unit: Of your values, such as "ms" or "%", for sentences, tables and charts; default: as the header
             of `results` says.
+        scale: ``"log"`` where ratios matter (times, costs, throughputs): values, which must be above 0,
+            enter as logarithms, estimates are geometric means, and the bound is in per cent. Then `eps` is a
+            part of the best value, ``"2%"`` or 0.02: at most 2 % above the best (goal "max": below). `span`
+            is a factor, 3 or ``"3x"``; `deviation`, `extra_scatter` and `noise_floor` are parts of a value.
         policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
             one, because it aims at the smallest expected regret at the end.
         policy_options: Its options.
@@ -152,6 +158,7 @@ def create_study(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
         budget=budget, looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=items, unit=unit,
+        scale=scale,
     )  # fmt: skip
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])
@@ -229,9 +236,10 @@ def _understood(
     from noisewise.study.inputs.tables import read_whole
     from noisewise.study.intake.columns.mapping import with_option
     from noisewise.study.intake.columns.understanding import Understood, understand
+    from noisewise.study.readers.readout import Readout
 
-    if isinstance(results, Understood):
-        return results
+    if isinstance(results, Understood | Readout):
+        return understand(results)
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
     table = read_whole("results", results)
     if id is not None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Unpack
 
 from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_amount, check_count_within, check_within
+from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_count_within, check_within
 from noisewise.core.support.text import check_text
 from noisewise.study.asking.coming import PROBES
 from noisewise.study.intake.changes import (
@@ -30,17 +30,17 @@ from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, Job, job_of, replay
+from noisewise.study.reader_entries import ReaderEntries
 from noisewise.study.stores.protocol import Event
-from noisewise.study.table_entries import TableEntries
 
 
-class Entries(TableEntries):
+class Entries(ReaderEntries):
     """The changes that a study can be asked for; each is decided on the newest state, and appended."""
 
     def ask(
         self,
         n: int = 1,
-        sigma: float | None = None,
+        sigma: float | str | None = None,
         *,
         block: str | None = None,
         probe: Literal["option", "difference"] | None = None,
@@ -69,16 +69,10 @@ class Entries(TableEntries):
             n, sigma, block=block, probe=probe, dry_run=dry_run, lease=lease, by=by, items=items
         )  # fmt: skip
 
-    def _ask_for_several(self, each: int, *, by: str) -> list[Job]:
-        """One decision for several workers at a time; where options share items, a decision for each."""
-        if self._state.begins_with_items:
-            return self._ask(each, by=by)
-        return self._ask(1, by=by, each=each)
-
     def _ask(
         self,
         n: int,
-        sigma: float | None = None,
+        sigma: float | str | None = None,
         *,
         block: str | None = None,
         probe: Literal["option", "difference"] | None = None,
@@ -86,12 +80,12 @@ class Entries(TableEntries):
         lease: float | None = None,
         by: str | None = None,
         items: int | None = None,
-        each: int = 1,
+        at_once: bool = False,
     ) -> list[Job]:
         from noisewise.study.asking.suggestion import Asking
 
         check_count_within("n", n, ASKED)
-        sigma = None if sigma is None else check_amount("sigma", sigma)
+        sigma = None if sigma is None else self.specification.value_scale.read_error(sigma, "sigma")
         lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
         by = None if by is None else check_text("by", by)
         block = None if block is None else check_text("block", block)
@@ -104,7 +98,7 @@ class Entries(TableEntries):
         def ready(news: list[Event]) -> Asking:
             nonlocal asking
             if asking is None or not asking.still_holds(news):
-                asking = Asking(self._now(), self._clock())
+                asking = Asking(self._now(), self._clock(), at_once=at_once)
             return asking
 
         def suggested(news: list[Event]) -> Happened:
@@ -114,7 +108,7 @@ class Entries(TableEntries):
             if not (bodies and all(event.kind == "tell" for event in news)):
                 bodies[:] = ready(news).suggest(
                     n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by,
-                    items=items, each=each,
+                    items=items,
                 )  # fmt: skip
                 warn_of_budget(self._state, bodies, self._clock())
                 asking = None
@@ -124,7 +118,7 @@ class Entries(TableEntries):
             self._catch_up()
             suggested([])
             return [job_of(body) for body in bodies]
-        call = ("ask", n, sigma, block, probe, lease, by, items, each)
+        call = ("ask", n, sigma, block, probe, lease, by, items, at_once)
         return self._record(
             suggested,
             call,
@@ -148,7 +142,7 @@ class Entries(TableEntries):
                 the trial that ``block=`` names), ``instrument=``,
                 ``key=`` (telling a key again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
-        given = _given(job, value, told)
+        given = given_of(job, value, told)
         number, body = 0, {}
 
         def read(news: list[Event]) -> Happened:
@@ -205,7 +199,7 @@ class Entries(TableEntries):
         self, measurement: Measurement | str | int, reason: str, value: Any = None, **told: Any
     ) -> Measurement:
         """Correct a measurement: what is said anew replaces what was told; the old stays in the log."""
-        given = _given(None, value, told, "amend")
+        given = given_of(None, value, told, "amend")
         number, content = 0, {}
 
         def corrected(news: list[Event]) -> Happened:
@@ -272,7 +266,7 @@ class Entries(TableEntries):
         *,
         deviation: float | str | None = None,
         extra_scatter: float | str | None = None,
-        span: float | None = None,
+        span: float | str | None = None,
         looks: str | None = None,
         reason: str | None = None,
     ) -> None:
@@ -320,6 +314,7 @@ class Entries(TableEntries):
         self._record(closed, (kind, job, reason), lambda: None)
 
 
-def _given(job: Any, value: Any, told: Any, method: str = "tell") -> dict[str, Any]:
+def given_of(job: Any, value: Any, told: Any, method: str = "tell") -> dict[str, Any]:
+    """What was said of a measurement."""
     check_arguments(told, method)
     return {"job": job, "value": value, **told}

@@ -1,13 +1,17 @@
 """Items that options share, as a study takes them: which come next, and whole tables of them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noisewise.core.support.checks import check_count
+from noisewise.core.support.text import printable
+from noisewise.study.intake.changes import added_options
 from noisewise.study.intake.entry import find_option
-from noisewise.study.intake.events import Happened
+from noisewise.study.intake.events import Happened, events_of
 from noisewise.study.journal import Journal
+from noisewise.study.log.flaws import rehearse
 from noisewise.study.log.item_order import BATCH, next_places
+from noisewise.study.log.state import State, replay
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ class ItemEntries(Journal):
         amend: str | None,
         dry_run: bool,
         watch: Callable[[str, int, int], None],
+        add: bool = False,
     ) -> "TakenItems":
         from noisewise.study.intake.item_tables import TakenItems, happened_of, read_item_table, tell_items
 
@@ -45,11 +50,58 @@ class ItemEntries(Journal):
 
         def read(news: list[Event]) -> Happened:
             nonlocal taken
-            taken = tell_items(self._state, parsed, now=self._clock(), match=match, amend=amend, watch=watch)
-            return happened_of(taken)
+            state, added = self._with_options(table if add else None)
+            taken = tell_items(state, parsed, now=self._clock(), match=match, amend=amend, watch=watch)
+            return after_adding(state, added, happened_of(taken), self._clock())
 
         if dry_run:
             self._catch_up()
             read([])
             return taken
-        return self._record(read, ("tell_items", table, match, amend), lambda: taken)
+        return self._record(read, ("tell_items", table, match, amend, add), lambda: taken)
+
+    def _with_options(self, table: "pl.DataFrame | None") -> tuple[State, Happened]:
+        """The state with all options that a table names, and the event that adds those new to the study."""
+        new = [] if table is None else [name for name in options_in(table) if name not in self._state.index]
+        if not new:
+            return self._state, []
+        catalogue = self.specification.catalogue
+        columns = [one.name for one in catalogue.features] + ([] if catalogue.costs is None else ["cost"])
+        if columns:
+            raise ValueError(
+                f"{printable(new[0])!r} cannot be added by its name alone: options of this study have the "
+                f"columns {', '.join(columns)}. Add it with them first."
+            )
+        body = added_options(self._state, new, None)
+        imagined = replay(self.specification, self._storage.read(self.name))
+        imagined.apply(Event(imagined.n_events + 1, self._clock(), "add", body))
+        return imagined, [("add", body)]
+
+
+def options_in(table: "pl.DataFrame") -> list[str]:
+    """The options that a table names, each once."""
+    from noisewise.study.inputs.tables import as_texts
+
+    sides = [as_texts("measurements", table[n]) for n in ("option", "plus", "minus") if n in table.columns]
+    return list(dict.fromkeys(name for side in sides for name in side.to_list() if name is not None))
+
+
+def after_adding(state: State, added: Happened, told: Happened, now: float) -> Happened:
+    """What is told behind the options that are added for it: one change, of which all happens or nothing.
+
+    Args:
+        state: The study with these options.
+        added: The event that adds them; empty: all are known.
+        told: What is told.
+        now: The time.
+    """
+    if not added or not len(told):
+        return told
+    rehearse(state, events_of(told, state.n_events + 1, now))
+    return RehearsedChange([*added, *told])
+
+
+class RehearsedChange(list[tuple[str, dict[str, Any]]]):
+    """Events that were tried on the state that those before them leave."""
+
+    rehearsed = True

@@ -1,10 +1,16 @@
 """A study that measures by itself: the changes, and a run that makes them."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from noisewise.study.entries import Entries
+from noisewise.study.certificate.bound import recommend
+from noisewise.study.entries import Entries, given_of
+from noisewise.study.intake.entry import read_told
+from noisewise.study.intake.events import Happened
+from noisewise.study.intake.told_before import told_before
 from noisewise.study.log.state import Job
+from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:  # what a run stands on is loaded when there is one
     from noisewise.study.running.limits import Until
@@ -14,6 +20,29 @@ if TYPE_CHECKING:  # what a run stands on is loaded when there is one
 
 class Measuring(Entries):
     """What asks, measures and tells by itself."""
+
+    def _ask_at_once(self, n: int, *, by: str) -> list[Job]:
+        """What n workers may measure at a time; one decision serves many of them."""
+        return self._ask(n, by=by, at_once=True)
+
+    def _tell_together(self, results: Sequence[tuple[Job, dict[str, Any]]]) -> None:
+        """Take the results of several suggestions, all of them or none; those told before stay as they are.
+
+        Where options are measured item by item each result has to be known before the next is read.
+        """
+        given = [given_of(job, told.pop("value", None), told) for job, told in results]
+
+        def read(news: list[Event]) -> Happened:
+            bodies = [read_told(self._state, one, now=self._clock()) for one in given]
+            return [("tell", body) for body in bodies if told_before(self._state, body) is None]
+
+        self._record(read, ("tell together", given), lambda: None)
+
+    def _bound_now(self) -> float:
+        """The bound of the option that would be recommended, whether or not the measurements fit."""
+        self._catch_up()
+        found = recommend(self._now())
+        return math.inf if found is None else found.bound
 
     def cost_of(self, option: str) -> float:
         """What one measurement of an option costs; 1 where no costs were given."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import as_path, written_whole
 from noisewise.core.support.text import printable
-from noisewise.core.support.words import as_html, counted, estimated, in_unit
+from noisewise.core.support.words import as_html, counted
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
@@ -125,8 +125,8 @@ class Study(Measuring):
         noise: "Noise | None" = None,
         *,
         menu: "Priced | None" = None,
-        eps: float | None = None,
-        span: float | None = None,
+        eps: float | str | None = None,
+        span: float | str | None = None,
         paths: int = MOST_PATHS,
         most: int = 1_000_000,
         seed: int = 0,
@@ -180,7 +180,7 @@ class Study(Measuring):
 
     def slot(
         self,
-        sigma: float | Sequence[float],
+        sigma: float | str | Sequence[float | str],
         *,
         budget: float | None = None,
         block: str | None = None,
@@ -315,11 +315,12 @@ class Study(Measuring):
         lines = [
             certificate.sentence,
             f"Study {self.name!r}: the {word} of {counted(len(self._state.ids), 'option')}, "
-            f"{self._state.model}, {counted(self.n_measurements, 'measurement')}, "
+            f"{self._state.model.in_words(specification.value_scale)}, "
+            f"{counted(self.n_measurements, 'measurement')}, "
             f"{len(self.pending)} under way, {policy_in_words(self._state)}.",
         ]
         if certificate.estimate is not None:
-            value = in_unit(estimated(certificate.estimate), certificate.unit)
+            value = certificate.value_scale.value(certificate.estimate)
             lines.append(f"Estimate for {certificate.option}: {value}{_level_in_words(self._now().sums)}.")
         if certificate.beside:
             lines.append(certificate.beside)

@@ -1,23 +1,32 @@
 """Tables of results, as a study takes them: all rows or none, each row once however often it is told."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.support.checks import check_choice, nearest
 from noisewise.core.support.garbage import without_collector
+from noisewise.core.support.text import printable
+from noisewise.core.support.words import counted
+from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.intake.arms import refuse_other_arms
 from noisewise.study.intake.batch import Batch, Taken, check_batch, warn_of_equal
 from noisewise.study.intake.changes import require_reason
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.known_rows import Repeat
 from noisewise.study.intake.parsed_table import Parsed, Watch
-from noisewise.study.item_entries import ItemEntries
+from noisewise.study.item_entries import ItemEntries, after_adding, options_in
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
     from noisewise.study.intake.columns.understanding import HowToRead, Understood
     from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.log.specification import Specification
+
+
+Unknown = Literal["refuse", "add", "skip"]
+#: What can become of options that are not in the catalogue.
+UNKNOWN = ("refuse", "add", "skip")
 
 
 class TableEntries(ItemEntries):
@@ -30,6 +39,7 @@ class TableEntries(ItemEntries):
         match: bool = False,
         repeat: Repeat = False,
         amend: str | None = None,
+        unknown: Unknown = "refuse",
         dry_run: bool = False,
         watch: Callable[[str, int, int], None] | None = None,
         **reading: "Unpack[HowToRead]",
@@ -48,7 +58,7 @@ class TableEntries(ItemEntries):
         row for an option and an item: ``option``, ``item``, ``value``. It is told option by option.
 
         Args:
-            measurements: The table.
+            measurements: The table, or what `noisewise.readers.read` made of other tools' files.
             match: Take a row that names only its option, or its difference, for the answer to the oldest
                 suggestion of it that is under way, if possible one for the row's block; leave rows without
                 any result for later.
@@ -56,6 +66,8 @@ class TableEntries(ItemEntries):
                 those were that equal rows of other tables, or that were voided; if all of this table was told
                 before and counts, all were.
             amend: Why rows that say something else than before are right: each is corrected, in one event.
+            unknown: What becomes of options that are not in the catalogue: ``"refuse"``, ``"add"`` (they are
+                added with the rows, or not at all), ``"skip"`` (their rows are left out).
             dry_run: Only look: nothing is told. The answer's ``understood`` shows how the table is read.
             watch: Is called with what is being done, how many rows are done, and how many there are.
             reading: ``map={"value": "HV", "se": "HV_se"}``, which column is what, where they are not called
@@ -68,6 +80,7 @@ class TableEntries(ItemEntries):
                 of the rows; with ``"arms"``, ``counts="shares"`` keeps events out of n as shares instead of
                 making log odds of them.
         """
+        from noisewise.study.intake.columns.readouts import check_fits
         from noisewise.study.intake.columns.understanding import check_reading, understand
 
         seen = watch or (lambda doing, done, of: None)
@@ -79,14 +92,34 @@ class TableEntries(ItemEntries):
         others = () if settled else described_columns(self.specification)
         understood = understand(measurements, others=others, **reading)
         _check_unit(self.specification.unit, understood)
+        if understood.layout is not None and self.specification.value_scale.log:
+            raise ValueError(
+                'a study with scale="log" takes no table of studies (layout=): its rows are differences, or '
+                "log odds. Make a study without scale=."
+            )
+        if understood.reader is not None:
+            self._catch_up()
+            check_fits(self._state, understood)
+        understood = self._about_known(understood, check_choice("unknown", unknown, UNKNOWN))
         with understood.table.placed():
             taken: Taken | TakenItems
             if "item" in understood.frame.columns:
-                taken = self._tell_items(understood.frame, match, amend, dry_run, seen)
+                taken = self._tell_items(understood.frame, match, amend, dry_run, seen, unknown == "add")
             else:
-                taken = self._tell_sheet(understood, match, repeat, amend, dry_run, seen)
+                taken = self._tell_sheet(understood, match, repeat, amend, dry_run, seen, unknown == "add")
         taken.understood = understood
         return taken
+
+    def _about_known(self, understood: "Understood", unknown: str) -> "Understood":
+        """The same without rows about options that the study does not have; or they are refused."""
+        if unknown == "add" or (unknown == "refuse" and understood.reader is None):
+            return understood  # a plain table is refused row by row
+        self._catch_up()
+        named = options_in(understood.frame)
+        strange = [name for name in named if name not in self._state.index]
+        if strange and unknown == "refuse":
+            raise KeyError(not_known(understood, strange, named, self._state.ids))
+        return without_options(understood, strange) if strange else understood
 
     def _tell_sheet(
         self,
@@ -96,12 +129,16 @@ class TableEntries(ItemEntries):
         amend: str | None,
         dry_run: bool,
         seen: Watch,
+        add: bool,
     ) -> Taken:
         from noisewise.study.intake.sheets import read_sheet
 
         with without_collector():
             sheet = read_sheet(understood)
-            parsed = Parsed(sheet, self.specification.noise_floor, not match, seen, self.specification.bounds)
+            question = self.specification
+            parsed = Parsed(
+                sheet, question.noise_floor, not match, seen, question.bounds, question.log_limits
+            )
         batch: Batch | None = None
 
         def read(news: list[Event]) -> Happened:
@@ -109,9 +146,10 @@ class TableEntries(ItemEntries):
             if understood.layout is not None:
                 refuse_other_arms(self._state, understood.frame.to_dicts())
             # Parsed once; only what came in meanwhile can make another check necessary.
-            if batch is None or not batch.untouched_by(news):
+            state, added = self._with_options(understood.frame if add else None)
+            if batch is None or added or not batch.untouched_by(news):
                 batch = check_batch(
-                    self._state,
+                    state,
                     parsed,
                     now=self._clock(),
                     match=match,
@@ -120,19 +158,54 @@ class TableEntries(ItemEntries):
                     amend=amend,
                 )
             batch.first = len(self._state.told) + 1
-            return batch.happened()
+            return after_adding(state, added, batch.happened(), self._clock())
 
         if dry_run:
             self._catch_up()
             read([])
             return Taken(cast(Batch, batch))
-        call = ("tell_many", sheet, match, repeat, amend)
+        call = ("tell_many", sheet, match, repeat, amend, add)
         with without_collector():
             taken = self._record(
                 read, call, lambda: Taken(cast(Batch, batch)), before=lambda: self._decided(read, [])
             )
         warn_of_equal(taken)
         return taken
+
+
+def not_known(understood: "Understood", strange: list[str], named: list[str], ids: list[str]) -> str:
+    """A sentence on options of a file that a study does not have, and what can be done about it."""
+    one = len(strange) == 1
+    of = "" if len(strange) == len(named) else f" of {len(named)}"
+    are = f"is not in the catalogue ({counted(len(ids), 'option')})"
+    what = f"{strange[0]!r} {are}" if one else f"{len(strange)}{of} options are not in the catalogue"
+    listed = "" if one else f" ({counted(len(ids), 'option')}): {some_of(strange)}"
+    hint = nearest(strange[0], ids) if one else ""
+    them = "it" if one else "them"
+    return (
+        f"{understood.table.name}: {printable(what)}{printable(listed)}.{hint} "
+        f'unknown="add" adds {them}, unknown="skip" leaves {them} out.'
+    )
+
+
+def without_options(understood: "Understood", strange: list[str]) -> "Understood":
+    """A table without the rows about some options, which is said."""
+    import polars as pl
+
+    frame, table = understood.frame, understood.table
+    probes = [name for name in ("option", "plus", "minus") if name in frame.columns]
+    hit = pl.any_horizontal(
+        [pl.col(name).cast(pl.String).str.strip_chars().is_in(strange) for name in probes]
+    )
+    kept = ~frame.select(hit.fill_null(False)).to_series()
+    lines = None if table.lines is None else table.lines[kept.to_numpy()]
+    left = f"Left out, because they are not in the catalogue: {some_of(strange)}."
+    return replace(
+        understood,
+        frame=frame.filter(kept),
+        table=replace(table, lines=lines),
+        remarks=(*understood.remarks, left),
+    )
 
 
 def described_columns(specification: "Specification") -> list[str]:
@@ -148,6 +221,11 @@ def _check_unit(unit: str | None, understood: "Understood") -> None:
     said = understood.units.get("value")
     if unit is None or said is None or unit == said:
         return
+    if understood.reader is not None:
+        raise ValueError(
+            f"{understood.table.name} is in {said}, and the values of this study are in {unit}: read it with "
+            f"unit={unit!r}, if its reader can convert it."
+        )
     raise ValueError(
         f"column {understood.sources['value']!r} is in {said}, and the values of this study are in {unit}: "
         f"convert them; if both are the same unit, write {unit} in the header."

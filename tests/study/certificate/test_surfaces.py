@@ -5,7 +5,7 @@ import math
 import re
 
 import pytest
-from tests.support.report_states import STATES
+from tests.support.report_states import LOGS, STATES
 from typer.testing import CliRunner
 
 import noisewise as nw
@@ -14,8 +14,8 @@ from noisewise.core.support.words import rounded_up
 
 #: What none may say while nothing is certified.
 CLAIMING = re.compile(
-    r"ruled out|is the best of|is the best,|at most [\d.e-]+ \S* ?(below|above|from)|May still be better|"
-    r"is recommended|: recommended|from the best, at most|as close to the best",
+    r"ruled out|is the best of|is the best,|at most [\d.e-]+ \S* ?(below|above|from|slower)|"
+    r"May still be better|is recommended|: recommended|from the best, at most|as close to the best",
     re.IGNORECASE,
 )
 BOUND = re.compile(r"at most ([\d.]+(?:e-?\d+)?)", re.IGNORECASE)
@@ -52,6 +52,13 @@ def strings_of(value):
     return [text for one in inner for text in strings_of(one)]
 
 
+def bound_shown(certificate):
+    """The bound in the user's unit: in per cent, from the ratio, where values are on a log scale."""
+    if certificate.get("scale") != "log":
+        return certificate["bound"]
+    return 100.0 * abs(certificate["bound_ratio"] - 1.0)
+
+
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
     study = state()
@@ -73,7 +80,7 @@ def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
         # The same digits everywhere, a list of assumptions apart.
         for where in ("repr", "page", "chart", "course", "best", "status"):
             said = {float(found) for found in BOUND.findall(texts.get(where, ""))}
-            assert said <= {float(rounded_up(certificate["bound"]))}, (where, said)
+            assert said <= {float(rounded_up(bound_shown(certificate)))}, (where, said)
     if certificate["verdict"] in ("nothing", "withheld"):
         for where, text in texts.items():
             assert not CLAIMING.search(text), (where, CLAIMING.search(text), text)
@@ -82,3 +89,50 @@ def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
     for option, answer, excluded in frame.select("option", "may_be_best", "excluded").iter_rows():
         expected = option in certificate["candidates"] if certified and excluded is None else None
         assert answer == expected, option
+
+
+@pytest.mark.parametrize("state", LOGS, ids=lambda state: state.__name__)
+def test_no_surface_of_a_log_study_shows_a_logarithm(state, tmp_path):
+    study = state()
+    certificate = study.certificate()
+    texts, store = texts_of(study, tmp_path)
+    shown = [certificate.bound, study.specification.eps, certificate.spread]
+    logs = [rounded_up(one) for one in shown if one and math.isfinite(one)]
+    logs += [f"{math.log(certificate.estimate):.4g}"] if certificate.estimate else []
+    for where, text in texts.items():
+        for log in logs:
+            assert not re.search(rf"(?<![\d.]){re.escape(log)}(?![\d.]*\d| ?%)", text), (where, log)
+    if certificate.may_show_bounds and certificate.bound:
+        assert f"at most {certificate.bound_text}" in texts["chart"]
+        assert certificate.bound_text.endswith("%")
+    plain = json.loads(runner.invoke(app, ["certify", str(store), "--json"]).stdout)["certificate"]
+    sign = 1.0 if certificate.goal == "min" else -1.0
+    for name in ("bound", "eps"):
+        if plain[name] is not None:
+            assert plain[f"{name}_ratio"] == pytest.approx(math.exp(sign * plain[name]))
+
+
+@pytest.mark.parametrize("state", LOGS, ids=lambda state: state.__name__)
+def test_charts_and_tables_of_a_log_study_are_in_the_users_unit(state):
+    study = state()
+    certificate, frame = study.certificate(), study.frame("options")
+    if certificate.option is None:
+        return
+    told = study.frame("measurements")
+    within = (told["value"].min() * 0.9, told["value"].max() * 1.1)
+    for estimate in frame["estimate"].drop_nulls():
+        assert within[0] < estimate < within[1]
+    leader = frame.filter(frame["option"] == certificate.option)
+    assert leader["estimate"][0] == pytest.approx(certificate.estimate)
+    chart = study.plot.intervals().to_dict()
+    (rows,) = [rows for rows in chart["datasets"].values() if "mean" in rows[0]]
+    for row in rows:
+        assert row["low"] <= row["mean"] <= row["high"]
+        one = frame.filter(frame["option"] == row["option"]).row(0, named=True)
+        if "ratio" not in one or not certificate.may_show_bounds:
+            assert row["mean"] == pytest.approx(one["estimate"], rel=1e-4)
+        else:
+            assert row["mean"] in (
+                pytest.approx(one["ratio"], rel=1e-4),
+                pytest.approx(100.0 * (one["ratio"] - 1.0), rel=1e-4, abs=1e-9),
+            )

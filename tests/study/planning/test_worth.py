@@ -112,6 +112,17 @@ def test_bounds_are_those_that_the_study_saw():
     assert ledger["bound_before"][0] is None
 
 
+def test_bounds_of_readings_are_those_that_the_study_saw():
+    study, rng, seen = nw.create_study(options=["A", "B"], eps=0.1), np.random.default_rng(2), []
+    for k in range(12):
+        study.tell(option="AB"[k % 2], values=(k % 2) + 0.3 * rng.standard_normal(4))
+        seen.append(study.certificate().bound)
+    ledger = study.worth().ledger
+    finite = np.where(np.isfinite(seen), seen, np.nan)
+    np.testing.assert_allclose(ledger["bound_after"].fill_null(np.nan).to_numpy(), finite)
+    assert np.isfinite(finite).sum() > 3
+
+
 def test_the_harmonic_mean_sentence():
     study = nw.create_study(options=["A", "B"], eps=0.3)
     assert study.worth().sentence == "Nothing was measured yet."

@@ -92,12 +92,13 @@ def test_a_result_does_not_wait_for_ever(monkeypatch):
 
 
 def test_one_decision_serves_several_workers():
-    assert [group_size(workers) for workers in (1, 8, 15, 16, 64)] == [1, 1, 1, 2, 8]
+    assert [group_size(workers) for workers in (1, 3, 4, 8, 31, 32, 64)] == [1, 1, 1, 2, 7, 16, 32]
     study = fresh()
     found = study.run(measured, workers=32, budget=96, until="spent")
     assert found.measured == 96
-    asked = [event.body["option"] for event in study.events() if event.kind == "ask"]
-    assert all(len(set(asked[first : first + 4])) == 1 for first in range(0, 96, 4))
+    kinds = [event.kind for event in study.events()]
+    changes = [kind for kind, before in zip(kinds, [None, *kinds], strict=False) if kind != before]
+    assert len(changes) <= 2 * 96 / 16
 
 
 @pytest.mark.parametrize(

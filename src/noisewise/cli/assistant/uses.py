@@ -61,7 +61,7 @@ USES: dict[str, Use] = {
     "import": Use(
         writes=True,
         rehearsal="dry_run",
-        texts={"table": f"The results: {TABLE}"},
+        texts={"table": f"The results: {TABLE}; with `from`, what that tool wrote"},
         folders=True,
         advice=ERROR_BARS,
     ),

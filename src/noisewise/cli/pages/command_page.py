@@ -76,8 +76,8 @@ before), `looks`, `certificate` |
 | `noisewise.exclude/1`, `noisewise.include/1` | `study`, `option`, `reason` (of the first) |
 | `noisewise.add/1` | `study`, `added` |
 | `noisewise.list/1` | `studies` (names), `states` (a list of `name`, `state`, `leader`, `bound`, \
-`measurements`, `options`, `last_change`, `problem`; `state` is ready, not yet, withheld, no results or \
-unreadable, and `null` where no certificate was computed) |
+`bound_text`, `measurements`, `options`, `last_change`, `problem`; `state` is ready, not yet, \
+withheld, no results or unreadable, and `null` where no certificate was computed) |
 | `noisewise.rename/1` | `study`, `was` |
 | `noisewise.export/1` | `study`, `what`, `rows` (a list; with `--out` how many), `written`; the log itself \
 is [JSON lines](storage.md) |
@@ -107,6 +107,11 @@ is [JSON lines](storage.md) |
   `notes`, `radius`, `n_options`, `n_measurements`, `n_events`, `data` (a hash of the question and the
   measurements), `study`, `looks` ("any time" or "once"), `rule` (the version of the rule that its bound was
   computed by), and a `schema` of its own.
+- In a study on a log scale (`scale` is `log`), `bound`, `eps`, `spread`, `bound_before` and `bound_after` are
+  differences of natural logarithms, and standard errors of what is computed (`se_before`, `se_after`, the
+  `sigma` of slots, jobs and levels) parts of a value; values, estimates and all that is told are in the unit
+  of the values. Beside each bound stands `bound_ratio`, `eps_ratio`, …: the recommended value over the best
+  one where it is just met. `scale` and these fields are there in such studies only.
 - A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one
   more than `high`; `null`: more than were simulated), `cost`, `cost_low`, `cost_high`, `levels` (`sigma`,
   `share`, `cost`) and `paths`, how many futures were simulated; where further blocks are begun `unit` ("day"

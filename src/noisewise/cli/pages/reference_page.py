@@ -51,6 +51,12 @@ SECTIONS = (
         "nw.study.",
     ),
     PagePart(
+        "Readers",
+        "noisewise.readers",
+        "[Result files of other tools](readers.md), and what a reader of your own is made of.",
+        "nw.readers.",
+    ),
+    PagePart(
         "Rules",
         "noisewise.rules",
         "Each function makes a policy; [policies](policies.md) explains the options that they share.",
@@ -111,7 +117,7 @@ SECTIONS = (
     PagePart(
         "Contract suites",
         "noisewise.testing",
-        "What rules and stores promise, checked by running them, yours and ours.",
+        "What rules, stores and readers promise, checked by running them, yours and ours.",
         "testing.",
     ),
     PagePart("Data", "noisewise.data", "Real measurements with their own error bars.", "data."),

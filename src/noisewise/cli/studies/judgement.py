@@ -28,6 +28,8 @@ BEST = (
     "option", "estimate", "bound", "reached", "sentence", "candidates", "verdict", "largest_estimate",
     "largest_estimate_value", "rank", "n_compared", "withheld",
 )  # fmt: skip
+#: And where values are on a log scale.
+LOGS = ("scale", "bound_ratio", "eps_ratio")
 
 
 def status(store: Store, study: Name = None, json: Json = False) -> None:
@@ -44,6 +46,7 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
         "extra_scatter": opened.extra_scatter,
         "goal": specification.goal,
         "eps": specification.eps,
+        **specification.value_scale.to_plain(eps=specification.eps),
         "confidence": specification.confidence,
         "policy": opened.policy,
         "budget": specification.budget,
@@ -70,7 +73,7 @@ def best(store: Store, study: Name = None, json: Json = False) -> None:
     certificate = opened.certificate()
     beside = [certificate.beside] if certificate.beside else []
     words = [*([plain["option"]] if certificate.may_show_bounds else []), plain["sentence"], *beside]
-    report("best", opened, json, {name: plain[name] for name in BEST}, words)
+    report("best", opened, json, {name: plain[name] for name in (*BEST, *LOGS) if name in plain}, words)
 
 
 def certify(

@@ -78,17 +78,17 @@ def _judged(study: "Study") -> dict[str, Any]:
         "state": READY if certificate.reached else NOT_YET,
         "leader": certificate.option,
         "bound": certificate.bound if finite else None,
+        "bound_text": certificate.value_scale.short(certificate.bound) if finite else None,
     }
 
 
 def _table(rows: list[dict[str, Any]]) -> list[str]:
     from noisewise.core.support.text import printable
-    from noisewise.core.support.words import rounded_up
 
     lines = [list(TITLES)]
     for row in rows:
         judged = row["state"] is not None
-        bound = "-" if row["bound"] is None else rounded_up(row["bound"])
+        bound = row.get("bound_text") or "-"
         count = "-" if row["measurements"] is None else f"{row['measurements']:,}"
         said = [row["state"], row["leader"] or "-", bound] if judged else [LEFT_OUT] * 3
         lines.append([_short(printable(row["name"])), said[0], _short(printable(said[1])), said[2], count,

@@ -1,27 +1,15 @@
-"""Measurements and suggestions: ``ask tell import fail release void amend mend``."""
+"""Measurements and suggestions: ``ask tell fail release void amend mend``."""
 
 import re
-import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.studies.columns import (
-    TABLES,
-    AllowMissing,
-    Arms,
-    Counts,
-    Decimal,
-    Ignore,
-    Map,
-    Network,
-    Studies,
-    understand_table,
-)
 from noisewise.cli.studies.error_bars import read_error_bar, with_error_bar
 from noisewise.cli.studies.items import Batch, sheet_of_items
+from noisewise.cli.studies.model import size
 from noisewise.cli.studies.session import (
     Json,
     Name,
@@ -36,7 +24,6 @@ from noisewise.cli.studies.session import (
     report,
     seconds_of,
 )
-from noisewise.cli.terminal.output import import_progress
 from noisewise.cli.terminal.tables import write_csv
 from noisewise.core.support.files import written_whole
 
@@ -53,29 +40,14 @@ Note = Annotated[str | None, typer.Option(help="Anything worth keeping in the lo
 Sheet = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write a sheet (.csv) to fill in and import.")
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only show how the table is understood; tell nothing.")
-]
-Again = Annotated[
-    bool,
-    typer.Option(
-        "--again",
-        help="Rows without keys that equal those of other tables were measured again; so was the whole "
-        "table if all of it was told before.",
-    ),
-]
-Amend = Annotated[
-    str | None,
-    typer.Option(metavar="REASON", help="Correct rows that say something else than before, and say why."),
-]
-#: The number of notes that are shown.
-SHOWN = 20
 
 
 def ask(
     store: Store,
     n: Annotated[int, typer.Option("-n", help="The number of suggestions.")] = 1,
-    sigma: Annotated[float | None, typer.Option(help="The standard error to expect, if known.")] = None,
+    sigma: Annotated[
+        str | None, typer.Option(metavar="SIGMA", help="The standard error to expect, if known.")
+    ] = None,
     block: Annotated[
         str | None,
         typer.Option(
@@ -100,7 +72,7 @@ def ask(
     # The sheet is begun first: what cannot be written down is not reserved.
     with nullcontext() if out is None else written_whole(out) as draft:
         jobs = opened.ask(
-            n, sigma, block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by, items=items
+            n, size(sigma), block=block, probe=probed, dry_run=dry_run, lease=seconds, by=by, items=items
         )
         if draft is not None:
             _write_sheet(jobs, draft)
@@ -224,123 +196,3 @@ def release(
     opened = open_study(store, study, write=True)
     opened.release(jobs, reason)
     report("release", opened, json, {"jobs": jobs}, f"Released {', '.join(jobs)}.")
-
-
-def import_(
-    store: Store,
-    table: Annotated[str, typer.Argument(help=TABLES + ".")],
-    map: Map = [],  # noqa: B006 - typer reads it; it is never changed
-    ignore: Ignore = [],  # noqa: B006
-    decimal: Decimal = None,
-    allow_missing_se: AllowMissing = False,
-    network: Network = False,
-    arms: Arms = False,
-    counts: Counts = None,
-    dry_run: DryRun = False,
-    again: Again = False,
-    amend: Amend = None,
-    study: Name = None,
-    json: Json = False,
-) -> None:
-    """Tell the study a table of results: all rows, or none if one is bad; told again, each counts once."""
-    from noisewise.study.intake.batch import KnownRowsWarning
-    from noisewise.study.table_entries import described_columns
-
-    studies = Studies(network, arms, counts)
-    opened = open_study(store, study, write=not dry_run)
-    described = [] if map or studies.layout else described_columns(opened.specification)
-    understood = understand_table(table, map, ignore, decimal, allow_missing_se, described, studies=studies)
-    with import_progress() as watch, warnings.catch_warnings():
-        warnings.simplefilter("ignore", KnownRowsWarning)  # said below, by number of rows
-        taken = opened.tell_many(
-            understood,
-            match=True,
-            repeat="others" if again else False,
-            amend=amend,
-            dry_run=dry_run,
-            watch=watch,
-        )
-    content = _import_content(taken, len(opened.pending), understood, dry_run)
-    if dry_run:
-        words = [*understood.describe(), f"Nothing was told; it would be: {_import_in_words(content)[0]}"]
-    else:
-        words = [*([understood.sentence] if understood.sentence else []), *_import_in_words(content)]
-    report("import", opened, json, content, words)
-
-
-def _import_content(taken: Any, pending: int, understood: Any, dry_run: bool) -> dict[str, Any]:
-    notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
-    return {
-        "told": len(taken),
-        "items": getattr(taken, "items", 0),
-        "known": taken.known,
-        "equal": [{"row": row, "measurement": id} for row, id in taken.equal],
-        "amended": [one.id for one in taken.amended],
-        "missing": taken.missing,
-        "voided": len(taken.voided),
-        "empty": taken.empty,
-        "unasked": taken.unasked,
-        "pending": pending,
-        "unused_columns": understood.unused,
-        "dry_run": dry_run,
-        "understood": understood.to_plain(),
-        "notes": [*taken.voided, *notes],
-    }
-
-
-def _import_in_words(content: dict[str, Any]) -> list[str]:
-    from noisewise.core.support.words import counted
-    from noisewise.study.inputs.catalogue import some_of
-
-    unused = [f"Columns not used: {', '.join(found)}."] if (found := content["unused_columns"]) else []
-    if _nothing_new(content):
-        return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content), *unused]
-    on_items = f" with {counted(content['items'], 'item')}" if content["items"] else ""
-    parts = [f"told {content['told']}{on_items}"]
-    if content["amended"]:
-        parts.append(f"corrected {len(content['amended'])}")
-    if content["known"]:
-        parts.append(f"{content['known']} known already")
-    if content["voided"]:
-        parts.append(f"{content['voided']} voided before and not counted")
-    if content["empty"]:
-        parts.append(f"{counted(content['empty'], 'row')} still empty")
-    if not any(content[name] for name in ("told", "known", "voided", "empty", "amended")):
-        parts = ["told nothing, because the table has no rows"]
-    if content["unasked"]:
-        parts.append(f"{content['unasked']} never asked for (fine)")
-    lines = [f"{', '.join(parts)}; {counted(content['pending'], 'suggestion')} under way."]
-    lines += _about_equal(content)
-    if content["missing"]:
-        are, they = ("is", "it counts") if len(content["missing"]) == 1 else ("are", "they count")
-        lines.append(
-            f"{some_of(content['missing'])}, told from this table before, {are} no longer in it; {they} "
-            "until voided."
-        )
-    lines += unused
-    notes, more = content["notes"][:SHOWN], len(content["notes"]) - SHOWN
-    return [
-        *lines,
-        *notes,
-        *([f"And {more} more notes; see export --what measurements."] if more > 0 else []),
-    ]
-
-
-def _nothing_new(content: dict[str, Any]) -> bool:
-    """Whether all rows were known: nothing was told, corrected, voided, empty or gone."""
-    others = ("told", "voided", "empty", "amended", "missing", "notes")
-    return bool(content["known"]) and not any(content[name] for name in others)
-
-
-def _about_equal(content: dict[str, Any]) -> list[str]:
-    """Which rows were taken for others by their content alone, and how to say that they are none."""
-    from noisewise.study.inputs.catalogue import some_of
-
-    if not content["equal"]:
-        return []
-    pairs = some_of([f"row {one['row']} = {one['measurement']}" for one in content["equal"]])
-    one = len(content["equal"]) == 1
-    return [
-        f"Without a key, what equals a row of a table before is taken for it: {pairs}. If "
-        f"{'it was' if one else 'they were'} measured again, import with --again."
-    ]

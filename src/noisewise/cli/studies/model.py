@@ -6,7 +6,16 @@ import typer
 
 from noisewise.cli.studies.session import Json, Name, Store, certificate_of, open_study, report
 
-Span = Annotated[float | None, typer.Option(help="The most by which two options can differ.")]
+Eps = Annotated[
+    str | None,
+    typer.Option(metavar="AMOUNT", help="How far from the best is good enough; with --scale log such as 2%."),
+]
+Span = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT", help="The most by which two options can differ; with --scale log a factor."
+    ),
+]
 Deviation = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help="How far options deviate from a linear model: a number, or estimate."),
@@ -40,7 +49,7 @@ def switch(
     opened = open_study(store, study, write=True)
     was = opened.model
     opened.switch(
-        model, deviation=size(deviation), extra_scatter=size(extra_scatter), span=span, looks=looks,
+        model, deviation=size(deviation), extra_scatter=size(extra_scatter), span=size(span), looks=looks,
         reason=reason,
     )  # fmt: skip
     content = {

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.studies.model import Span
+from noisewise.cli.studies.model import Span, size
 from noisewise.cli.studies.session import Json, Name, Probe, Store, open_study
 from noisewise.cli.studies.session import report as say_report
 from noisewise.cli.terminal.tables import write_table
@@ -41,7 +41,9 @@ def plan(
     store: Store,
     noise: Noise = NOTHING,
     menu: Menu = NOTHING,
-    eps: Annotated[float | None, typer.Option(help="The bound to reach; default: the study's.")] = None,
+    eps: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="The bound to reach; default: the study's.")
+    ] = None,
     span: Span = None,
     paths: Annotated[int, typer.Option(help="The largest number of futures that are simulated.")] = 60,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
@@ -53,8 +55,8 @@ def plan(
     """Forecast how many more measurements (and days) it takes until the bound is small enough."""
     opened = open_study(store, study)
     made = opened.plan(
-        read_noise(noise), menu=read_menu(menu), eps=eps, span=span, paths=paths, seed=seed, block=block,
-        batch=batch,
+        read_noise(noise), menu=read_menu(menu), eps=size(eps), span=size(span), paths=paths, seed=seed,
+        block=block, batch=batch,
     )  # fmt: skip
     say_report("plan", opened, json, made.to_plain(), str(made).splitlines())
 
@@ -88,9 +90,7 @@ def worth(
 
 def slot(
     store: Store,
-    sigma: Annotated[
-        list[float], typer.Argument(metavar="SIGMA...", help="The standard error of each slot.")
-    ],
+    sigma: Annotated[list[str], typer.Argument(metavar="SIGMA...", help="The standard error of each slot.")],
     budget: Annotated[float | None, typer.Option(help="The most that all slots may cost together.")] = None,
     block: Annotated[
         str | None, typer.Option(help="The day, plate or judge they are in; default: the last one goes on.")
@@ -102,7 +102,7 @@ def slot(
     """Suggest what to measure with a known error bar, and what that is worth; nothing is reserved."""
     opened = open_study(store, study)
     probed: Any = probe  # checked there
-    slots = opened.slot(sigma, budget=budget, block=block, probe=probed)
+    slots = opened.slot([size(one) or one for one in sigma], budget=budget, block=block, probe=probed)
     words = [line for one in slots for line in str(one).splitlines()]
     say_report("slot", opened, json, {"slots": [one.to_plain() for one in slots]}, words)
 
@@ -129,7 +129,7 @@ def report(
     say_report("report", opened, json, content, f"Wrote {written}.")
 
 
-def read_noise(texts: list[str]) -> list[tuple[float, float]] | None:
+def read_noise(texts: list[str]) -> list[tuple[float | str, float]] | None:
     """Levels with shares; those that name none divide what is left of 1."""
     if not texts:
         return None
@@ -143,7 +143,7 @@ def read_noise(texts: list[str]) -> list[tuple[float, float]] | None:
     return [(sigma, (1.0 - named) / silent if share is None else share) for sigma, share in levels]
 
 
-def read_menu(texts: list[str]) -> list[tuple[float, float]] | None:
+def read_menu(texts: list[str]) -> list[tuple[float | str, float]] | None:
     """Levels with costs."""
     levels = [_level("menu", text) for text in texts]
     for text, (_, cost) in zip(texts, levels, strict=True):
@@ -152,9 +152,10 @@ def read_menu(texts: list[str]) -> list[tuple[float, float]] | None:
     return [(sigma, cost) for sigma, cost in levels if cost is not None] or None
 
 
-def _level(name: str, text: str) -> tuple[float, float | None]:
+def _level(name: str, text: str) -> tuple[float | str, float | None]:
     sigma, at, second = text.partition("@")
     try:
-        return float(sigma), float(second) if at else None
+        percent = sigma.strip().endswith("%")  # of a value, which a study on a log scale understands
+        return sigma if percent else float(sigma), float(second) if at else None
     except ValueError:
         raise ValueError(f"`{name}` must look like 0.3 or 0.3@0.1; got {text!r}.") from None

@@ -17,10 +17,10 @@ from noisewise.cli.studies.columns import (
     Network,
     Studies,
     read_options,
-    understand_table,
 )
+from noisewise.cli.studies.imports import Choose, first_results
 from noisewise.cli.studies.items import Pool, read_pool
-from noisewise.cli.studies.model import Deviation, ExtraScatter, Span, size
+from noisewise.cli.studies.model import Deviation, Eps, ExtraScatter, Span, size
 from noisewise.cli.studies.session import (
     Json,
     Name,
@@ -49,7 +49,8 @@ Results = Annotated[
     typer.Option(
         "--from",
         metavar="TABLE",
-        help="Results to begin with: options, their features and the measurements come from this table.",
+        help="Results to begin with: options, their features and the measurements come from this table; "
+        "hyperfine:run.json is a file of another tool (see import --from).",
     ),
 ]
 Features = Annotated[
@@ -96,7 +97,11 @@ Cost = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column with the cost of a measurement.")
 ]
 NoiseFloor = Annotated[
-    float | None, typer.Option(help="The least standard error; smaller ones are raised to it.")
+    str | None,
+    typer.Option(metavar="AMOUNT", help="The least standard error; smaller ones are raised to it."),
+]
+Scale = Annotated[
+    str, typer.Option(metavar="SCALE", help="linear, or log where ratios matter: then --eps is in per cent.")
 ]
 Lease = Annotated[float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
@@ -108,7 +113,8 @@ Exported = Annotated[
 
 #: What init cannot do without.
 NEEDS_OPTIONS = (
-    "init needs options, or --from TABLE; --map, --ignore, --network, --arms and --dry-run go with --from."
+    "init needs options, or --from TABLE; --map, --ignore, --choose, --network, --arms and --dry-run go with "
+    "--from."
 )
 
 
@@ -123,13 +129,14 @@ def init(
     network: Network = False,
     arms: Arms = False,
     counts: Counts = None,
+    choose: Choose = [],  # noqa: B006
     dry_run: DryRun = False,
     id: IdColumn = None,
     features: Features = [],  # noqa: B006
     cost: Cost = None,
     model: Annotated[str, typer.Option(help="independent, linear or linear+deviation.")] = "independent",
     goal: Annotated[str, typer.Option(help="max or min.")] = "max",
-    eps: Annotated[float | None, typer.Option(help="How far from the best is good enough.")] = None,
+    eps: Eps = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the certificate.")] = 0.95,
     span: Span = None,
     deviation: Deviation = None,
@@ -142,6 +149,7 @@ def init(
     noise: Noise = "normal",
     items: Pool = None,
     unit: Annotated[str | None, typer.Option(help="The unit of the values, such as ms or %.")] = None,
+    scale: Scale = "linear",
     policy: Policy = None,
     noise_floor: NoiseFloor = None,
     lease: Lease = None,
@@ -153,26 +161,24 @@ def init(
     import noisewise as nw
 
     described = split_list(features)
-    if results is None and (map or ignore or dry_run or network or arms or not options):
+    if results is None and (map or ignore or choose or dry_run or network or arms or not options):
         raise ValueError(NEEDS_OPTIONS)
-    about = [*described, *([cost] if cost else [])]
-    understood = None if results is None else understand_table(
-        results, map, ignore, decimal, allow_missing_se, about, None if options else id,
-        Studies(network, arms, counts),
+    understood = None if results is None else first_results(
+        results, unit, choose, map, ignore, decimal, allow_missing_se,
+        [*described, *([cost] if cost else [])], None if options else id, Studies(network, arms, counts),
     )  # fmt: skip
     chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
     with told_warnings():
         study = nw.create_study(
             ":memory:" if dry_run else store, name=name, options=read_options(options) if options else None,
             results=understood, decimal=decimal, id=id if options else None, features=described or None,
-            cost=cost, model=model, goal=goal, eps=eps, confidence=confidence, span=span, policy=chosen,
-            policy_options=policy_options, noise_floor=noise_floor, deviation=size(deviation),
-            extra_scatter=size(extra_scatter), blocks=blocks, budget=budget, looks=looks, bounds=bounds,
-            scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
+            cost=cost, model=model, goal=goal, eps=size(eps), confidence=confidence, span=size(span),
+            policy=chosen, policy_options=policy_options, noise_floor=size(noise_floor), scale=scale,
+            deviation=size(deviation), extra_scatter=size(extra_scatter), blocks=blocks, budget=budget,
+            looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
             lease=seconds_of(lease), seed=seed,
         )  # fmt: skip
-    asked = {"model": model, "budget": budget, "looks": looks}
-    _report_made(study, store, json, asked, understood, dry_run)
+    _report_made(study, store, json, {"model": model, "budget": budget, "looks": looks}, understood, dry_run)
 
 
 def _report_made(
@@ -188,7 +194,7 @@ def _report_made(
     parts = [
         counted(content["options"], "option"),
         *([counted(content["told"], "measurement")] if understood is not None else []),
-        f"{content['model']} model",
+        f"{content['model']} model{' on a log scale' if study.specification.value_scale.log else ''}",
         *([f"a budget of {counted(budget, 'measurement')}"] if budget is not None else []),
         *(["looked at once"] if content["looks"] == "once" else []),
     ]

@@ -21,12 +21,20 @@ WORDS: dict[str, dict[str, str]] = {
     },
     "tell": {"job": "WHAT", "option": "an option"},
     "release": {"job": "JOB"},
+    "init": {"metric": "--choose metric=NAME", "task": "--choose task=NAME"},
     "plan": {"sigma": "--noise"},
     "rename": {"name": "NEW"},
 }  # fmt: skip
+#: What only readers can be told.
+_CHOICES = "exit_codes|names|version|how|missing|status|reducer|baseline|better|split"
 #: Whole phrases of Python, and what to type instead.
 PHRASES = (
     (r'repeat="others"|repeat=True', "--again"),
+    (r'unknown="(add|skip)"', r"--\1"),
+    (r"(?<=column: say )(\w+)=(?=[.;]|$)", r"--choose \1=COLUMN"),
+    (r"(?<=say which with )(benchmark)=(?=[.;]|$)", r"--choose \1=NAME"),
+    (rf"\b({_CHOICES})=([\"']?)([\w.]+)\2", r"--choose \1=\3"),
+    (rf"\b({_CHOICES}|(?<=say )option)=(?=[\s,.;:)]|$)", r"--choose \1=NAME"),
     (r"\(job,\) = study\.ask\(\), or tell each of them", "tell each of them"),
     (r"items=\{[^}]*\}", "--items q17=1,q18=0"),
     (r"`study\.next_items\('([^']*)'\)` says which come next", r"`noisewise ask` says which come next"),
@@ -37,7 +45,7 @@ PHRASES = (
 #: Arguments that sentences name, and that are options of some command.
 ARGUMENTS = (
     "block", "instrument", "se", "var", "sd", "n", "ci", "values", "by", "note", "key", "scatter", "model",
-    "deviation", "extra_scatter", "span", "noise_floor", "looks", "noise",
+    "deviation", "extra_scatter", "span", "noise_floor", "looks", "noise", "scale",
 )  # fmt: skip
 
 

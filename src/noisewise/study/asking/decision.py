@@ -1,5 +1,6 @@
 """What to measure next, one measurement after the other: for suggestions and for slots alike."""
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from noisewise.study.asking.policy import without_bounds
 from noisewise.study.asking.race import Proposal, propose
 from noisewise.study.asking.reasons import looks_at
 from noisewise.study.asking.under_way import UNNAMED, Imagination, UnderWay
+from noisewise.study.asking.wave import propose_wave
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE, PolicyChoice
@@ -51,7 +53,6 @@ class Decider:
         self._chooser: Chooser | None = None
         self._prepared: tuple[int, Analysis, Recommended | None] | None = None
         self.reckon_with(under_way)
-        self.prepare()
 
     def coming(
         self, sigma: float | None, *, block: str | None, probe: str | None, new: str | None = None
@@ -66,6 +67,8 @@ class Decider:
         """
         if probe is None:
             probe = usual_probe(self._analysis) if self._policy.name == RACE else OPTION
+        if probe == DIFFERENCE and self._analysis.specification.value_scale.log:
+            raise ValueError('`probe` must be "option": a study with scale="log" takes no differences.')
         if probe == DIFFERENCE and int(self._allowed.sum()) < 2:
             raise ValueError("a difference needs two options, and only one of this study is not excluded.")
         if probe == DIFFERENCE:
@@ -98,16 +101,41 @@ class Decider:
         option = self._chosen(coming.allowed, sigma, number)
         return Proposal(option, self._opponent(option, coming) if coming.probe == DIFFERENCE else NOBODY)
 
+    def decide_several(self, coming: Coming, sigma: float | None, numbers: range) -> list[Proposal]:
+        """What several workers may measure, each reckoning with those before it; all are expected."""
+        chosen = self._wave(coming, len(numbers)) if self._policy.name == RACE else []
+        for number in numbers[len(chosen) :]:
+            chosen.append(self.decide(coming, sigma, number))
+            self.expect(chosen[-1], coming, sigma)
+        return chosen
+
+    def _wave(self, coming: Coming, count: int) -> list[Proposal]:
+        """One decision for all, where that is possible: on what is known, or on what is expected."""
+        sharpness, analysis = float(self._policy.options["sharpness"]), self._analysis
+        wave = propose_wave(analysis, self.found, coming, sharpness, self.under_way, count)
+        if not wave:
+            wave = propose_wave(*self.prepare(), coming, sharpness, [], count)
+        return wave
+
     def expect(self, chosen: Proposal, coming: Coming, sigma: float | None) -> None:
         """Reckon with what was decided."""
+        self.reckon_with([self.as_expected(chosen, coming, sigma)])
+
+    def as_expected(self, chosen: Proposal, coming: Coming, sigma: float | None) -> UnderWay:
+        """What was decided, as it will be when it is under way."""
         noise, where = float(coming.noise[chosen.option]), coming.block or NO_BLOCK
-        self.reckon_with([UnderWay(chosen.option, chosen.minus, where, noise, sigma, coming.manner)])
+        return UnderWay(chosen.option, chosen.minus, where, noise, sigma, coming.manner)
 
     def reckon_with(self, more: list[UnderWay]) -> None:
         """More is being measured."""
         self.under_way += more
         for one in more:
             self._imagine(one)
+
+    @functools.cached_property
+    def found(self) -> Recommended | None:
+        """What is recommended now."""
+        return recommend(self._analysis)
 
     def prepare(self) -> tuple[Analysis, Recommended | None]:
         """The study that is decided on, and what it recommends: RACE sees all under way as it is expected."""
@@ -116,7 +144,9 @@ class Decider:
         count = len(self.under_way) if looks_ahead else 0
         if self._prepared is None or self._prepared[0] != count:
             imagined = self._imagination.with_all(self.under_way[:count])
-            self._prepared = count, imagined, recommend(imagined)
+            # While nothing follows from what is under way, it is the study as it is.
+            found = self.found if imagined is self._analysis else recommend(imagined)
+            self._prepared = count, imagined, found
         return self._prepared[1:]
 
     def _chosen(self, allowed: Mask, sigma: float | None, number: int) -> int:

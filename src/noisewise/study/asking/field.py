@@ -111,6 +111,12 @@ class Field:
         options = np.flatnonzero(some)
         return np.column_stack([options, np.full(options.size, NOBODY)])
 
+    def by_name(self, probes: Codes) -> Codes:
+        """Probes of one option in the order of names: of equals the first by name is taken."""
+        place = np.empty_like(self._by_name)
+        place[self._by_name] = np.arange(place.size)
+        return np.asarray(probes[np.argsort(place[probes[:, 0]], kind="stable")])
+
     def pairs(self, races: Codes) -> Codes:
         """Pairs that may be compared, (probes, 2): of many options, of those that tell most of the races."""
         allowed = self._by_name[self._coming.allowed[self._by_name]]
@@ -192,7 +198,7 @@ class Field:
         options, weights, noise = np.array([option]), np.ones(1), sigma**2
         if minus != NOBODY:
             options, weights = np.array([option, minus]), np.array([1.0, -1.0])
-        elif (company := self._company(joint)) is not None:
+        elif (company := self.company_of(joint)) is not None:
             options = np.append(company.options, option)
             weights, noise = np.append(-company.shares, 1.0), noise + company.variance
         along, variances = joint.mixed(options, weights), joint.variances()
@@ -204,7 +210,7 @@ class Field:
             (along - along[self.leader])[None], np.array([noise + max(read, 0.0)]), np.nan_to_num(race)
         )
 
-    def _company(self, joint: Joint) -> Company | None:
+    def company_of(self, joint: Joint) -> Company | None:
         """What a value in the coming block is compared with; None where its offset is known, or cancels."""
         known = joint.separate or (joint is self.knowledge.given_weights and self.knowledge.offsets_given)
         return None if known else self.company
@@ -228,7 +234,7 @@ class Field:
             read = variances[option] + variances[minus] - 2.0 * between
             return Lesson(along[option] - along[minus], noise + np.maximum(read, 0.0), np.maximum(race, 0.0))
         with_company, own = np.zeros(races.size), 0.0
-        shared, company = np.zeros(option.size), self._company(joint)
+        shared, company = np.zeros(option.size), self.company_of(joint)
         if company is not None:
             with_company = company.shares @ along[company.options]
             mixed = joint.mixed(company.options, company.shares)

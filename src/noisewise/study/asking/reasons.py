@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number, ordinal, rounded_up, usual_measurements
+from noisewise.core.support.words import ordinal, usual_measurements
 from noisewise.study.asking.coming import with_scatter
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.under_way import UnderWay
@@ -56,7 +56,7 @@ class Reasons:
             start = f"compare {self._ids[chosen.option]} with {self._ids[chosen.minus]}"
             waiting = sum({one.option, one.minus} == {chosen.option, chosen.minus} for one in under_way)
         else:
-            waiting = sum(one.option == chosen.option and one.minus == NOBODY for one in under_way)
+            waiting = [one.option for one in under_way if one.minus == NOBODY].count(chosen.option)
             start = self._look(chosen.option, waiting)
         if self._analysis.once:
             parts = ["its turn, whatever was seen (looking before the end breaks the promise)"]
@@ -110,7 +110,7 @@ class Reasons:
             race = f"it tells most about {ids[rival]} against {leader}, a race that {decides}"
         if chosen.bound <= 0.0:
             return f"{race}, which {'is expected to be 0' if when else 'is 0 already'}{when}"
-        now, then = rounded_up(chosen.bound), rounded_up(chosen.after)
+        now, then = map(self._analysis.specification.value_scale.short, (chosen.bound, chosen.after))
         if now == then or chosen.after > HARDLY * chosen.bound:
             return f"{race}, {now}{when}, which one measurement alone hardly lowers"
         return f"{race}: expected to fall from {now}{when} to {then}"
@@ -129,7 +129,8 @@ class Reasons:
         option, error = chosen.option, self._errors[chosen.option]
         may_be_best = self._analysis.state.allowed() if found is None else found.candidates
         few = int(may_be_best.sum())
-        known = f"known to ±{number(float(error), 2)}" if np.isfinite(error) else ""
+        scale = self._analysis.specification.value_scale
+        known = f"known to ±{scale.error(float(error), 2)}" if np.isfinite(error) else ""
         if not may_be_best[option]:
             start = f"{known}; " if known else ""
             return f"{start}out of the running so far, but teaches most about those in it"

@@ -1,19 +1,24 @@
 """Suggestions: what to measure next, for how long it is reserved, and why."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from noisewise.study.asking.coming import OPTION
+from noisewise.study.asking.coming import OPTION, Coming
 from noisewise.study.asking.decision import Decider
 from noisewise.study.asking.item_race import ItemRace, batch_of, check_only_items, with_items
 from noisewise.study.asking.policy import without_bounds
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import Reasons
-from noisewise.study.asking.under_way import UNNAMED, all_under_way
+from noisewise.study.asking.under_way import UNNAMED, UnderWay, all_under_way
+from noisewise.study.certificate.bound import Recommended
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import Job, State, job_of
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.protocol import Event
+
+#: What was decided, what would be recommended then, and what was under way before it.
+Step = tuple[Proposal, Recommended | None, list[UnderWay]]
 
 
 class Asking:
@@ -22,13 +27,20 @@ class Asking:
     Only the recommendation is needed, not whether the model fits: that costs a hundred times as much. It is
     made before the turn to append has come, so that people who ask at the same time need not wait for each
     other.
+
+    Args:
+        analysis: What was measured.
+        now: The time.
+        at_once: It is asked for workers who measure at the same time: one decision serves many of them, and
+            no block is begun for them.
     """
 
-    def __init__(self, analysis: Analysis, now: float) -> None:
+    def __init__(self, analysis: Analysis, now: float, *, at_once: bool = False) -> None:
         state = analysis.state
         self._analysis, self._state = analysis, state
         self._decider = Decider(analysis, state.policy, all_under_way(analysis, state.open_jobs(now)))
-        self._seen = state.n_events
+        self._seen, self._for_several = state.n_events, at_once
+        _ = self._decider.found if at_once else self._decider.prepare()
 
     def still_holds(self, news: list[Event]) -> bool:
         """Whether it still serves after these events: suggestions of others are reckoned with.
@@ -39,7 +51,8 @@ class Asking:
         if not all(event.kind in ("ask", "tell") for event in unseen):
             return False
         jobs: list[Job] = [job_of(event.body) for event in unseen if event.kind == "ask"]
-        self._decider.reckon_with(all_under_way(self._analysis, jobs))
+        if jobs:
+            self._decider.reckon_with(all_under_way(self._analysis, jobs))
         self._seen = max([self._seen, *(event.number for event in unseen)])
         return True
 
@@ -54,7 +67,6 @@ class Asking:
         lease: float,
         by: str | None,
         items: int | None = None,
-        each: int = 1,
     ) -> list[dict[str, Any]]:
         """The bodies of events "ask", each reckoning with what is under way. It serves once.
 
@@ -67,7 +79,6 @@ class Asking:
             lease: Seconds.
             by: For whom.
             items: How many items each is for.
-            each: How often each decision is asked for.
         """
         state, decider = self._state, self._decider
         batch = batch_of(state, items)
@@ -76,7 +87,7 @@ class Asking:
             return self._with_items(n, batch, now=now, lease=lease, by=by)
         first = len(state.jobs) + 1
         given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
-        new = None if n == 1 else f"{UNNAMED}ask-{first}"
+        new = None if n == 1 or self._for_several else f"{UNNAMED}ask-{first}"
         coming = decider.coming(sigma, block=block, probe=probe, new=new)
         where = coming.block or NO_BLOCK
         if where.startswith(UNNAMED):
@@ -86,16 +97,30 @@ class Asking:
         said = None if where.startswith(UNNAMED) else where
         reasons = Reasons(self._analysis, sigma, said, state.policy.name)
         suggested: list[dict[str, Any]] = []
-        for asked in range(first, first + n * each, each):
-            chosen = decider.decide(coming, sigma, asked)
+        numbers = range(first, first + n)
+        steps = self._at_once if self._for_several else self._one_by_one
+        for asked, (chosen, found, under_way) in zip(numbers, steps(coming, sigma, numbers), strict=True):
             pair = {} if chosen.minus == NOBODY else {"minus": state.ids[chosen.minus]}
-            found, under_way = decider.prepare()[1], list(decider.under_way)
-            for _ in range(each):
-                decider.expect(chosen, coming, sigma)
-            why = reasons.why(self._foreseen(chosen), found, under_way)
+            why = reasons.why(chosen, found, under_way)
             body = {"option": state.ids[chosen.option], "why": why, "expires": now + lease} | pair | given
-            suggested += [{"id": f"ask-{id}"} | body for id in range(asked, asked + each)]
+            suggested.append({"id": f"ask-{asked}"} | body)
         return suggested
+
+    def _one_by_one(self, coming: Coming, sigma: float | None, numbers: range) -> Iterator[Step]:
+        """A decision for each."""
+        for asked in numbers:
+            chosen = self._decider.decide(coming, sigma, asked)
+            found, under_way = self._decider.prepare()[1], list(self._decider.under_way)
+            self._decider.expect(chosen, coming, sigma)
+            yield self._foreseen(chosen), found, under_way
+
+    def _at_once(self, coming: Coming, sigma: float | None, numbers: range) -> Iterator[Step]:
+        """One decision for all of them, where that is possible."""
+        decider = self._decider
+        under_way = list(decider.under_way)
+        for chosen in decider.decide_several(coming, sigma, numbers):
+            yield chosen, decider.found, under_way
+            under_way.append(decider.as_expected(chosen, coming, sigma))
 
     def _with_items(
         self, n: int, batch: int, *, now: float, lease: float, by: str | None

@@ -143,21 +143,23 @@ def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
     state = analysis.state
     usual = {probe: expected_noise(analysis, None, probe) for probe in PROBES}
     manners = {usually: expected_manner(analysis, None if usually else 1.0) for usually in (True, False)}
-    found = []
+    found, going_on = [], block_going_on(analysis)
     for job in jobs:
         option, minus = state.index[job.option], NOBODY if job.minus is None else state.index[job.minus]
         probe = OPTION if minus == NOBODY else DIFFERENCE
         sigma = (usual[probe] if job.sigma is None else expected_noise(analysis, job.sigma, probe))[option]
         manner = manners[job.sigma is None] if minus == NOBODY else Manner()
-        found.append(UnderWay(option, minus, _block_of(job, analysis), float(sigma), job.sigma, manner))
+        found.append(
+            UnderWay(option, minus, _block_of(job, analysis, going_on), float(sigma), job.sigma, manner)
+        )
     return found
 
 
-def _block_of(job: Job, analysis: Analysis) -> str:
+def _block_of(job: Job, analysis: Analysis, going_on: str) -> str:
     """The block that was said, that answers to the same new block named, or that goes on."""
     if job.block is not None:
         return job.block
     if job.together is None:
-        return block_going_on(analysis)
+        return going_on
     named = blocks_named(analysis.state, job.together)
     return min(named) if named else UNNAMED + job.together

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noisewise.core.support.words import counted, number
+from noisewise.core.support.words import counted, number, rounded_up
+from noisewise.study.certificate.averaged_first import largest_shift
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.one_look import about_errors_once, about_one_look
 from noisewise.study.evidence.counts import Counts
@@ -25,6 +26,16 @@ def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
 
 def _kinds(analysis: Analysis) -> set[str]:
     return {KINDS[code] for code in np.unique(analysis.columns.kind)}
+
+
+def about_scale(analysis: Analysis, check: Check) -> list[str]:
+    """What values are, where they are not as they were told."""
+    if not analysis.specification.value_scale.log:
+        return []
+    return [
+        "values enter as logarithms: what is compared are geometric means, and what is said of errors and "
+        "scatter is said of logarithms"
+    ]
 
 
 def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
@@ -155,7 +166,7 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
     model, sizes = analysis.state.model, analysis.sizes
     said = analysis.model.assumptions(sizes)
     if sizes.extra_scatter or model.extra_scatter is not None:
-        scatter = with_limit(sizes.extra_scatter, sizes.largest_scatter)
+        scatter = with_limit(sizes.extra_scatter, sizes.largest_scatter, analysis.specification.value_scale)
         arms = "" if analysis.columns.arm is None else "; a difference of two arms lacks it once"
         said.append(
             f"every error bar lacks the same extra scatter, {scatter}, which is added in squares{arms}"
@@ -169,6 +180,7 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
 TOPICS: tuple[Topic, ...] = (
+    about_scale,
     about_error_bars,
     about_time,
     about_model,
@@ -179,6 +191,7 @@ TOPICS: tuple[Topic, ...] = (
 #: The same for certificates that hold for one look only.
 ONE_LOOK_TOPICS: tuple[Topic, ...] = (
     about_one_look,
+    about_scale,
     about_errors_once,
     about_time,
     about_model,
@@ -200,4 +213,15 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
             "the scatter of measurements without error bars is exactly limited only if what was repeated did "
             "not depend on their values"
         )
-    return (*reasons, *analysis.model.approximations(present))
+    return (*reasons, *_by_logarithms(analysis), *analysis.model.approximations(present))
+
+
+def _by_logarithms(analysis: Analysis) -> list[str]:
+    """What taking logarithms after averaging may shift."""
+    shift = largest_shift(analysis)
+    if not shift:
+        return []
+    return [
+        "logarithms were taken of values that are means, or have error bars, which may shift them by up to "
+        f"{rounded_up(100.0 * shift)} %"
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import counted, number
+from noisewise.core.support.words import counted
 from noisewise.study.certificate.assumptions import approximations, assumptions
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
@@ -62,6 +62,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         looks=state.looks,
         evidence=analysis.evidence,
         unit=specification.unit,
+        scale=specification.scale,
         **claim._asdict(),
     )
 
@@ -71,9 +72,9 @@ def _lost_to_rounding(analysis: Analysis) -> list[str]:
     fit = analysis.estimates if analysis.sigmas.waiting else analysis.certified
     if fit.slack <= TOO_MUCH:
         return []
-    least = float(analysis.sigmas.estimated.min())
+    least = analysis.specification.value_scale.error(float(analysis.sigmas.estimated.min()))
     return [
-        f"the smallest error bar, {number(least)}, is too small beside the others (or the span) for any "
+        f"the smallest error bar, {least}, is too small beside the others (or the span) for any "
         "arithmetic here to tell what follows: state it no smaller than 1e-15 of them"
     ]
 
@@ -90,7 +91,14 @@ class Recommended(NamedTuple):
 
 
 def recommend(analysis: Analysis) -> Recommended | None:
-    """Find the option whose largest possible disadvantage is smallest."""
+    """Find the option whose largest possible disadvantage is smallest; an analysis is searched once."""
+    if not analysis.recommended:
+        analysis.recommended.append(_recommend(analysis))
+    found: Recommended | None = analysis.recommended[0]
+    return found
+
+
+def _recommend(analysis: Analysis) -> Recommended | None:
     if not analysis.columns.value.size:
         return None
     waiting = bool(analysis.sigmas.waiting)  # then there are no standard errors that a bound could rest on
@@ -206,8 +214,9 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
         top = int(np.argmax(signed))
         if state.ids[columns.plus[top]] not in (claim.option, claim.largest_estimate):
             word = "largest" if analysis.specification.goal == "max" else "smallest"
+            value = analysis.specification.value_scale.undone(columns.value[top])
             notes.append(
-                f"The {word} single value, {columns.value[top]:g}, was seen at "
+                f"The {word} single value, {value:g}, was seen at "
                 f"{state.ids[columns.plus[top]]}; recommended is the option with the smallest bound."
             )
     return notes
@@ -265,6 +274,7 @@ def fingerprint(analysis: Analysis) -> str:
                 *((name, size) for name in SIZES if (size := getattr(model, name)) is not None),
                 *([("looks", analysis.state.looks)] if analysis.once else []),
                 *(("bounds", specification.bounds) for _ in range(specification.bounds is not None)),
+                *(("scale", specification.scale) for _ in range(specification.scale is not None)),
             )
         ).encode()
     )

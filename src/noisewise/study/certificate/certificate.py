@@ -4,9 +4,10 @@ import math
 from dataclasses import asdict, dataclass
 
 from noisewise.core.support.strict_json import strict_json
-from noisewise.core.support.words import as_html, estimated, in_unit, number, ordinal, percent, rounded_up
+from noisewise.core.support.words import as_html, ordinal, percent
 from noisewise.study.certificate.claims import NOTHING, REACHED, UNDECIDED
 from noisewise.study.inputs.catalogue import some_of
+from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.specification import ANY_TIME, ONCE
 
 #: Since 2 there is a verdict, and a certificate that is withheld lists every option as a candidate; since 3
@@ -55,6 +56,27 @@ class Certificate:
     rule: int = RULE  # the version of the rule that the bound was computed by
     evidence: tuple[str, ...] = ()  # the kinds that the bound was computed from; none if it was not
     unit: str | None = None  # of the values
+    scale: str | None = None  # LOG: bound, eps and spread are of logarithms; None: all as it was told
+
+    @property
+    def value_scale(self) -> ValueScale:
+        """How its numbers are shown."""
+        return ValueScale(self.scale == LOG, self.goal, self.unit)
+
+    @property
+    def bound_ratio(self) -> float | None:
+        """On a log scale: the recommended value over the best, at worst; None without a bound."""
+        return self.value_scale.ratio(self.bound)
+
+    @property
+    def eps_ratio(self) -> float | None:
+        """The same where it is just good enough."""
+        return self.value_scale.ratio(self.eps)
+
+    @property
+    def bound_text(self) -> str:
+        """The bound in words, never smaller than it is, in the user's unit or in per cent."""
+        return self.value_scale.far(self.bound)
 
     @property
     def reached(self) -> bool:
@@ -101,7 +123,7 @@ class Certificate:
         if self.largest_estimate in (None, self.option) or self.largest_estimate_value is None:
             return None
         word = "largest" if self.goal == "max" else "smallest"
-        value = in_unit(estimated(self.largest_estimate_value), self.unit)
+        value = self.value_scale.value(self.largest_estimate_value)
         said = f"The {word} estimate is that of {self.largest_estimate}, {value}"
         place = ordinal(self.rank or 1)
         if self.withheld:
@@ -117,20 +139,18 @@ class Certificate:
 
     @property
     def _far(self) -> str:
-        side = "below" if self.goal == "max" else "above"
-        far = in_unit(rounded_up(self.bound), self.unit)
-        return f"at most {far} {side} the best of {self.n_options}"
+        return f"at most {self.bound_text} {self.value_scale.side} the best of {self.n_options}"
 
     @property
     def _eps(self) -> str:
-        return in_unit(f"eps {self.eps:g}", self.unit)
+        return "" if self.eps is None else f"eps {self.value_scale.close(self.eps)}"
 
     @property
     def _apart(self) -> str:
         """Why a bound decides nothing."""
         if self.n_compared < 2:
             return "and no other option can be compared with it yet"
-        return f"which is more than any two estimates differ ({in_unit(number(self.spread), self.unit)})"
+        return f"which is more than any two estimates differ ({self.value_scale.amount(self.spread)})"
 
     def _why_nobody(self) -> str:
         if not self.n_measurements:
@@ -168,8 +188,11 @@ class Certificate:
         Strict: a bound that does not exist is null.
         """
         plain = asdict(self)
-        if self.unit is None:  # left out where there is none, as in earlier certificates
-            del plain["unit"]
+        for name in ("unit", "scale"):  # left out where there is none, as in earlier certificates
+            if plain[name] is None:
+                del plain[name]
+        if self.scale is not None:
+            plain |= {"bound_ratio": self.bound_ratio, "eps_ratio": self.eps_ratio}
         return strict_json(
             {"schema": SCHEMA, **plain, "reached": self.reached, "sentence": self.sentence}, indent=2
         )

@@ -9,6 +9,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.support.words import as_html, counted, number
+from noisewise.study.certificate.averaged_first import too_rough_for_logarithms
 from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
@@ -129,7 +130,7 @@ def check_fit(analysis: Analysis) -> Check:
     if outlier := _unlike_the_others(analysis, SUSPICIOUS):
         problems.append(outlier)
     compared, disagreement = _own_agreement(analysis)
-    problems += disagreement
+    problems += [*disagreement, *too_rough_for_logarithms(analysis)]
     notes = (*_sizes_in_words(analysis), *_shared_in_words(analysis))
     return Check(
         reduced,
@@ -281,10 +282,10 @@ def _beyond_span(analysis: Analysis) -> str | None:
     top, bottom = measured[np.argmax(at_least[measured])], measured[np.argmin(at_most[measured])]
     if fit.group[top] != fit.group[bottom] or at_least[top] - at_most[bottom] <= span:
         return None
-    names = analysis.state.ids
+    names, scale = analysis.state.ids, analysis.specification.value_scale
     return (
-        f"`span` is {span:g}, but {names[top]} and {names[bottom]} differ by about "
-        f"{number(fit.means[top] - fit.means[bottom])}: make the study with a larger span"
+        f"`span` is {scale.span_stated(span)}, but {names[top]} and {names[bottom]} differ by about "
+        f"{scale.apart(fit.means[top] - fit.means[bottom])}: make the study with a larger span"
     )
 
 
@@ -327,10 +328,10 @@ def _shared_in_words(analysis: Analysis) -> list[str]:
 
 def _sizes_in_words(analysis: Analysis) -> list[str]:
     """The sizes that the model reckons with, where they were estimated."""
-    model, sizes = analysis.state.model, analysis.sizes
+    model, sizes, scale = analysis.state.model, analysis.sizes, analysis.specification.value_scale
     said = []
     if model.deviation == ESTIMATE:
-        said.append(f"Deviations of single options: estimated size {number(sizes.deviation)}.")
+        said.append(f"Deviations of single options: estimated size {scale.error(sizes.deviation)}.")
     if model.extra_scatter == ESTIMATE:
-        said.append(f"Extra scatter: estimated size {number(sizes.extra_scatter)}.")
+        said.append(f"Extra scatter: estimated size {scale.error(sizes.extra_scatter)}.")
     return said

@@ -44,6 +44,8 @@ from noisewise.study.certificate.causes.sizes import wrong_sizes
 from noisewise.study.certificate.causes.table import Table
 from noisewise.study.certificate.causes.unbarred import wrong_reading
 from noisewise.study.certificate.check import SUSPICIOUS, UNEQUAL, Check, tails
+from noisewise.study.certificate.drift import about_time
+from noisewise.study.certificate.outlying import about_readings
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.remedies import TELLING
@@ -87,7 +89,8 @@ def explain(analysis: Analysis, check: Check) -> Check:
             left_out = left_out_in_turn(table)
         else:
             notes = [*said, *notes]
-    notes += about_own_readings(analysis)
+    named = {str(row["measurement"]) for one in causes for row in one.rows}
+    notes += [*about_own_readings(analysis), *about_time(analysis), *about_readings(analysis, named)]
     return replace(
         check,
         remedies=tuple(remedies),

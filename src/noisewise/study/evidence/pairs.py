@@ -57,7 +57,7 @@ class PairedItems(HalfWidths):
     ) -> None:
         self._items, self._n, self._sign = items, n, sign
         self._differences, self._doubt = differences, doubt
-        self._width = items.high - items.low
+        self._width = items.width
         self._bets = stakes(resolution / self._width)
         self._told = np.zeros(n, dtype=np.int64)
         for option in items.options:

@@ -17,7 +17,9 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import as_float, check_probability
 from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, check_count_within
+from noisewise.study.inputs.logarithms import note_if_rough, of_logarithms, refuse_no_logarithm
 from noisewise.study.inputs.numbers import Written, carries_error, check_value, read_value
+from noisewise.study.inputs.value_scale import LogLimits
 
 #: What a measurement's error bar rests on.
 KNOWN, READINGS, COUNTS, NONE, BOUNDED = "known", "readings", "counts", "none", "bounded"
@@ -36,7 +38,7 @@ class Measured(NamedTuple):
     readings: int  # how many readings or trials the value is the mean of
     scatter: float  # their sum of squared deviations from the mean
     notes: tuple[str, ...]
-    singles: tuple[float, ...] = ()  # the readings themselves, if several lie between bounds
+    singles: tuple[float, ...] = ()  # readings that are kept: those between bounds, or for their logarithms
 
 
 #: The least and the largest that a reading can be.
@@ -44,22 +46,32 @@ Bounds = tuple[float, float]
 
 
 def read_measured(
-    given: dict[str, Any], *, noise_floor: float | None, where: str, lease: str, bounds: Bounds | None = None
+    given: dict[str, Any],
+    *,
+    noise_floor: float | None,
+    where: str,
+    lease: str,
+    bounds: Bounds | None = None,
+    logs: LogLimits | None = None,
 ) -> Measured:
     """Read a value with its error bar from keyword arguments, of which most are None.
 
     Args:
         given: ``value``, ``se``, ``var``, ``sd``, ``n``, ``ci``, ``level``, ``values``, ``successes``,
             ``trials``.
-        noise_floor: Standard errors below it are raised to it.
+        noise_floor: Standard errors below it are raised to it; where logarithms are taken, a part of the
+            value.
         where: How messages begin, such as "row 17 (A-077): ".
         lease: What messages say about a lease that is kept.
         bounds: Between which all readings lie.
+        logs: How rough a measurement may be, where logarithms are taken; None where values are as they are.
     """
     try:
         _check_one_way(given)
+        if logs is not None:
+            refuse_no_logarithm(given)
         if given.get("values") is not None:
-            return _of_readings(given, lease, None if given.get("minus") is not None else bounds)
+            return _of_readings(given, lease, None if given.get("minus") is not None else bounds, logs)
         if given.get("successes") is not None or given.get("trials") is not None:
             return _of_counts(given)
         if given.get("value") is None:
@@ -68,12 +80,17 @@ def read_measured(
                 f"`value` must be given: the number that came out of the measurement; got nothing.{way_out}"
             )
         written = read_value(given["value"])
-        check_value(written.value, lease)
+        check_value(written.value, lease, positive=logs is not None)
         if given.get("sd") is not None:
-            return _of_scatter(written.value, given)
+            return _of_scatter(written.value, given, logs)
+        if logs is not None and noise_floor is not None:
+            noise_floor *= written.value
         found = _of_error(written, given, noise_floor)
         if found.kind == NONE and bounds is not None and given.get("minus") is None:
-            return _of_bounded(np.array([found.value]), bounds)
+            return _of_bounded(np.array([found.value]), bounds, logs)
+        if logs is not None and found.sigma is not None:
+            rough = note_if_rough("se", found.sigma, found.value, logs.error)
+            return found._replace(notes=(*found.notes, *rough))
         return found
     except (ValueError, TypeError) as problem:
         raise type(problem)(f"{where}{problem}") from None
@@ -161,7 +178,7 @@ def _of_interval(value: float, ci: Any, level: Any, notes: list[str]) -> float:
     return max(up, down) / z
 
 
-def _of_scatter(value: float, given: dict[str, Any]) -> Measured:
+def _of_scatter(value: float, given: dict[str, Any], logs: LogLimits | None) -> Measured:
     """The standard deviation of n readings says the same as the readings themselves."""
     sd = as_float("sd", given["sd"])
     if given.get("n") is None:
@@ -174,10 +191,13 @@ def _of_scatter(value: float, given: dict[str, Any]) -> Measured:
             f"sd={sd!r} is not a standard deviation; it must be a number above 0, at most {AMOUNT.most:g}."
         )
     n = check_count_within("n", given["n"], COUNT, least=2)
-    return Measured(value, READINGS, None, sd / math.sqrt(n), n, (n - 1) * sd * sd, ())
+    rough = () if logs is None else note_if_rough("sd", sd, value, logs.scatter)
+    return Measured(value, READINGS, None, sd / math.sqrt(n), n, (n - 1) * sd * sd, rough)
 
 
-def _of_readings(given: dict[str, Any], lease: str, bounds: Bounds | None) -> Measured:
+def _of_readings(
+    given: dict[str, Any], lease: str, bounds: Bounds | None, logs: LogLimits | None
+) -> Measured:
     if given.get("value") is not None:
         raise ValueError("values=[...] brings its own value, the mean; leave value= out.")
     least = 2 if bounds is None else 1
@@ -186,18 +206,25 @@ def _of_readings(given: dict[str, Any], lease: str, bounds: Bounds | None) -> Me
             f"`values` must be a list of at least {'two readings' if least == 2 else 'one reading'}; got "
             f"{given['values']!r}. For one reading give value={' and se=' if least == 2 else ''}."
         )
-    readings = np.array([check_value(as_float("values", item), lease) for item in given["values"]])
+    positive = logs is not None
+    readings = np.array(
+        [check_value(as_float("values", item), lease, positive=positive) for item in given["values"]]
+    )
     if bounds is not None:
-        return _of_bounded(readings, bounds)
+        return _of_bounded(readings, bounds, logs)
+    n = readings.size
+    if positive:
+        mean, scatter = of_logarithms(readings)
+        shown = math.sqrt(scatter / (n - 1) / n)
+        return Measured(mean, READINGS, None, shown, n, scatter, (), tuple(readings.tolist()))
     mean = float(np.mean(readings))
     scatter = float(np.sum((readings - mean) ** 2))
-    n = readings.size
     if not SQUARES.holds(scatter):
         raise ValueError(f"values scatter by {math.sqrt(scatter / n):g}, which is too much: change the unit.")
     return Measured(mean, READINGS, None, math.sqrt(scatter / (n - 1) / n), n, scatter, ())
 
 
-def _of_bounded(readings: Floats, bounds: Bounds) -> Measured:
+def _of_bounded(readings: Floats, bounds: Bounds, logs: LogLimits | None) -> Measured:
     low, high = bounds
     outside = readings[(readings < low) | (readings > high)]
     if outside.size:
@@ -205,11 +232,14 @@ def _of_bounded(readings: Floats, bounds: Bounds) -> Measured:
             f"{outside[0]:g} lies outside of the bounds of this study, {low:g} to {high:g}: no reading can. "
             "If it is right, make the study with wider bounds, or without."
         )
-    n, mean = readings.size, float(np.mean(readings))
+    n, mean, width = readings.size, float(np.mean(readings)), high - low
     scatter = float(np.sum((readings - mean) ** 2))
+    if logs is not None:
+        mean, scatter = of_logarithms(readings)
+        width = mean * math.log(high / low)
     usual = math.sqrt(scatter / (n - 1) / n) if n > 1 else None
     # As a share of trials does: (hi - lo)/(2√n)-sub-Gaussian, whatever the readings' law (Hoeffding).
-    sigma = 0.5 * (high - low) / math.sqrt(n)
+    sigma = 0.5 * width / math.sqrt(n)
     return Measured(mean, BOUNDED, sigma, usual, n, scatter, (), tuple(readings.tolist()) if n > 1 else ())
 
 

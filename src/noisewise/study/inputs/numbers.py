@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 from noisewise.core.support.checks import as_float
-from noisewise.core.support.ranges import VALUE
+from noisewise.core.support.ranges import AMOUNT, VALUE
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.strange_cells import why_no_value, why_strange
 
@@ -105,8 +105,8 @@ def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def check_value(value: float, lease: str) -> float:
-    """Refuse what is not a finite number."""
+def check_value(value: float, lease: str, *, positive: bool = False) -> float:
+    """Refuse what is not a finite number, or has no logarithm where that is taken."""
     if math.isnan(value):
         raise ValueError(f"value is NaN. Use fail for a failed measurement{lease}.")
     if math.isinf(value):
@@ -114,5 +114,10 @@ def check_value(value: float, lease: str) -> float:
     if not VALUE.holds(value):
         raise ValueError(
             f"value={value:g} must lie between {VALUE.least:g} and {VALUE.most:g}: change the unit."
+        )
+    if positive and value < AMOUNT.least:
+        raise ValueError(
+            f'value={value:g} has no logarithm: in a study with scale="log" values are above 0. Use fail for '
+            f"a failed measurement{lease}, or make a study without scale= for values of any sign."
         )
     return value

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -21,7 +21,7 @@ class ReadTable:
 
     frame: pl.DataFrame
     name: str = ""  # of the file, in quotation marks
-    lines: NDArray[np.int64] | None = None  # of the file, or of the sheet, for every row
+    lines: NDArray[Any] | None = None  # of the file, or of the sheet, for every row; or places in JSON
     of: str = "line"  # what these are called
     separator: str | None = None  # what stood between columns
     guesses: list[str] = field(default_factory=list)

@@ -124,7 +124,10 @@ def switched_model(
             f"`model` must stay independent: items were told, and the {model} model does not compare options "
             "item by item."
         )
-    looked = switched_looks(state, looks)
+    looked, scale = switched_looks(state, looks), state.specification.value_scale
+    span = None if span is None else scale.read_span(span)
+    deviation = scale.read_size(deviation, "deviation")
+    extra_scatter = scale.read_size(extra_scatter, "extra_scatter")
     chosen = state.model
     if not looked or any(given is not None for given in (model, span, deviation, extra_scatter)):
         chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)

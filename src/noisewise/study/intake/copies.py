@@ -19,16 +19,16 @@ def find_copies(state: State, values: Floats, body: Callable[[int], dict[str, An
         values: The values of the new measurements, (N,). Where a value is new, nothing else is looked at.
         body: The body of the new measurement at a place.
     """
-    columns = state.measurements.columns()
-    shared = np.isin(values, columns.value)
-    if not shared.any():
-        return {}
     earlier: dict[tuple[Any, ...], int] = {}
-    for number in columns.number[np.isin(columns.value, values[shared])].tolist():
+    same = state.measurements.with_values(values).tolist()
+    for number in same:
         content = state.told[number - 1]
         if "key" not in content and "row" not in content:
             earlier.setdefault(signature(content), number)
             if "block" in content and took_its_block(state, content):
                 earlier.setdefault(signature(content | {"block": None}), number)
+    if not earlier:
+        return {}
+    shared = np.isin(values, [state.told[number - 1]["value"] for number in same])
     found = {place: earlier.get(signature(body(place))) for place in np.flatnonzero(shared).tolist()}
     return {place: number for place, number in found.items() if number is not None}

@@ -14,6 +14,7 @@ from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
 from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.study.inputs.error_bars import Bounds, read_measured
+from noisewise.study.inputs.value_scale import LogLimits
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked
 from noisewise.study.intake.arms import check_arm
 from noisewise.study.intake.item_entry import items_content
@@ -137,7 +138,7 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
         question = state.specification
         content = parse_told(
             given | ({} if minus is None else {"minus": minus}), noise_floor=question.noise_floor,
-            where=named, lease=lease, bounds=question.bounds,
+            where=named, lease=lease, bounds=question.bounds, logs=question.log_limits,
         )  # fmt: skip
         refuse_unsuited(state, content, minus, job, named)
     if minus is not None:
@@ -157,9 +158,12 @@ def parse_told(
     where: str = "",
     lease: str = "",
     bounds: Bounds | None = None,
+    logs: LogLimits | None = None,
 ) -> dict[str, Any]:
     """What a measurement says by itself: its value, its error bar and what else is known about it."""
-    measured = read_measured(given, noise_floor=noise_floor, where=where, lease=lease, bounds=bounds)
+    measured = read_measured(
+        given, noise_floor=noise_floor, where=where, lease=lease, bounds=bounds, logs=logs
+    )
     content: dict[str, Any] = {
         "value": measured.value,
         "kind": measured.kind,

@@ -12,7 +12,7 @@ from noisewise.core.support.text import printable
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.inputs.items import Places, item_name, read_values, write_places, write_values
 from noisewise.study.log.item_order import why_not_next
-from noisewise.study.log.items import ROUNDING
+from noisewise.study.log.items import ROUNDING, Items
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.state import State
 
@@ -82,19 +82,19 @@ def content_of(state: State, names: Sequence[str], values: Sequence[Any], where:
     fresh = [item_name(names[at]) for at in new.tolist()]
     places[new] = len(items.names) + np.arange(new.size)
     order = np.argsort(places)
-    content = items_summary(numbers[order], places[order], items.high - items.low)
+    content = items_summary(items, numbers[order], places[order])
     return content | ({"names": fresh} if fresh else {})
 
 
-def items_summary(numbers: Floats, places: Places, width: float) -> dict[str, Any]:
+def items_summary(items: Items, numbers: Floats, places: Places) -> dict[str, Any]:
     """What a measurement holds of values at rising places."""
-    count, mean = numbers.size, float(np.mean(numbers))
+    count, (mean, scatter, width) = numbers.size, items.mean(numbers)
     return {
         "value": mean,
         "kind": ITEMS,
         # A mean of n numbers in [0, 1] is 1/(2√n)-sub-Gaussian whatever its expectation (Hoeffding).
         "sigma": 0.5 * width / math.sqrt(count),
-        "shown": float(np.sqrt(np.mean((numbers - mean) ** 2) / count)),
+        "shown": math.sqrt(scatter / count / count),
         "readings": count,
         "places": write_places(places),
         "items": write_values(numbers),
@@ -116,8 +116,7 @@ def amended_items(state: State, number: int, told: Any) -> dict[str, Any]:
             f"m-{number} has no item {name!r}: correct the items that it has, or tell others with tell()."
         )
     numbers[np.searchsorted(before.places, after.places)] = read_values(given["items"], given["readings"])
-    width = state.items.high - state.items.low
-    return old | items_summary(numbers, before.places, width)
+    return old | items_summary(state.items, numbers, before.places)
 
 
 def check_next(state: State, body: dict[str, Any], where: str = "") -> None:

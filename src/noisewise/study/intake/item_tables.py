@@ -286,7 +286,7 @@ class _Telling:
         self._check_next(group, answers, rows, places)
         numbers = np.clip(table.value[rows], items.low, items.high)
         answers.put(ToldItems(places, items.unit(numbers)))
-        content = {"option": group.option} | items_summary(numbers, places, items.high - items.low)
+        content = {"option": group.option} | items_summary(items, numbers, places)
         said = {"names": fresh or None, "job": group.job, "by": group.by}
         return content | {name: part for name, part in said.items() if part is not None}
 
@@ -318,7 +318,7 @@ class _Telling:
                     f"row {row}: item {name!r} of {option} stands twice, with different values; keep the row "
                     "that is right."
                 )
-            before = state.items.low + float(told[at]) * (state.items.high - state.items.low)
+            before = state.items.back(float(told[at]))
             value = float(self._table.value[rows[at]])
             self.changes.append(ItemChange(row, option, name, told_in(state, option, place), before, value))
 

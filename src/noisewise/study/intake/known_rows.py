@@ -12,8 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from noisewise.core.model.dense import Floats
 from noisewise.study.intake.answers import took_its_block
 from noisewise.study.intake.told_before import CONTENT, SAID_AGAIN, differing
@@ -109,8 +107,7 @@ def _candidates(state: State, values: Floats, from_tables: set[int]) -> list[int
     """Measurements from tables that have, or had, one of these values."""
     if not from_tables:
         return []
-    columns = state.measurements.columns()
-    found = set(columns.number[np.isin(columns.value, values)].tolist())
+    found = set(state.measurements.with_values(values).tolist())
     wanted = set(values.tolist())
     for number in (*state.voided, *state.superseded):
         if wanted.intersection(_values_of(state, number)):

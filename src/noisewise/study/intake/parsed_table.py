@@ -12,6 +12,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.ranges import AMOUNT, VALUE
 from noisewise.study.inputs.error_bars import KNOWN, Bounds
+from noisewise.study.inputs.value_scale import LogLimits
 from noisewise.study.intake.entry import (
     parse_told,
 )
@@ -41,8 +42,9 @@ class Parsed:
         keep_empty: bool,
         watch: Watch,
         bounds: Bounds | None = None,
+        logs: LogLimits | None = None,
     ) -> None:
-        self.sheet, self._bounds = sheet, bounds
+        self.sheet, self._bounds, self._logs = sheet, bounds, logs
         n = sheet.n_rows
         self.rows: Sequence[int] = range(n)
         if not keep_empty:
@@ -121,7 +123,7 @@ class Parsed:
         given = self.sheet.given(row)
         about = given.get("option") or given.get("plus") or given.get("job")
         where = f"row {row + 1}" + ("" if about is None else f" ({about})") + ": "
-        return parse_told(given, noise_floor=noise_floor, where=where, bounds=self._bounds)
+        return parse_told(given, noise_floor=noise_floor, where=where, bounds=self._bounds, logs=self._logs)
 
     def _parse_in_bulk(self, noise_floor: float | None) -> bool:
         """Plain values with plain standard errors; whatever is out of the ordinary is read row by row."""
@@ -134,8 +136,12 @@ class Parsed:
             self._value, self._sigma = np.asarray(value, dtype=float), np.asarray(se, dtype=float)
         except OverflowError:
             return False
-        floor = AMOUNT.least if noise_floor is None else noise_floor
-        usual = (np.abs(self._value) <= VALUE.most) & (self._sigma >= floor) & (self._sigma <= AMOUNT.most)
+        floor: float | Floats = AMOUNT.least if noise_floor is None else noise_floor
+        usual = np.abs(self._value) <= VALUE.most
+        if self._logs is not None:
+            usual &= (self._value >= AMOUNT.least) & (self._sigma <= self._logs.error * self._value)
+            floor = AMOUNT.least if noise_floor is None else noise_floor * self._value
+        usual &= (self._sigma >= floor) & (self._sigma <= AMOUNT.most)
         if not usual.all():
             return False
         texts = {n: c for n, c in self.sheet.columns.items() if n not in ("value", "se")}

@@ -14,6 +14,7 @@ import numpy as np
 from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.logarithms import of_logarithms
 from noisewise.study.log.item_order import items_flaw
 from noisewise.study.log.model_choice import ModelChoice, choose_model
 from noisewise.study.log.specification import ONCE, PolicyChoice
@@ -95,10 +96,14 @@ def _all_usable(state: "State", names: tuple[str, ...], bodies: Sequence[dict[st
     """
     if not set(names) >= _NEEDED:
         return False
+    logs = state.specification.value_scale.log
+    if logs and {"minus", "arm", "values"} & set(names):
+        return False
     column = dict(zip(names, zip(*map(itemgetter(*names), bodies), strict=True), strict=True))
     try:
         kinds, known = set(column["kind"]), state.index.keys()
         right = kinds <= (_WITH_SIGMA if "sigma" in names else _WITHOUT_SIGMA)
+        right = right and not (logs and COUNTS in kinds)
         right = right and known >= set(column["option"])
         if "minus" in names:
             same = any(one == other for one, other in zip(column["option"], column["minus"], strict=True))
@@ -109,9 +114,15 @@ def _all_usable(state: "State", names: tuple[str, ...], bodies: Sequence[dict[st
         right
         and set(map(type, column.get("readings", ()))) <= {int}
         and all(_are_within(column[name], accepted) for name, accepted in _RANGES.items() if name in names)
+        and (not logs or _are_within(column["value"], AMOUNT))
         and all(_are_texts(column[name]) for name in _TEXTS if name in names)
         and ("arm" not in names or ("block" in names and "minus" not in names and _all_true(column["arm"])))
     )
+
+
+def _has_logarithm(body: dict[str, Any]) -> bool:
+    """Whether a measurement whose value is a number goes with logarithms."""
+    return body["value"] >= AMOUNT.least and body["kind"] != COUNTS and not {"minus", "arm"} & set(body)
 
 
 def _are_texts(texts: Sequence[Any]) -> bool:
@@ -144,6 +155,8 @@ def _check_content(state: "State", body: dict[str, Any], number: int | None = No
             raise FlawError("a reading between bounds was told as a difference, which it is not")
         if kind == COUNTS:
             raise FlawError("a share of successes was told as a difference, which it is not")
+    if state.specification.value_scale.log and not _has_logarithm(body):
+        raise FlawError(f"value={body['value']!r} was told where logarithms are taken, and it has none")
     if kind in _WITH_SIGMA or kind in (BOUNDED, ITEMS):
         _within(body, "sigma", AMOUNT)
     elif kind in _WITHOUT_SIGMA:
@@ -158,6 +171,8 @@ def _check_content(state: "State", body: dict[str, Any], number: int | None = No
         raise FlawError(f"readings={body['readings']!r} is not a whole number")
     if kind == BOUNDED:
         _check_bounded(state, body)
+    elif kind == READINGS and "values" in body and state.specification.value_scale.log:
+        _check_logarithms(body)
     for name in _TEXTS:
         if name in body:
             _text(body, name)
@@ -182,8 +197,24 @@ def _check_bounded(state: "State", body: dict[str, Any]) -> None:
         raise FlawError(f"it has not the {readings} readings that it says it has")
     if not _are_within(singles, Range(*bounds)):
         raise FlawError(f"a reading lies outside of the bounds, {bounds[0]:g} to {bounds[1]:g}")
-    if not abs(float(np.mean(singles)) - body["value"]) <= 1e-9 * max(abs(bounds[0]), abs(bounds[1])):
+    mean = of_logarithms(np.array(singles))[0] if state.specification.value_scale.log else np.mean(singles)
+    if not abs(float(mean) - body["value"]) <= 1e-9 * max(abs(bounds[0]), abs(bounds[1])):
         raise FlawError("its value is not the mean of its readings")
+
+
+def _check_logarithms(body: dict[str, Any]) -> None:
+    """Readings that were kept for their logarithms: value and scatter must be theirs."""
+    singles = body["values"]
+    if not isinstance(singles, list) or len(singles) != body.get("readings", 1):
+        raise FlawError("it has not the readings that it says it has")
+    if not _are_within(singles, AMOUNT):
+        raise FlawError("a reading has no logarithm")
+    mean, scatter = of_logarithms(np.array(singles, dtype=np.float64))
+    told = body.get("scatter", 0.0)
+    if not (
+        abs(mean / body["value"] - 1.0) <= 1e-9 and abs(scatter - told) <= 1e-6 * scatter + 1e-18 * mean**2
+    ):
+        raise FlawError("its value and scatter are not those of its readings")
 
 
 def _check_ask(state: "State", body: dict[str, Any]) -> None:

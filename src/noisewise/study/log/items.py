@@ -1,6 +1,7 @@
 """The items of a study: one order that all options share, and what each option was told on them."""
 
 import hashlib
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.inputs.items import Places, pool_names, read_places, read_values, shuffled
+from noisewise.study.inputs.logarithms import of_logarithms
 
 if TYPE_CHECKING:
     from noisewise.study.log.specification import Specification
@@ -126,6 +128,7 @@ class Items:
         self.names = [] if pool is None else shuffled(pool_names(pool), specification.seed)
         self.place = {name: place for place, name in enumerate(self.names)}
         self.low, self.high = specification.range_of_items
+        self._scale = specification.value_scale
         self._answers: dict[int, Answers] = {}
         self._numbers: dict[int, list[int]] = {}  # the measurements of each option
         self._places: dict[int, tuple[str, int]] = {}  # of each measurement, as it was told, and how many
@@ -176,8 +179,30 @@ class Items:
         return digest.digest()
 
     def unit(self, values: Floats) -> Floats:
-        """Values moved to [0, 1]."""
-        return np.asarray(np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0))
+        """Values moved to [0, 1], on the scale that is computed with."""
+        if self._scale.log:
+            values, low = np.log(np.clip(values, self.low, self.high)), math.log(self.low)
+            return np.asarray(np.clip((values - low) / self.width, 0.0, 1.0))
+        return np.asarray(np.clip((values - self.low) / self.width, 0.0, 1.0))
+
+    @property
+    def width(self) -> float:
+        """How far the ends of the range are apart, on the scale that is computed with."""
+        return self._scale.entered(self.high) - self._scale.entered(self.low)
+
+    def back(self, unit: float) -> float:
+        """A value moved to [0, 1] in the user's unit again."""
+        if self._scale.log:
+            return self.low * math.exp(unit * self.width)
+        return self.low + unit * self.width
+
+    def mean(self, values: Floats) -> tuple[float, float, float]:
+        """The mean of values, their sum of squares around it, and the width of the range, as told."""
+        if self._scale.log:
+            value, scatter = of_logarithms(values)
+            return value, scatter, self.width * value
+        value = float(np.mean(values))
+        return value, float(np.sum((values - value) ** 2)), self.width
 
     def read(self, body: dict[str, Any]) -> ToldItems:
         """The items of an event's body."""

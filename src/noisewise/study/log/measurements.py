@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.logarithms import logarithms
 
 Codes = NDArray[np.int64]
 KINDS = (KNOWN, READINGS, COUNTS, NONE, ITEMS, BOUNDED)
@@ -66,9 +67,14 @@ class Columns(NamedTuple):
 
 
 class Measurements:
-    """All measurements of a study; the number of one is its place, from 1."""
+    """All measurements of a study, as they were told; the number of one is its place, from 1.
 
-    def __init__(self) -> None:
+    Args:
+        logs: Whether what is computed with, `columns`, are logarithms.
+    """
+
+    def __init__(self, *, logs: bool = False) -> None:
+        self._logs = logs
         codes = {
             "plus": "i", "minus": "i", "block": "i", "kind": "b", "readings": "q", "pool": "i", "arm": "b",
         }  # fmt: skip
@@ -80,6 +86,7 @@ class Measurements:
         self.blocks: dict[str, int] = {NO_BLOCK: 0}
         self.pools: dict[str, int] = {}
         self._singles: dict[int, Floats] = {}
+        self.averaged: set[int] = set()  # means of readings that are not known, where logarithms are taken
         self._columns: Columns | None = None
 
     def __len__(self) -> int:
@@ -137,12 +144,19 @@ class Measurements:
         """Whether a measurement counts."""
         return bool(self._live[number - 1])
 
+    def with_values(self, values: Floats) -> Codes:
+        """The numbers of measurements that count and were told with one of these values."""
+        told = np.isin(np.array(self._real["value"], dtype=np.float64), values)
+        return np.flatnonzero(told & np.array(self._live, dtype=bool)) + 1
+
     def columns(self) -> Columns:
-        """The measurements that count, as arrays."""
+        """The measurements that count, as arrays, on the scale that is computed with."""
         if self._columns is None:
             live = np.array(self._live, dtype=bool)
             whole = {name: np.array(column, dtype=np.int64)[live] for name, column in self._whole.items()}
             real = {name: np.array(column, dtype=np.float64)[live] for name, column in self._real.items()}
+            if self._logs:
+                real = logarithms(**real)._asdict()
             self._columns = Columns(
                 number=np.flatnonzero(live) + 1,
                 plus=whole["plus"],
@@ -164,8 +178,12 @@ class Measurements:
 
     def _keep_singles(self, number: int, body: dict[str, Any]) -> None:
         self._singles.pop(number, None)
+        if self._logs:
+            self.averaged.discard(number)
+            self.averaged.update({number} if body["kind"] == READINGS and "values" not in body else ())
         if body["kind"] == BOUNDED and "values" in body:
-            self._singles[number] = np.array(body["values"], dtype=np.float64)
+            singles = np.array(body["values"], dtype=np.float64)
+            self._singles[number] = np.log(singles) if self._logs else singles
 
     def _moments(self, at: Iterable[float]) -> Iterator[int]:
         moment = self._moment[-1] if self._moment else -1

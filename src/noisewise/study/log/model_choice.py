@@ -6,6 +6,7 @@ from typing import Any
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import check_amount
+from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 
 #: In the place of a number: to be found from the measurements, by restricted likelihood.
 ESTIMATE = "estimate"
@@ -85,13 +86,18 @@ class ModelChoice:
         """The sizes that are to be estimated."""
         return tuple(name for name in SIZES if getattr(self, name) == ESTIMATE)
 
-    def __str__(self) -> str:
+    def in_words(self, scale: ValueScale) -> str:
+        """The model with its sizes, on the scale of the study."""
         sizes = [
-            f"{name.replace('_', ' ')} {'estimated' if size == ESTIMATE else format(size, 'g')}"
+            f"{name.replace('_', ' ')} {'estimated' if size == ESTIMATE else scale.error_stated(size)}"
             for name in SIZES
             if (size := getattr(self, name)) is not None
         ]
-        return f"{self.model} model" + (f" ({', '.join(sizes)})" if sizes else "")
+        kind = f"{self.model} model" + (f" ({', '.join(sizes)})" if sizes else "")
+        return f"{kind} on a log scale" if scale.log else kind
+
+    def __str__(self) -> str:
+        return self.in_words(AS_TOLD)
 
 
 def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> ModelChoice:

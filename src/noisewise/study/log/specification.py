@@ -12,13 +12,13 @@ from noisewise.core.support.ranges import (
     LEASE,
     SEED,
     VALUE,
-    check_amount,
     check_count_within,
     check_within,
 )
 from noisewise.core.support.text import check_text
 from noisewise.study.inputs.catalogue import Catalogue
 from noisewise.study.inputs.items import check_pool
+from noisewise.study.inputs.value_scale import LINEAR, LOG, SCALES, LogLimits, ValueScale, log_limits
 from noisewise.study.log.model_choice import (
     ANY,
     CONTRASTS,
@@ -87,6 +87,7 @@ class Specification:
     noise: str | None = None  # HEAVY, or None: tails no heavier than normal
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
     unit: str | None = None  # of the values, for people
+    scale: str | None = None  # LOG, or None: values as they are; amounts above are of what is computed with
 
     @property
     def first_model(self) -> ModelChoice:
@@ -104,6 +105,24 @@ class Specification:
         return 1.0 - self.confidence
 
     @property
+    def value_scale(self) -> ValueScale:
+        """How its numbers are read and shown."""
+        return ValueScale(self.scale == LOG, self.goal, self.unit)
+
+    @property
+    def log_limits(self) -> LogLimits | None:
+        """How rough a measurement may be whose logarithm is taken; None where values are as they are."""
+        return log_limits(self.resolution) if self.scale == LOG else None
+
+    @property
+    def computed_bounds(self) -> tuple[float, float] | None:
+        """The bounds of readings on the scale that is computed with."""
+        if self.bounds is None:
+            return None
+        low, high = map(self.value_scale.entered, self.bounds)
+        return low, high
+
+    @property
     def range_of_items(self) -> tuple[float, float]:
         """The least and the largest value that an item can have."""
         low, high = self.bounds or (0.0, 1.0)
@@ -118,7 +137,7 @@ class Specification:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
         # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "noise", "items", "unit")
+        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "noise", "items", "unit", "scale")
         plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
@@ -156,15 +175,24 @@ def check_question(
     noise: Any = NORMAL,
     items: Any = None,
     unit: Any = None,
+    scale: Any = LINEAR,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
-    chosen = choose_model(model, span, deviation, extra_scatter)
+    unit = None if unit is None else check_text("unit", unit, most=UNIT_LENGTH)
+    goal = check_choice("goal", goal, GOALS)
+    reading = ValueScale(check_choice("scale", scale, SCALES) == LOG, goal, unit)
+    chosen = choose_model(
+        model,
+        None if span is None else reading.read_span(span),
+        reading.read_size(deviation, "deviation"),
+        reading.read_size(extra_scatter, "extra_scatter"),
+    )
     checked: dict[str, Any] = {
         **asdict(chosen),
-        "goal": check_choice("goal", goal, GOALS),
-        "eps": None if eps is None else check_amount("eps", eps),
+        "goal": goal,
+        "eps": None if eps is None else reading.read_eps(eps),
         "confidence": check_within("confidence", check_probability("confidence", confidence), CONFIDENCE),
-        "noise_floor": None if noise_floor is None else check_amount("noise_floor", noise_floor),
+        "noise_floor": None if noise_floor is None else reading.read_error(noise_floor, "noise_floor"),
         "lease": WEEK if lease is None else check_within("lease", lease, LEASE),
         "seed": check_count_within("seed", seed, SEED),
         "blocks": check_choice("blocks", blocks, PROMISES),
@@ -174,7 +202,8 @@ def check_question(
         "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
         "noise": HEAVY if check_choice("noise", noise, TAILS) == HEAVY else None,
         "items": check_pool(items),
-        "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
+        "unit": unit,
+        "scale": LOG if reading.log else None,
     }
     _check_together(checked, chosen, scatter)
     if checked["span"] is None and checked["eps"] is None:
@@ -191,6 +220,8 @@ def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) 
         _check_one_look(checked)
     if checked["noise"] == HEAVY:
         check_tails(chosen, checked["looks"])
+    if checked["scale"] == LOG:
+        _check_logarithms(checked)
     if scatter == OWN and chosen.uses_features:
         raise ValueError(
             f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
@@ -214,6 +245,23 @@ def check_tails(chosen: ModelChoice, looks: str | None) -> None:
         )
     if looks == ONCE:
         raise ValueError(f'{heavy} goes with looks="{ANY_TIME}": a bound for one look needs normal errors.')
+
+
+def _check_logarithms(checked: dict[str, Any]) -> None:
+    """Refuse what logarithms do not go with."""
+    said = f'scale="{LOG}"'
+    if checked["noise"] == HEAVY:
+        raise ValueError(
+            f'{said} does not go with noise="{HEAVY}": the logarithm of a value with an error of any tails '
+            "is off by an unknown amount. Take logarithms yourself, if you know their own error bars."
+        )
+    if checked["bounds"] is not None and checked["bounds"][0] <= 0.0:
+        raise ValueError(f"`bounds` must be above 0 with {said}; got {checked['bounds'][0]:g}.")
+    if checked["items"] is not None and checked["bounds"] is None:
+        raise ValueError(
+            f"`items` with {said} need `bounds`, the least and the largest value that an item can have, "
+            "both above 0: what is compared is the geometric mean over items."
+        )
 
 
 def _check_one_look(checked: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ class State:
         self.switched: int | None = None  # measurements that had been told when the model was last changed
         self.excluded: dict[int, str] = {}
         self.changed = False
-        self.measurements = Measurements()
+        self.measurements = Measurements(logs=specification.value_scale.log)
         self.items = Items(specification)
         self.told = Contents()  # the present content of each measurement
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended

@@ -1,6 +1,7 @@
 """What the measurements say at one moment, computed once: standard errors, sums, fits."""
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class Analysis:
         self.columns = state.measurements.columns()
         self.n = len(state.ids)
         self.model = model_of(state)
+        self.recommended: list[Any] = []  # what the certificate found best, kept for those who ask again
 
     @property
     def once(self) -> bool:
@@ -258,7 +260,11 @@ class Analysis:
         return self.shown_values(self.estimates)
 
     def shown_values(self, fit: Fit) -> Floats:
-        """The sign undone, on the level of the average block.
+        """`levelled_values` in the user's unit."""
+        return np.asarray(self.specification.value_scale.undone(self.levelled_values(fit)))
+
+    def levelled_values(self, fit: Fit) -> Floats:
+        """The sign undone, on the level of the average block, on the scale that is computed with.
 
         Display only. Every group of connected options has a level of its own; a group that was measured by
         differences alone has none, and is shown around 0.

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from noisewise.core.support.words import number
+from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.sizes.variance_components import Likelihood, estimate_one
 
@@ -26,13 +26,13 @@ class Remedy(NamedTuple):
     gain: float = 0.0  # by how much they raise log L
 
 
-def more_scatter(likelihood: Likelihood) -> Remedy:
+def more_scatter(likelihood: Likelihood, scale: ValueScale) -> Remedy:
     """Extra scatter, where repeats disagree."""
     size = estimate_one(lambda size: likelihood(0.0, size), likelihood.tried)
-    return scatter_of(0.0, size)
+    return scatter_of(0.0, size, scale)
 
 
-def scatter_of(deviation: float, size: float) -> Remedy:
+def scatter_of(deviation: float, size: float, scale: ValueScale) -> Remedy:
     """Extra scatter of this size beside deviations of that one."""
-    words = f'{DISAGREE}: switch to extra_scatter="{ESTIMATE}" (size {number(size)})'
+    words = f'{DISAGREE}: switch to extra_scatter="{ESTIMATE}" (size {scale.error(size)})'
     return Remedy(words, {"extra_scatter": ESTIMATE}, (deviation, size))

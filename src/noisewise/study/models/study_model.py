@@ -125,7 +125,8 @@ class StudyModel(ABC):
         """What a certificate rests on because of this model, one sentence each."""
         if self.choice.span is None:
             return []
-        return [f"no two options differ by more than {self.choice.span:g}, as was stated (`span`)"]
+        span = self.specification.value_scale.span_stated(self.choice.span)
+        return [f"no two options differ by more than {span}, as was stated (`span`)"]
 
     def approximations(self, kinds: set[str]) -> list[str]:
         """Why the confidence is not exact with this model, given the kinds of error bars but known ones."""
@@ -147,7 +148,11 @@ class StudyModel(ABC):
 
     def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:
         """What to do about a chi-square that is too large; None if nothing is known beyond the usual."""
-        return more_scatter(likelihood) if self.choice.extra_scatter != ESTIMATE else None
+        return (
+            more_scatter(likelihood, self.specification.value_scale)
+            if self.choice.extra_scatter != ESTIMATE
+            else None
+        )
 
     def standing_out(self, sums: Sums, fit: Fit, deviation: float) -> Floats | None:
         """How far each option lies from what the model expects of it, in standard errors, large being good.

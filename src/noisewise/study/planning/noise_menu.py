@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import as_float, check_number, check_positive
-from noisewise.core.support.ranges import check_amount
+from noisewise.core.support.checks import check_number, check_positive
 from noisewise.study.asking.coming import DIFFERENCE, expected_noise, usual_probe
 from noisewise.study.inputs.error_bars import NONE
+from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.paths import NoiseMenu
@@ -20,62 +20,65 @@ USUAL_LEVELS = 8
 #: Noise goes with options if no more than this part of its differences is left when that is taken off.
 EXPLAINED = 0.5
 
-Noise = float | Sequence[float] | Sequence[tuple[float, float]] | Mapping[float, float]
-Priced = Sequence[tuple[float, float]] | Mapping[float, float]
+Level = float | str  # a standard error; in a study on a log scale also as "2%"
+Noise = Level | Sequence[Level] | Sequence[tuple[Level, float]] | Mapping[Level, float]
+Priced = Sequence[tuple[Level, float]] | Mapping[Level, float]
 
 
 def by_share(analysis: Analysis, noise: Noise | None, compare: bool) -> list[tuple[str, NoiseMenu]]:
     """The levels with their shares; and without the quietest, if there are several."""
     if noise is None:
         return [("as it was so far", _usual(analysis))]
-    sigma, share = _read_noise(noise)
+    sigma, share = _read_noise(noise, analysis.specification.value_scale)
+    said = analysis.specification.value_scale.error_stated
     whole = NoiseMenu(sigma, share / share.sum(), np.ones(sigma.size))
     if sigma.size == 1 or not compare:
-        return [("with all levels" if sigma.size > 1 else f"at sigma = {sigma[0]:g}", whole)]
+        return [("with all levels" if sigma.size > 1 else f"at sigma = {said(sigma[0])}", whole)]
     rest = np.arange(sigma.size) != np.argmin(sigma)
     without = NoiseMenu(sigma[rest], share[rest] / share[rest].sum(), np.ones(sigma.size - 1))
-    return [("with all levels", whole), (f"without sigma = {sigma.min():g}", without)]
+    return [("with all levels", whole), (f"without sigma = {said(sigma.min())}", without)]
 
 
-def by_cost(menu: Priced) -> list[tuple[str, NoiseMenu]]:
+def by_cost(menu: Priced, scale: ValueScale) -> list[tuple[str, NoiseMenu]]:
     """Every level alone, and the mix that takes the best level for every measurement."""
     pairs = _pairs("menu", menu, "(sigma, cost)")
-    sigma = _sigmas([first for first, _ in pairs])
+    sigma = _sigmas([first for first, _ in pairs], scale)
     cost = np.array([check_positive("cost", second) for _, second in pairs])
     alone = [
-        (f"sigma = {sigma[k]:g} alone", NoiseMenu(sigma[[k]], np.ones(1), cost[[k]]))
+        (f"sigma = {scale.error_stated(sigma[k])} alone", NoiseMenu(sigma[[k]], np.ones(1), cost[[k]]))
         for k in range(sigma.size)
     ]
     return alone if sigma.size == 1 else [*alone, ("a mix", NoiseMenu(sigma, None, cost))]
 
 
-def noise_in_words(noise: Noise | None, usual: NoiseMenu, *, priced: bool) -> str:
+def noise_in_words(noise: Noise | None, usual: NoiseMenu, scale: ValueScale, *, priced: bool) -> str:
     """How noisy a plan takes measurements to be."""
     if priced:
         return "noise by the menu"
     times = np.ones(1) if usual.times is None else usual.times
     least, most = float((usual.sigma.min() * times).min()), float((usual.sigma.max() * times).max())
-    size = f"sigma {least:.3g}" if f"{least:.3g}" == f"{most:.3g}" else f"sigma {least:.3g} to {most:.3g}"
+    low, high = map(scale.error_stated, (float(f"{least:.3g}"), float(f"{most:.3g}")))
+    size = f"sigma {low}" if low == high else f"sigma {low} to {high}"
     if usual.times is not None:
         return f"noise as it was so far, option by option ({size})"
     return f"noise as it was so far ({size})" if noise is None else f"noise as stated ({size})"
 
 
-def _read_noise(noise: Noise) -> tuple[Floats, Floats]:
-    if isinstance(noise, Mapping) or (
-        isinstance(noise, Sequence) and len(noise) and isinstance(noise[0], Sequence)
-    ):
+def _read_noise(noise: Noise, scale: ValueScale) -> tuple[Floats, Floats]:
+    words = isinstance(noise, str) and not noise.strip().endswith("%")
+    several = isinstance(noise, Sequence) and not isinstance(noise, str) and len(noise) > 0
+    if isinstance(noise, Mapping) or words or (several and isinstance(noise[0], list | tuple)):  # type: ignore[index]
         pairs = _pairs("noise", noise, "(sigma, share)")
-        return _sigmas([first for first, _ in pairs]), np.array(
+        return _sigmas([first for first, _ in pairs], scale), np.array(
             [check_positive("share", second) for _, second in pairs]
         )
-    single = noise if isinstance(noise, Sequence) else [noise]
+    single = noise if isinstance(noise, Sequence) and not isinstance(noise, str) else [noise]
     if not len(single):
         raise ValueError("`noise` must have at least one level; got none.")
-    return _sigmas(list(single)), np.ones(len(single))
+    return _sigmas(list(single), scale), np.ones(len(single))
 
 
-def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
+def _pairs(name: str, given: Any, form: str) -> list[tuple[Any, float]]:
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise ValueError(f"`{name}` must be pairs {form}; got {given!r}.")
     rows = list(given.items()) if isinstance(given, Mapping) else list(given)
@@ -84,13 +87,15 @@ def _pairs(name: str, given: Any, form: str) -> list[tuple[float, float]]:
     for row in rows:
         if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 2:
             raise ValueError(f"`{name}` must be pairs {form}; got {row!r}.")
-    return [(as_float(name, first), check_number(name, second)) for first, second in rows]
+    return [(first, check_number(name, second)) for first, second in rows]
 
 
-def _sigmas(levels: Sequence[Any]) -> Floats:
-    sigma = np.array([check_amount("sigma", level) for level in levels])
+def _sigmas(levels: Sequence[Any], scale: ValueScale) -> Floats:
+    sigma = np.array([scale.read_error(level, "sigma") for level in levels])
     if np.unique(sigma).size < sigma.size:
-        raise ValueError(f"every noise level must be named once; got {', '.join(f'{s:g}' for s in sigma)}.")
+        raise ValueError(
+            f"every noise level must be named once; got {', '.join(map(scale.error_stated, sigma))}."
+        )
     return sigma
 
 

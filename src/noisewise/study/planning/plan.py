@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_count, check_positive
+from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed, generator
-from noisewise.core.support.words import about, as_html, counted, percent
+from noisewise.core.support.words import as_html, counted, percent
 from noisewise.study.asking.coming import expected_manner
 from noisewise.study.asking.decision import some_allowed
 from noisewise.study.inputs.error_bars import BOUNDED
+from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.planning.chooser_path import ChooserPath
 from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
+from noisewise.study.planning.forecast import Forecast, Level
 from noisewise.study.planning.needs import least_more
 from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share, noise_in_words
 from noisewise.study.planning.one_look import OneLookAhead
@@ -40,59 +42,6 @@ WITHHELD = "The certificate is withheld now"
 ASSUMED = "Assumed: "
 
 
-@dataclass(frozen=True)
-class Level:
-    """One noise level: an instrument, a sample size."""
-
-    sigma: float
-    share: float  # of the measurements
-    cost: float
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """How many measurements it takes in one way of going on; infinite counts mean: more than were tried."""
-
-    name: str
-    median: float
-    low: float  # one study in ten needs fewer
-    high: float  # one in ten needs more
-    cost: float  # median
-    cost_low: float
-    cost_high: float
-    levels: tuple[Level, ...]  # the shares are those that were used
-    paths: int  # that were simulated; 0: the counts do not depend on what comes out
-    unit: str | None = None  # what the coming blocks are called, "day" or "block"; None: there are none
-    blocks: float | None = None  # how many more of them are begun, median; the present one is not counted
-    blocks_low: float | None = None
-    blocks_high: float | None = None
-
-    def words(self) -> str:
-        """The counts in words."""
-        if math.isinf(self.median):
-            return "more measurements than were simulated"
-        band = f"({self._band(self.low, self.high)})" if self.paths else "whatever comes out"
-        if self.unit is None or self.blocks is None or self.blocks_low is None or self.blocks_high is None:
-            return f"about {about(self.median)} more measurement{_s(self.median)} {band}"
-        blocks = "no further" if self.blocks == 0.0 else f"about {about(self.blocks)} more"
-        whole = f"{blocks} {self.unit}{_s(self.blocks or 1.0)}"
-        count = f"about {about(self.median)} measurement{_s(self.median)} {band}"
-        around = f" ({self._band(self.blocks_low, self.blocks_high)})" if self.paths else ""
-        return f"{whole}{around}, {count}"
-
-    def cost_words(self) -> str:
-        """The cost in words."""
-        if math.isinf(self.cost):
-            return "more than was simulated"
-        band = f" ({self._band(self.cost_low, self.cost_high)})" if self.paths else ""
-        return f"about {about(self.cost)}{band}"
-
-    def _band(self, low: float, high: float) -> str:
-        return (
-            f"80 %: {about(low)} to {about(high)}" if math.isfinite(high) else f"80 %: {about(low)} or more"
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """How many more measurements until the bound is at most eps: median, and the band of 80 %."""
@@ -109,6 +58,7 @@ class Plan:
     notes: tuple[str, ...] = field(default=())
     withheld: tuple[str, ...] = field(default=())  # why there is no certificate now, whatever the bound
     looks: str = ANY_TIME  # or ONCE: then nothing was simulated from values
+    scale: ValueScale = AS_TOLD  # how its numbers are shown
 
     @property
     def median(self) -> float:
@@ -138,12 +88,17 @@ class Plan:
         return self.forecasts[1]
 
     @property
+    def eps_text(self) -> str:
+        """What is enough, in words."""
+        return self.scale.stated(self.eps)
+
+    @property
     def sentence(self) -> str:
         """The plan in one sentence."""
         first = self.forecasts[0]
-        until = f"Until the bound is at most {self.eps:g}"
+        until = f"Until the bound is at most {self.eps_text}"
         if self.looks == ONCE:
-            until = f"Until one look finds a bound of at most {self.eps:g}"
+            until = f"Until one look finds a bound of at most {self.eps_text}"
         if first.high == 0.0 and self.withheld:
             reasons = "; ".join(self.withheld)
             return f"{until}: no more, were it not for the certificate, which is withheld: {reasons}."
@@ -161,7 +116,8 @@ class Plan:
                 lines.append(f"{other.name[0].upper()}{other.name[1:]}: {said}.")
             if self.by_cost and len(self.forecasts[0].levels) > 1:
                 used = ", ".join(
-                    f"{percent(level.share, 0)} at {level.sigma:g}" for level in self.forecasts[0].levels
+                    f"{percent(level.share, 0)} at {self.scale.error_stated(level.sigma)}"
+                    for level in self.forecasts[0].levels
                 )
                 lines.append(f"Of the measurements: {used}.")
             lines.append(f"{ASSUMED}{', '.join(self.assumed)}.")
@@ -178,6 +134,8 @@ class Plan:
     def to_plain(self) -> dict[str, Any]:
         """As JSON values; what is infinite becomes None."""
         plain = {**asdict(self), "sentence": self.sentence}
+        del plain["scale"]
+        plain |= self.scale.to_plain(eps=self.eps, bound=self.bound)
         plain["forecasts"] = [_finite(asdict(forecast)) for forecast in self.forecasts]
         return _finite(plain)
 
@@ -187,8 +145,8 @@ def make_plan(
     *,
     noise: Noise | None,
     menu: Priced | None,
-    eps: float | None,
-    span: float | None,
+    eps: float | str | None,
+    span: float | str | None,
     paths: int,
     most: int,
     seed: int,
@@ -199,13 +157,13 @@ def make_plan(
     bound: float,
 ) -> Plan:
     """Check what is asked, and simulate every way of going on."""
-    eps = _read_eps(analysis, eps)
-    span = analysis.state.model.span if span is None else check_positive("span", span)
+    eps, scale = _read_eps(analysis, eps), analysis.specification.value_scale
+    span = analysis.state.model.span if span is None else scale.read_span(span)
     count, most = check_count("paths", paths, least=2), check_count("most", most)
     some_allowed(analysis.state)
     if noise is not None and menu is not None:
         raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")
-    ways = by_cost(menu) if menu is not None else by_share(analysis, noise, compare)
+    ways = by_cost(menu, scale) if menu is not None else by_share(analysis, noise, compare)
     blocks = coming_blocks(analysis, block, batch)
     least = least_more(analysis)
     manner = expected_manner(analysis, None if noise is None and menu is None else ways[0][1].usual)
@@ -222,7 +180,7 @@ def make_plan(
         )
         for name, levels in ways
     ]
-    in_words = noise_in_words(noise, ways[0][1], priced=menu is not None)
+    in_words = noise_in_words(noise, ways[0][1], scale, priced=menu is not None)
     assumed = _assumed(blocks, in_words, analysis.state.policy.name, once=analysis.once)
     if menu is not None:
         made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
@@ -240,6 +198,7 @@ def make_plan(
         notes=tuple(_notes(analysis, reasons)),
         withheld=reasons,
         looks=analysis.state.looks,
+        scale=scale,
     )
 
 
@@ -332,15 +291,11 @@ def _middle(ordered: Floats) -> float:
     return float(ordered[(ordered.size - 1) // 2])
 
 
-def _read_eps(analysis: Analysis, eps: float | None) -> float:
-    wanted = analysis.specification.eps if eps is None else check_positive("eps", eps)
+def _read_eps(analysis: Analysis, eps: float | str | None) -> float:
+    wanted = analysis.specification.eps if eps is None else analysis.specification.value_scale.read_eps(eps)
     if wanted is None:
         raise ValueError("`eps` must be given: this study has none, and a plan needs to know what is enough.")
     return wanted
-
-
-def _s(count: float) -> str:
-    return "" if count == 1.0 else "s"
 
 
 def _finite(plain: dict[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,8 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.support.checks import check_choice, check_positive
-from noisewise.core.support.ranges import check_amount
 from noisewise.core.support.text import check_text
-from noisewise.core.support.words import number, rounded_up, usual_measurements
+from noisewise.core.support.words import rounded_up, usual_measurements
 from noisewise.study.asking.coming import DIFFERENCE, PROBES, Coming, company_in, with_scatter
 from noisewise.study.asking.decision import Decider
 from noisewise.study.asking.policy import racing
@@ -24,6 +23,7 @@ from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import HARDLY
 from noisewise.study.asking.under_way import UNNAMED, Imagination, all_under_way
 from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
@@ -51,27 +51,29 @@ class Slot:
     block: str | None = None  # the block that it is thought to be in
     opens: bool = False  # whether it is the first measurement of its block
     policy: str | None = None  # the one that `ask` follows, if it is not race
+    scale: ValueScale = AS_TOLD  # how its numbers are shown
 
     def __str__(self) -> str:
+        short = self.scale.short
         paid = "" if self.cost is None else f" (cost {self.cost:g})"
         where = "" if self.block is None else f" in {'the new ' if self.opens else ''}block {self.block}"
-        lines = [f"sigma {self.sigma:g}: measure {self._what}{where}{paid}."]
+        lines = [f"sigma {self.scale.error_stated(self.sigma)}: measure {self._what}{where}{paid}."]
         if self.withheld:
             lines.append("The certificate is withheld: what it does to the bound cannot be said.")
         elif self.bound_before == 0.0:
             lines.append(f"The bound of {self.recommended} is 0 already: there is nothing left to decide.")
         elif self.bound_before is not None and _hardly_falls(self.bound_before, self.bound_after or 0.0):
             opens = " Others in this block will be compared with it." if self.opens else ""
-            lines.append(f"By itself it will hardly lower the bound, {rounded_up(self.bound_before)}.{opens}")
+            lines.append(f"By itself it will hardly lower the bound, {short(self.bound_before)}.{opens}")
         elif self.rival is not None and self.bound_before is not None:
             lines.append(
                 f"It helps most to tell {self.recommended} from {self.rival}: the bound falls from "
-                f"{rounded_up(self.bound_before)} to {rounded_up(self.bound_after or 0.0)} if the result is "
+                f"{short(self.bound_before)} to {short(self.bound_after or 0.0)} if the result is "
                 "as expected."
             )
         worth = "" if self.usual is None else f"; worth {usual_measurements(self.usual)}"
-        now = "not known yet" if self.se_before is None else f"now ±{number(self.se_before)}"
-        known = "" if self.se_after is None else f"would be known to ±{number(self.se_after)}, "
+        now = "not known yet" if self.se_before is None else f"now ±{self.scale.error(self.se_before)}"
+        known = "" if self.se_after is None else f"would be known to ±{self.scale.error(self.se_after)}, "
         lines.append(f"{self._what} {known}{now if known else f'is {now}'}{worth}.")
         if self.policy is not None:
             lines.append(f"`ask` follows another policy, {self.policy}, and may suggest something else.")
@@ -85,7 +87,9 @@ class Slot:
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        plain = asdict(self)
+        del plain["scale"]
+        return plain | self.scale.to_plain(bound_before=self.bound_before, bound_after=self.bound_after)
 
 
 def _hardly_falls(before: float, after: float) -> bool:
@@ -102,7 +106,9 @@ class Wanted(NamedTuple):
     withheld: bool = False  # whether the certificate is: no bound is told then
 
 
-def fill_slots(analysis: Analysis, sigmas: float | Sequence[float], now: float, wanted: Wanted) -> list[Slot]:
+def fill_slots(
+    analysis: Analysis, sigmas: float | str | Sequence[float | str], now: float, wanted: Wanted
+) -> list[Slot]:
     """Something to measure for every slot, the quietest choosing first; in the order given.
 
     Args:
@@ -117,7 +123,7 @@ def fill_slots(analysis: Analysis, sigmas: float | Sequence[float], now: float, 
             "values. Ask instead, which goes by turns."
         )
     listed = sigmas if isinstance(sigmas, Iterable) and not isinstance(sigmas, str) else [sigmas]
-    given = [check_amount("sigma", sigma) for sigma in listed]
+    given = [analysis.specification.value_scale.read_error(sigma, "sigma") for sigma in listed]
     if not given:
         raise ValueError("`sigma` must name at least one slot; got none.")
     if wanted.budget is not None:
@@ -165,6 +171,7 @@ class _Filler:
         opens = coming.probe != DIFFERENCE and company_in(before.sums, coming.block) is None
         return Slot(
             sigma=sigma,
+            scale=self._analysis.specification.value_scale,
             option=state.ids[chosen.option],
             cost=cost,
             usual=None if self._usual is None else (self._usual / noise) ** 2,

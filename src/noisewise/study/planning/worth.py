@@ -2,18 +2,19 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_choice
-from noisewise.core.support.words import as_html, counted, number, percent, rounded_up
+from noisewise.core.support.words import as_html, counted, number, percent
 from noisewise.study.asking.what_if import WhatIf
 from noisewise.study.certificate.bound import recommend
+from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.own_readings import has_own_scatter
 from noisewise.study.planning.ledger import information
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
@@ -33,6 +34,7 @@ class Worth:
     equivalent: float  # as many measurements at the average noise would carry the same precision
     looks: int  # after how many measurements the bound was computed
     withheld: tuple[str, ...] = ()  # why there are no bounds, if the certificate is withheld
+    scale: ValueScale = AS_TOLD  # how its numbers are shown
 
     def by(self, what: str) -> pl.DataFrame:
         """The ledger summed by ``"block"``, ``"instrument"`` or ``"option"``."""
@@ -83,9 +85,12 @@ class Worth:
             lines.append(f"Worth most (share of what was learnt{bounds}):")
         for row in top.to_dicts():
             what = row["option"] if row["minus"] is None else f"{row['option']} - {row['minus']}"
-            said = f"  {row['id']} {what} ± {row['sigma']:.3g}: {percent(row['share'], 1)}"
+            error = f"{row['sigma']:.3g}"
+            if self.scale.log:
+                error = self.scale.error(row["sigma"] / row["value"])
+            said = f"  {row['id']} {what} ± {error}: {percent(row['share'], 1)}"
             if not self.withheld:
-                said += f", {_bound(row['bound_before'])} to {_bound(row['bound_after'])}"
+                said += f", {self._bound(row['bound_before'])} to {self._bound(row['bound_after'])}"
             lines.append(said)
         for what in ("instrument", "block"):
             if self.ledger[what].is_not_null().any():
@@ -97,6 +102,9 @@ class Worth:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _bound(self, value: float | None) -> str:
+        return "no bound" if value is None else self.scale.short(value)
 
     def _repr_html_(self) -> str:
         return as_html("Worth", str(self).splitlines())
@@ -110,7 +118,8 @@ def find_worth(analysis: Analysis, looks: int, withheld: tuple[str, ...] = ()) -
         looks: After how many of them to look at the bound, at most.
         withheld: Why there is no certificate: then there are no bounds either.
     """
-    columns, state = analysis.columns, analysis.state
+    columns, state, scale = analysis.columns, analysis.state, analysis.specification.value_scale
+    told_values = scale.undone(columns.value)
     sigma = analysis.sigmas.estimated
     precision = sigma**-2.0
     learnt = information(analysis)
@@ -122,8 +131,8 @@ def find_worth(analysis: Analysis, looks: int, withheld: tuple[str, ...] = ()) -
             "id": [f"m-{number}" for number in columns.number],
             "option": [body["option"] for body in told],
             "minus": [body.get("minus") for body in told],
-            "value": columns.value,
-            "sigma": sigma,
+            "value": told_values,
+            "sigma": sigma * told_values if scale.log else sigma,
             "block": [body.get("block") for body in told],
             "instrument": [body.get("instrument") for body in told],
             "quiet": sigma <= QUIET * np.median(sigma) if sigma.size else np.zeros(0, dtype=bool),
@@ -143,6 +152,7 @@ def find_worth(analysis: Analysis, looks: int, withheld: tuple[str, ...] = ()) -
         equivalent=float(np.mean(sigma**2) * precision.sum()) if sigma.size else 0.0,
         looks=places.size,
         withheld=withheld,
+        scale=scale,
     )
 
 
@@ -157,11 +167,20 @@ def look_places(learnt: Floats, most: int) -> Codes:
     return places[places > 0]
 
 
+class _SoFar(WhatIf):
+    """The study when its first measurements had come in: none of them is imagined or put together."""
+
+    @property
+    def own_scatter(self) -> bool:
+        """As in the study itself."""
+        return not self.once and has_own_scatter(self.state)
+
+
 def bound_after(analysis: Analysis, count: int) -> float:
     """The bound when the first ``count`` measurements had come in, a misfit apart; NaN if there was none."""
     columns = analysis.columns
     some = columns.select(np.arange(columns.value.size) < count)
-    first = WhatIf(analysis.state, some, analysis.sizes)
+    first = _SoFar(analysis.state, some, analysis.sizes)
     found = recommend(first)
     return math.nan if found is None or math.isinf(found.bound) else found.bound
 
@@ -172,7 +191,3 @@ def _bounds(analysis: Analysis, places: Codes) -> tuple[Floats, Floats]:
     for place in places:
         bounds[place] = bound_after(analysis, int(place))
     return bounds[:-1], bounds[1:]
-
-
-def _bound(value: Any) -> str:
-    return "no bound" if value is None else rounded_up(value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from noisewise.core.support.checks import nearest
-from noisewise.core.support.ranges import AMOUNT, COUNT, check_amount, check_count_within, check_within
+from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
 from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.running.studied import Runnable
@@ -53,6 +53,13 @@ class Limits:
             return bool(self._until(certificate))
         return not certificate.withheld and certificate.bound <= float(self._until)
 
+    def may_be_reached(self, study: Runnable) -> bool:
+        """Whether it is worth to make the certificate: most of the time a glance at the bound says no."""
+        if self._until == SPENT or callable(self._until):
+            return callable(self._until)
+        most = study.specification.eps if self._until == CERTIFIED else float(self._until)
+        return most is not None and study._bound_now() <= most
+
     def left(self, under_way: int) -> float:
         """How many more measurements may be begun, if all that are under way succeed."""
         if self.seconds >= self._budget.get("seconds", math.inf):
@@ -85,9 +92,9 @@ def _check_until(study: Runnable, until: Any) -> Until:
         return CERTIFIED
     if until == SPENT or callable(until):
         return SPENT if until == SPENT else until
-    if isinstance(until, str | bool):
+    if isinstance(until, bool) or (isinstance(until, str) and not until.strip().endswith("%")):
         raise ValueError(f'`until` must be "certified", "spent", a bound, or a function; got {until!r}.')
-    return check_amount("until", until)
+    return study.specification.value_scale.read_eps(until, "until")
 
 
 def read_budget(budget: Any) -> dict[str, float]:

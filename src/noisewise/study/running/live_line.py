@@ -5,7 +5,7 @@ import shutil
 import sys
 import time
 
-from noisewise.core.support.words import counted, number
+from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.running.limits import Limits
 from noisewise.study.running.studied import Runnable
@@ -35,6 +35,7 @@ class LiveLine:
         if not self._shown or time.monotonic() - self._last < EVERY:
             return
         self._last = time.monotonic()
+        self.certificate = self._study.certificate()
         if limits.seconds > self._next_plan:
             self._plan(limits)
         line = self.line(limits, under_way)[: max(20, shutil.get_terminal_size().columns - 1)]
@@ -46,8 +47,9 @@ class LiveLine:
         """In words."""
         said, found = [], self.certificate
         if found is not None and found.option is not None and not found.withheld:
-            eps = "" if found.eps is None else f" of {number(found.eps)}"
-            bound = number(found.bound) if math.isfinite(found.bound) else "not known yet"
+            scale = found.value_scale
+            eps = "" if found.eps is None else f" of {scale.apart(found.eps)}"
+            bound = scale.apart(found.bound) if math.isfinite(found.bound) else "not known yet"
             said += [f"bound {bound}{eps}", f"leader {found.option}"]
         elif found is not None:
             said.append("withheld" if found.withheld else "no bound yet")

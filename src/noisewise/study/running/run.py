@@ -31,19 +31,16 @@ from noisewise.study.running.outcomes import fields_of
 from noisewise.study.running.owners import is_left_behind, mark
 from noisewise.study.running.studied import Runnable
 
+REACHED = "what was to be reached is reached"
 FAIL, RAISE, EXCLUDE = REACTIONS = ("fail", "raise", "exclude")
 #: Seconds that a result waits for those that were asked for before it.
 PATIENCE = 5.0
-#: Workers that one decision serves: one in so many of all.
-SHARED = 8
+#: Workers that one decision serves: one in so many of all; of so many workers, more of them.
+SHARED, MANY, SHARED_BY_MANY = 4, 32, 2
 #: Failures of one option in a row after which a run ends, rather than asking for it for ever.
 IN_A_ROW = 3
 #: Seconds between looks at the clock while nothing happens.
 TICK = 0.2
-#: Fields that rows of a table can have together.
-PLAIN = frozenset(
-    ("value", "se", "var", "sd", "n", "successes", "trials", "instrument", "by", "cost", "note")
-)
 
 
 class MeasuringError(RuntimeError):
@@ -75,7 +72,7 @@ class StudyRun:
 
 def group_size(workers: int) -> int:
     """How many workers one decision serves."""
-    return max(1, workers // SHARED)
+    return max(1, workers // (SHARED if workers < MANY else SHARED_BY_MANY))
 
 
 class Attempt:
@@ -115,6 +112,7 @@ class Runner:
     ) -> None:
         self._study, self._crew, self._limits, self._progress = study, crew, limits, progress
         self._workers, self._each = workers, group_size(workers)
+        # Where several wait for one decision, as many suggestions wait for them.
         self._window = workers + (self._each if self._each > 1 else 0)
         self._timeout, self._retries, self._on_error = timeout, retries, on_error
         self._mark, self._attempts, self._groups = mark(), 0, 0
@@ -127,22 +125,30 @@ class Runner:
         """Go on until it may stop; returns why it did."""
         try:
             self._take_over()
-            ended = self._ended()
-            while ended is None:
-                self._fill()
-                if not self._open:
-                    return self._limits.spent() or "nothing is left to measure"
-                self._hear()
-                ended = self._tell_in_order()
-            while self._open:  # what was begun is told as well
-                self._hear()
-                self._tell_in_order(asking=False)
-            return ended
+            while True:
+                ended = self._go_on()
+                while self._open:  # what was begun is told as well
+                    self._hear()
+                    self._tell_in_order(asking=False)
+                # The last results may have raised the bound again.
+                if ended != REACHED or self._ended() is not None:
+                    return ended
         except BaseException:
             self._leave()
             raise
         finally:
             self._crew.close()
+
+    def _go_on(self) -> str:
+        """Ask and tell until there is a reason to end; returns it."""
+        ended = self._ended()
+        while ended is None:
+            self._fill()
+            if not self._open:
+                return self._limits.spent() or "nothing is left to measure"
+            self._hear()
+            ended = self._tell_in_order()
+        return ended
 
     def _take_over(self) -> None:
         """Measure what a run that was killed left behind."""
@@ -157,7 +163,7 @@ class Runner:
             if free < 1:
                 return
             each = int(min(self._each, free))
-            jobs = self._study._ask_for_several(each, by=self._mark)
+            jobs = self._study._ask_at_once(each, by=self._mark)
             if not jobs:
                 return
             for job in jobs:
@@ -244,26 +250,27 @@ class Runner:
         """Tell what came out, and what failed."""
         good = [attempt for attempt in attempts if attempt.done is not None and attempt.done.problem is None]
         rows = [fields_of(one.job, one.done.returned) for one in good if one.done is not None]
-        if len(good) > 1 and all(row.keys() == rows[0].keys() <= PLAIN for row in rows):
-            self._tell_table(good, rows)
-        else:
+        if not self._tell_all(good, rows):
             for one, row in zip(good, rows, strict=True):
                 self._tell_one(one, row)
         for attempt in attempts:
             if attempt.job.id in self._open and attempt.done is not None and attempt.done.problem is not None:
                 self._fail(attempt, attempt.done)
 
-    def _tell_table(self, attempts: Sequence[Attempt], rows: list[dict[str, Any]]) -> None:
-        table: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
-        table |= {"job": [one.job.id for one in attempts], "key": [f"run {one.job.id}" for one in attempts]}
+    def _tell_all(self, attempts: Sequence[Attempt], rows: list[dict[str, Any]]) -> bool:
+        """Tell them together, which is one change of the log; False if one of them is bad."""
+        if len(attempts) < 2 or any("items" in row for row in rows):
+            return False
+        jobs = [one.job for one in attempts]
         try:
-            self._study.tell_many(table)
+            self._study._tell_together(
+                [(job, {"key": f"run {job.id}"} | row) for job, row in zip(jobs, rows, strict=True)]
+            )
         except (ValueError, TypeError, KeyError):
-            for one, row in zip(attempts, rows, strict=True):  # one of them is bad
-                self._tell_one(one, row)
-            return
+            return False
         for one in attempts:
             self._told(one)
+        return True
 
     def _tell_one(self, attempt: Attempt, row: dict[str, Any]) -> None:
         try:
@@ -298,10 +305,10 @@ class Runner:
             ) from done.error
 
     def _ended(self) -> str | None:
-        certificate = self._study.certificate()
-        self._progress.certificate = certificate
-        if self._limits.reached(certificate):
-            return "what was to be reached is reached"
+        if self._limits.may_be_reached(self._study):
+            certificate = self._progress.certificate = self._study.certificate()
+            if self._limits.reached(certificate):
+                return REACHED
         return self._limits.spent() if not self._limits.left(0) else None
 
     def _leave(self) -> None:

@@ -30,13 +30,14 @@ class Runnable(Protocol):
     def cost_of(self, option: str) -> float:
         """What one measurement of an option costs."""
 
-    def _ask_for_several(self, each: int, *, by: str) -> list[Job]: ...
+    def _ask_at_once(self, n: int, *, by: str) -> list[Job]: ...
+
+    def _tell_together(self, results: Sequence[tuple[Job, dict[str, Any]]]) -> None: ...
+
+    def _bound_now(self) -> float: ...
 
     def tell(self, job: Job | str | None, **told: Any) -> Any:
         """Take the result of a measurement."""
-
-    def tell_many(self, measurements: Any) -> Any:
-        """Take a table of results."""
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion could not be measured."""

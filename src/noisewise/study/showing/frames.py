@@ -42,6 +42,8 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
         name: [_text(body.get(name)) for body in bodies]
         for name in ("option", "minus", "kind", "block", "instrument", "key", "job", "by")
     }
+    if analysis.specification.value_scale.log:  # the errors of logarithms, in the unit of the values
+        sigma[analysis.columns.number - 1] *= np.exp(analysis.columns.value)
     values, shown, costs = (
         pl.Series([_number(body.get(name)) for body in bodies], dtype=pl.Float64)
         for name in ("value", "shown", "cost")
@@ -93,6 +95,8 @@ def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.D
     estimate = np.where(
         measured & analysis.comparable(certificate.option), analysis.estimated_values(), np.nan
     )
+    if analysis.specification.value_scale.log:
+        errors = errors * np.where(np.isfinite(estimate), estimate, np.nan)
     said = standings(certificate, state.ids, state.excluded)
     frame = pl.DataFrame(
         {
@@ -114,13 +118,20 @@ def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.D
 
 
 def _with_differences(frame: pl.DataFrame, analysis: Analysis, leader: str) -> pl.DataFrame:
-    """Where levels are a convention: differences to the recommended option come first, and what is linked."""
+    """Where levels are a convention: differences to the recommended option come first, and what is linked.
+
+    Of values on a log scale ratios are known in the place of differences.
+    """
     fit, at = analysis.estimates, analysis.state.index[leader]
     linked = (fit.group >= 0) & analysis.comparable(leader)
     apart = analysis.specification.sign * fit.differences(at) + 0.0  # no -0
+    name, errors = "difference", difference_errors(fit, at)
+    if analysis.specification.value_scale.log:
+        name, apart = "ratio", np.exp(apart)
+        errors = errors * apart
     added = [
-        pl.Series("difference", np.where(linked, apart, np.nan)).fill_nan(None),
-        pl.Series("difference_se", np.where(linked, difference_errors(fit, at), np.nan)).fill_nan(None),
+        pl.Series(name, np.where(linked, apart, np.nan)).fill_nan(None),
+        pl.Series(f"{name}_se", np.where(linked, errors, np.nan)).fill_nan(None),
         pl.Series("linked", linked),
     ]
     return frame.select("option", *added, pl.exclude("option"))

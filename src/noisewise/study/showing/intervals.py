@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.words import in_unit, rounded_up
+from noisewise.core.support.words import in_unit
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.claims import UNDECIDED
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.levels import display_errors, only_differences
 
+#: From which ratio on values on a log scale are drawn on an axis of their own kind.
+WIDE = 4.0
 WITHHELD_TITLE = "Estimates: the certificate is withheld, nothing is certified"
 
 
@@ -38,17 +40,19 @@ class View(NamedTuple):
     number: str  # what stands beside them
     apart: bool  # whether values are differences to the recommended option
     edge: float | None  # the recommended estimate, if there is one
+    log: bool = False  # whether the axis is logarithmic
 
 
 def view_of(analysis: Analysis, certificate: Certificate) -> View | None:
     """What may be shown of the options; None if there is nothing."""
     if certificate.option is None:
         return None
+    scale = certificate.value_scale
     unit = None if certificate.unit is None else f"({certificate.unit})"
     if not certificate.may_show_bounds:
         level = ", on the level of the average block" if only_differences(analysis.sums) else ""
         return View(
-            table=estimates(analysis, certificate),
+            table=(drawn := estimates(analysis, certificate)),
             title=WITHHELD_TITLE,
             heading=WITHHELD_TITLE,
             said=["Bars are one standard error to either side."],
@@ -56,34 +60,48 @@ def view_of(analysis: Analysis, certificate: Certificate) -> View | None:
             number="Estimate ± standard error",
             apart=False,
             edge=None,
+            log=scale.log and _is_wide(drawn),
         )
     apart = only_differences(analysis.sums)
-    table = comparison(analysis, certificate)
+    table = comparison(analysis, certificate, ratios=True)
+    wide = scale.log and _is_wide(table)
+    if scale.log and apart and not wide:
+        table = comparison(analysis, certificate)
     said = [
         "A bar says how far the difference to the recommended option can be off: towards better values if "
         "this option is the best, towards worse ones if the recommended option is. One that reaches beyond "
         "the broken line may still be better."
     ]
     if apart:
-        said.append("Differences are shown because nothing else is known: levels of blocks are their own.")
+        what = "Ratios" if wide else "Differences"
+        said.append(f"{what} are shown because nothing else is known: levels of blocks are their own.")
+        unit = None if wide or scale.unit_of_bounds is None else f"({scale.unit_of_bounds})"
+    number = "Estimate" if not apart else "Ratio" if wide else "Difference"
     mean = table.filter(pl.col("option") == certificate.option)["mean"]
     return View(
         table=table,
         title=title_of(certificate),
         heading=f"Every option compared with {certificate.option}",
         said=said,
-        axis=in_unit(f"Difference to {certificate.option}" if apart else "Estimate", unit),
-        number=f"{'Difference' if apart else 'Estimate'} ± standard error",
+        axis=in_unit(f"{number} to {certificate.option}" if apart else number, unit),
+        number=f"{number} ± standard error",
         apart=apart,
         edge=float(mean[0]) if len(mean) else None,
+        log=wide,
     )
 
 
-def comparison(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
+def _is_wide(table: pl.DataFrame) -> bool:
+    """Whether values above 0 differ so much that their axis should be logarithmic."""
+    low, high = table["low"].to_numpy(), table["high"].to_numpy()
+    return bool(low.size and high.max() > WIDE * low.min())
+
+
+def comparison(analysis: Analysis, certificate: Certificate, *, ratios: bool = False) -> pl.DataFrame:
     """Columns option, mean, low, high, candidate, of every option that can be compared.
 
     Where blocks or differences leave only differences to be known, means are differences to the recommended
-    option.
+    option; of values on a log scale in per cent, or with ``ratios`` as ratios.
     """
     if certificate.option is None or not certificate.may_show_bounds:
         raise ValueError(f"there are no intervals yet: {certificate.sentence}")
@@ -94,19 +112,21 @@ def comparison(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
     )
     better[recommended] = worse[recommended] = 0.0
     up, down = (better, worse) if analysis.specification.sign > 0.0 else (worse, better)
-    means = analysis.shown_values(fit)
+    scale = analysis.specification.value_scale
+    means, ratios = analysis.levelled_values(fit), ratios or not only_differences(analysis.sums)
+    shown = scale.undone if ratios else scale.differences
     if only_differences(analysis.sums):
         means = analysis.specification.sign * fit.differences(recommended)
-    bounded = np.isfinite(better) & np.isfinite(worse)
+    bounded = np.isfinite(shown(means + better)) & np.isfinite(shown(means + worse))
     known = np.flatnonzero(state.allowed() & (fit.group == fit.group[recommended]) & bounded)
     candidates = set(certificate.candidates)
     names = [state.ids[k] for k in known]
     return pl.DataFrame(
         {
             "option": names,
-            "mean": means[known],
-            "low": means[known] - down[known],
-            "high": means[known] + up[known],
+            "mean": shown(means[known]),
+            "low": shown(means[known] - down[known]),
+            "high": shown(means[known] + up[known]),
             "candidate": [name in candidates for name in names],
         }
     )
@@ -120,13 +140,13 @@ def estimates(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
     errors = display_errors(fit, analysis.sums)
     leader = state.index[certificate.option]
     known = np.flatnonzero(state.allowed() & (fit.group == fit.group[leader]) & np.isfinite(errors))
-    means = analysis.estimated_values()[known]
+    means, shown = analysis.levelled_values(fit)[known], analysis.specification.value_scale.undone
     return pl.DataFrame(
         {
             "option": [state.ids[k] for k in known],
-            "mean": means,
-            "low": means - errors[known],
-            "high": means + errors[known],
+            "mean": shown(means),
+            "low": shown(means - errors[known]),
+            "high": shown(means + errors[known]),
             "candidate": [True] * known.size,
         }
     )
@@ -150,12 +170,13 @@ def draw(analysis: Analysis, certificate: Certificate, most: int) -> Any:
         missing=certificate.n_options - len(view.table) if certified else 0,
         title=view.title,
         x_title=view.axis,
+        log=view.log,
     )
 
 
 def title_of(certificate: Certificate) -> str:
     """The certificate's verdict, with the bound rounded as in its sentence."""
-    name, side = certificate.option, "below" if certificate.goal == "max" else "above"
+    name = certificate.option
     if not np.isfinite(certificate.bound):
         return f"{name} leads, without a bound yet"
     if certificate.n_options == 1:
@@ -163,5 +184,5 @@ def title_of(certificate: Certificate) -> str:
     if certificate.bound == 0.0:
         return f"{name} is the best, {certificate.sure}"
     decided = "Nothing is decided yet: " if certificate.verdict == UNDECIDED else ""
-    far = in_unit(rounded_up(certificate.bound), certificate.unit)
-    return f"{decided}{name} is at most {far} {side} the best"
+    far = f"{certificate.bound_text} {certificate.value_scale.side}"
+    return f"{decided}{name} is at most {far} the best"

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from noisewise.core.support.words import counted, in_unit, percent, rounded_up
+from noisewise.core.support.words import counted, percent
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import residuals_to_show
+from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.specification import Specification
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
@@ -55,8 +57,7 @@ class Plots:
 
     def bound(self) -> Any:
         """How the bound fell, with quiet measurements marked."""
-        specification = self._study.specification
-        return draw_bound(self._study.worth(), specification.eps, specification.unit)
+        return draw_bound(self._study.worth(), self._study.specification.eps, self._study.specification.unit)
 
     def worth(self, most: int = 25) -> Any:
         """The measurements that taught most."""
@@ -80,13 +81,17 @@ def draw_bound(worth: Worth, eps: float | None, unit: str | None = None) -> Any:
     course = course_of(worth)
     if course.is_empty():
         raise ValueError("there is no bound yet: too little was measured.")
-    return bound_over_measurements(course, eps=eps, title=title_of_course(course, unit))
+    scale = worth.scale
+    drawn = course.with_columns(bound=pl.Series(scale.drawn(course["bound"].to_numpy())))
+    level = None if eps is None else float(scale.drawn(eps))
+    title = title_of_course(course, replace(scale, unit=unit))
+    return bound_over_measurements(drawn, eps=level, title=title, unit="%" if scale.log else None)
 
 
-def title_of_course(course: pl.DataFrame, unit: str | None) -> str:
+def title_of_course(course: pl.DataFrame, scale: ValueScale) -> str:
     """Where the bound stands after the last measurement, rounded as in the certificate."""
     last = float(course["bound"][-1])
-    known = f"at most {in_unit(rounded_up(last), unit)} from the best" if last > 0.0 else "the bound is 0"
+    known = f"at most {scale.far(last)} from the best" if last > 0.0 else "the bound is 0"
     return f"After {counted(course['measurement'][-1], 'measurement')}: {known}"
 
 
@@ -144,7 +149,7 @@ def draw_plan(plan: "Plan") -> Any:
     rows, what = forecast_rows(plan)
     if not rows:
         raise ValueError(f"there is nothing to draw. {plan.sentence}")
-    title = f"What it takes until the bound is at most {plan.eps:g}"
+    title = f"What it takes until the bound is at most {plan.eps_text}"
     return forecast_bands(pl.DataFrame(rows), what=what, title=title)
 
 

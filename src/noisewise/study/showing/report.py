@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from noisewise.core.support.version import __version__
-from noisewise.core.support.words import counted, in_unit, percent, rounded_up
+from noisewise.core.support.words import counted, in_unit, percent
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.claims import (
@@ -178,12 +178,12 @@ def _verdict(findings: Findings) -> str:
 
 
 def _facts(findings: Findings) -> dict[str, str]:
-    certificate, unit = findings.certificate, findings.certificate.unit
+    certificate, scale = findings.certificate, findings.certificate.value_scale
     facts = {}
     if np.isfinite(certificate.bound) and certificate.n_options > 1:
-        facts["From the best, at most"] = in_unit(rounded_up(certificate.bound), unit)
+        facts["From the best, at most"] = certificate.bound_text
     if certificate.eps is not None:
-        facts["Good enough (eps)"] = in_unit(f"{certificate.eps:g}", unit)
+        facts["Good enough (eps)"] = scale.close(certificate.eps)
     facts["Confidence"] = percent(certificate.confidence)
     if certificate.may_show_bounds:
         facts["May be the best"] = f"{len(certificate.candidates):,} of {certificate.n_options:,}"
@@ -309,7 +309,7 @@ def _listed(findings: Findings) -> str:
         pl.Series("share", [percent(share, 2) for share in ledger["share"]], dtype=pl.String),
         pl.Series(
             "bound_after",
-            [None if bound is None else rounded_up(bound) for bound in ledger["bound_after"]],
+            [None if bound is None else findings.worth.scale.short(bound) for bound in ledger["bound_after"]],
             dtype=pl.String,
         ),
     )
@@ -328,11 +328,12 @@ def _listed(findings: Findings) -> str:
 def _made(findings: Findings) -> str:
     specification, state = findings.analysis.specification, findings.analysis.state
     policy, model = state.policy, state.model
-    span = "" if model.span is None else f", span {model.span:g}"
-    eps = "none" if specification.eps is None else in_unit(f"{specification.eps:g}", specification.unit)
+    scale = specification.value_scale
+    span = "" if model.span is None else f", span {scale.span_stated(model.span)}"
+    eps = "none" if specification.eps is None else scale.close(specification.eps)
     rows = {
         "Question": f"goal {specification.goal}, eps {eps}, confidence {percent(specification.confidence)}"
-        f"{span}, {model}, looked at {state.looks}",
+        f"{span}, {model.in_words(scale)}, looked at {state.looks}",
         "Asked by": f"{policy_in_words(state)}.",
         "Its options": f"of noisewise {policy.version}: {json.dumps(policy.options)}",
         "Seed of the study": str(specification.seed),

@@ -46,7 +46,8 @@ def transformed(table: Table) -> list[Cause]:
         for kind, power, rare in ((VARIANCES, 0.5, 0.0), (ROOTS, 2.0, RARE)):
             if kind == ROOTS and equal_bars(table):
                 continue
-            bare = np.where(table.known, table.bare**power, table.bare)
+            unit = table.told_values if table.logs else 1.0  # error bars were told in that of the values
+            bare = np.where(table.known, (table.bare * unit) ** power / unit, table.bare)
             if not (np.isfinite(bare).all() and (bare > 0.0).all()):
                 continue
             rest = table.with_errors(bare)

@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
-from noisewise.core.support.words import number
 from noisewise.study.certificate.causes.cause import READINGS as UNLIKE
 from noisewise.study.certificate.causes.cause import Cause
 from noisewise.study.certificate.check import name_of
@@ -25,7 +24,9 @@ ALIKE, MANY = 0.2, 12
 def unequal_readings(analysis: Analysis, columns: Columns, pool: int) -> Cause:
     """What makes the scatter within a pool unequal."""
     members = (columns.kind == KINDS.index(READINGS)) & (columns.pool == pool)
-    name = columns.pools[pool]
+    name, scale = columns.pools[pool], analysis.specification.value_scale
+    logs = "" if scale.log else ', or make the study with scale="log" if large ones scatter more'
+    logged = "" if scale.log else ' make the study with scale="log" or'
     for what, codes, names in (
         ("option", columns.plus, analysis.state.ids),
         ("block", columns.block, columns.blocks),
@@ -36,24 +37,25 @@ def unequal_readings(analysis: Analysis, columns: Columns, pool: int) -> Cause:
             continue
         spread = {code: _scatter(columns, group) for code, group in groups.items()}
         most, least = max(spread, key=lambda k: spread[k]), min(spread, key=lambda k: spread[k])
+        alone = _make_it_own(analysis) if what == "option" else ""
         words = (
             f"Within {name} the scatter differs between {what}s: single readings of "
-            f"{names[most] or 'no block'} scatter by {number(spread[most])}, those of "
-            f"{names[least] or 'no block'} by {number(spread[least])}. Give the readings of each {what} an "
-            "instrument= of its own, so that only equals are pooled, or take logarithms of all values if "
-            f"large ones scatter more.{_make_it_own(analysis) if what == 'option' else ''}"
+            f"{names[most] or 'no block'} scatter by {scale.error(spread[most])}, those of "
+            f"{names[least] or 'no block'} by {scale.error(spread[least])}. Give the readings of each {what} "
+            f"an instrument= of its own, so that only equals are pooled{logs}.{alone}"
             f"{_too_few(columns, groups)}"
         )
         return Cause(UNLIKE, words, -math.inf, math.nan, 0, chance, {"instrument": what, "within": name})
-    alone = np.where(members, columns.scatter / np.maximum(columns.readings - 1.0, 1.0), -np.inf)
-    worst = int(np.argmax(alone))
-    usual = float(np.sqrt(np.median(alone[members])))
+    single = np.where(members, columns.scatter / np.maximum(columns.readings - 1.0, 1.0), -np.inf)
+    worst = int(np.argmax(single))
+    usual = float(np.sqrt(np.median(single[members])))
     words = (
         f"Within {name} the readings of {name_of(analysis, columns, worst)} scatter most, by "
-        f"{number(math.sqrt(alone[worst]))} where {number(usual)} is usual. Look for outlying readings; "
+        f"{scale.error(math.sqrt(single[worst]))} where {scale.error(usual)} is usual. Look for outlying "
+        "readings; "
     )
     words += (
-        "where these are the rule, as with timings, take logarithms or tell a mean with an se= that you know."
+        f"where these are the rule, as with timings,{logged} tell a mean with an se= that you know."
         if name.startswith("instrument ")
         else "or name the instrument= of each, so that only equals are pooled."
     )

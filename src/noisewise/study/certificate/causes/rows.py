@@ -122,10 +122,12 @@ def _worst(table: Table, rest: Rest) -> Suspect | None:
     if not known:
         return found
     of_others = float(rest.sigma[at] ** 2 * decided[at] / (1.0 - decided[at]))
-    return slipped(found, float(rest.sigma[at]), of_others)
+    return slipped(found, float(rest.sigma[at]), of_others, logs=table.logs)
 
 
-def slipped(found: Suspect, sigma: float, of_others: float, *, with_error: bool = True) -> Suspect:
+def slipped(
+    found: Suspect, sigma: float, of_others: float, *, with_error: bool = True, logs: bool = False
+) -> Suspect:
     """With the slip of the unit that explains it best, if any does better than an offset of its own.
 
     Args:
@@ -133,7 +135,10 @@ def slipped(found: Suspect, sigma: float, of_others: float, *, with_error: bool 
         sigma: Its standard error.
         of_others: The variance of what the others say of it.
         with_error: Whether its error bar may be off by the same factor: it was told with one.
+        logs: Whether values are logarithms: then a factor is an offset that is known.
     """
+    if logs:
+        return _slipped_logarithm(found, sigma, of_others, with_error)
     value = float(found.columns.value[found.at])
     if not found.expected or not value:
         return found
@@ -143,6 +148,20 @@ def slipped(found: Suspect, sigma: float, of_others: float, *, with_error: bool 
             away = value / factor - found.expected
             cost = math.log(variance) + away * away / variance
             cost += 2.0 * math.log(abs(factor)) + 2.0 * math.log(2.0)
+            cost += 0.0 if factor in (100.0, 0.01) else UNUSUAL
+            if cost < found.deviance:
+                found = found._replace(deviance=cost, slip=factor, slips_with_error=both)
+    return found
+
+
+def _slipped_logarithm(found: Suspect, sigma: float, of_others: float, with_error: bool) -> Suspect:
+    """The same for logarithms: se/value is what it was if the error bar is off by the same factor."""
+    value = float(found.columns.value[found.at])
+    for factor in UNITS:
+        for both in () if factor < 0.0 else (False, True) if with_error else (False,):
+            variance = (sigma * factor if with_error and not both else sigma) ** 2 + of_others
+            away = value - math.log(factor) - found.expected
+            cost = math.log(variance) + away * away / variance + 2.0 * math.log(2.0)
             cost += 0.0 if factor in (100.0, 0.01) else UNUSUAL
             if cost < found.deviance:
                 found = found._replace(deviance=cost, slip=factor, slips_with_error=both)
@@ -165,7 +184,8 @@ def _cause(table: Table, suspects: list[Suspect], rest: Rest, deviance: float) -
     else:
         without = "them"
     if fits is not rest:
-        sentences.append(f"With {number(float(fits.columns.value[first.at]), 4)} in its place")
+        meant = table.analysis.specification.value_scale.told(float(fits.columns.value[first.at]))
+        sentences.append(f"With {meant} in its place")
         sentences[-1] += f" {fit_in_words(fits)}; without {without} {_reduced(rest)}."
         sentences.append("Amend it, or void it, before anything else.")
     else:
@@ -197,14 +217,17 @@ def _corrected(table: Table, one: Suspect) -> tuple[Rest, dict[str, Any]]:
     """The fit with the value that was probably meant, and the correction."""
     assert one.slip is not None
     value, sigma = table.columns.value.copy(), table.sigma.copy()
-    value[one.at] /= one.slip
-    change: dict[str, Any] = {
-        "measurement": f"m-{one.columns.number[one.at]}",
-        "value": float(value[one.at]),
-    }
+    told = float(table.told_values[one.at])
+    error = float(table.bare[one.at]) * (told if table.logs else 1.0)
+    if table.logs:
+        value[one.at] -= math.log(one.slip)
+        sigma[one.at] *= 1.0 if one.slips_with_error else one.slip
+    else:
+        value[one.at] /= one.slip
+        sigma[one.at] /= one.slip if one.slips_with_error else 1.0
+    change: dict[str, Any] = {"measurement": f"m-{one.columns.number[one.at]}", "value": told / one.slip}
     if one.slips_with_error:
-        sigma[one.at] /= one.slip
-        change["se"] = float(table.bare[one.at] / one.slip)
+        change["se"] = error / one.slip
     return table.fitted(table.columns._replace(value=value), sigma), {"amend": [change]}
 
 
@@ -216,8 +239,9 @@ def sentence_about(analysis: Analysis, one: Suspect) -> str:
     said = f"Look first at {names[0]}: it lies {number(one.far)} standard errors from what the others say"
     if math.isnan(one.expected):
         return f"{said}."
-    value = float(one.columns.value[one.at])
-    said += f" ({number(value, 4)}, where they say {number(one.expected, 4)})."
+    scale = analysis.specification.value_scale
+    seen, expected = scale.told(float(one.columns.value[one.at])), scale.told(one.expected)
+    said += f" ({seen}, where they say {expected})."
     if one.slip is None:
         return said
     doubted = {-1.0: "sign", 10.0: "decimal point", 0.1: "decimal point"}.get(one.slip, "unit")

@@ -52,7 +52,13 @@ def _extra_scatter(table: Table) -> Cause | None:
     size = math.exp(log)
     rest = table.fitted(table.columns, table.columns.widened(table.bare, size))
     least += math.log(table.rest.freedom)
-    return _cause(scatter_of(0.0, size), least, rest.reduced, rest.freedom, table.chance(rest))
+    return _cause(
+        scatter_of(0.0, size, table.analysis.specification.value_scale),
+        least,
+        rest.reduced,
+        rest.freedom,
+        table.chance(rest),
+    )
 
 
 def _cause(found: Remedy, deviance: float, reduced: float, freedom: int, chance: float) -> Cause:

@@ -54,6 +54,16 @@ class Table:
         self.features = analysis.state.features
 
     @property
+    def logs(self) -> bool:
+        """Whether values are logarithms."""
+        return self.analysis.specification.value_scale.log
+
+    @property
+    def told_values(self) -> Floats:
+        """The values in the user's unit, (N,)."""
+        return np.asarray(self.analysis.specification.value_scale.undone(self.columns.value))
+
+    @property
     def count(self) -> int:
         """How many there are."""
         return self.sigma.size
@@ -149,7 +159,7 @@ def row_of(analysis: Analysis, columns: Columns, at: int) -> dict[str, Any]:
         "option": ids[columns.plus[at]],
         "minus": ids[minus] if minus >= 0 else None,
         "block": told.get("block"),
-        "value": float(columns.value[at]),
+        "value": float(analysis.specification.value_scale.undone(columns.value[at])),
     }
 
 

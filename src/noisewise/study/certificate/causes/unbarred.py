@@ -14,7 +14,6 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import f_tails
-from noisewise.core.support.words import number
 from noisewise.study.certificate.causes.cause import ROW, UNEQUAL, UNIT, Cause
 from noisewise.study.certificate.causes.leverages import MOST, leverages
 from noisewise.study.certificate.causes.plain_network import PlainNetwork
@@ -90,11 +89,15 @@ def _unequal(analysis: Analysis, shared: Shared) -> Cause | None:
     order = seen[np.argsort(-found.squared[seen], kind="stable")]
     most, least = int(order[0]), int(order[-1])
     scatter, ids = common * np.sqrt(found.squared), analysis.state.ids
-    own = analysis.state.features is None and not is_linked(columns)
+    own, scale = (
+        analysis.state.features is None and not is_linked(columns),
+        analysis.specification.value_scale,
+    )
     words = (
         f"Measurements that came without error bars scatter differently: by about "
-        f"{number(float(scatter[most]), 2)} for {ids[most]} and {number(float(scatter[least]), 2)} for "
-        f"{ids[least]}, where {number(common, 2)} is taken for all. Tell se= with each, or readings (values=)"
+        f"{scale.error(float(scatter[most]), 2)} for {ids[most]} and {scale.error(float(scatter[least]), 2)} "
+        f"for {ids[least]}, where {scale.error(common, 2)} is taken for all. Tell se= with each, or readings "
+        "(values=)"
     )
     words += ', or make the study with scatter="own".' if own else "."
     remedy = {"study": {"scatter": "own"}} if own else {"look": "scatter"}
@@ -105,6 +108,7 @@ def _unequal(analysis: Analysis, shared: Shared) -> Cause | None:
 def _among_all(analysis: Analysis, shared: Shared) -> Cause | None:
     """Of measurements that share one scatter, that which makes it large."""
     columns, squares, freedom, residuals, decided = shared
+    scale = analysis.specification.value_scale
     dropped = np.square(residuals) / (1.0 - decided)
     at = int(np.argmax(dropped))
     left = max(squares - float(dropped[at]), 1e-30 * squares)
@@ -119,12 +123,12 @@ def _among_all(analysis: Analysis, shared: Shared) -> Cause | None:
     found = Suspect(at, columns, tuple(map(int, alike)), far, expected, cost, None)
     if alike.size == 1:
         of_others = scatter**2 * float(decided[at] / (1.0 - decided[at]))
-        found = slipped(found, scatter, of_others, with_error=False)
+        found = slipped(found, scatter, of_others, with_error=False, logs=scale.log)
     before = math.sqrt(squares / freedom)
     without = name_of(analysis, columns, at).rsplit(" of ", 1)[0] if alike.size == 1 else "one of them"
     said = (
         f"{sentence_about(analysis, found)} Without {without} measurements that came without error bars "
-        f"scatter by {number(scatter)}, with it by {number(before)}: void or amend what is wrong."
+        f"scatter by {scale.error(scatter)}, with it by {scale.error(before)}: void or amend what is wrong."
     )
     # By how much -2·log L falls: the common scatter fitted with it and without, its own offset paid for.
     less = freedom * math.log(squares / freedom) - (freedom - 1) * math.log(scatter**2) - found.deviance
@@ -167,7 +171,8 @@ def _among_its_own(analysis: Analysis) -> Cause | None:
     if alone:
         usual = scatter / math.sqrt(float(count[at]))
         of_others = scatter**2 / (whole - float(count[at]))
-        suspect = slipped(suspect, usual, of_others, with_error=False)
+        logs = analysis.specification.value_scale.log
+        suspect = slipped(suspect, usual, of_others, with_error=False, logs=logs)
     without = name_of(analysis, columns, at).rsplit(" of ", 1)[0] if alone else "one of them"
     said = (
         f"{sentence_about(analysis, suspect)} Without {without} the means agree as readings do: void or amend"
@@ -179,8 +184,8 @@ def _cause(analysis: Analysis, found: Suspect, words: str) -> Cause:
     name = f"m-{found.columns.number[found.at]}"
     remedy: dict[str, Any] = {"void": [name]}
     if found.slip is not None and float(found.columns.readings[found.at]) == 1.0:
-        value = float(found.columns.value[found.at]) / found.slip
-        remedy = {"amend": [{"measurement": name, "value": value}]}
+        value = analysis.specification.value_scale.undone(float(found.columns.value[found.at])) / found.slip
+        remedy = {"amend": [{"measurement": name, "value": float(value)}]}
     rows = tuple(row_of(analysis, found.columns, at) for at in found.alike)
     kind = UNIT if found.slip is not None else ROW
     return Cause(kind, words, -math.inf, math.nan, 0, math.nan, remedy, rows)

@@ -22,6 +22,7 @@ from noisewise.study.inputs.strange_cells import SHORTENED, is_spreadsheet_error
 from noisewise.study.inputs.tables import read_whole
 from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
 from noisewise.study.intake.roles import COUNT, NAME, PROBES, READINGS, ROLE
+from noisewise.study.readers.readout import Readout
 
 #: Rows that are shown of a table.
 SHOWN = 5
@@ -64,6 +65,9 @@ class Understood:
     decimal: str | None = None  # the decimal sign, as it was said or settled
     layout: str | None = None  # of a table of studies
     remarks: tuple[str, ...] = ()  # on rows of studies, in sentences
+    reader: str | None = None  # that read it, if it was the file of another tool
+    better: str | None = None  # "max" or "min", if its files say which
+    of_items: bool = False  # its rows sum up items that could be told one by one
 
     @property
     def sentence(self) -> str:
@@ -76,7 +80,7 @@ class Understood:
         name = self.table.name.strip("'") or "The table"
         dialect = "; ".join(self.guesses) or "nothing to guess"
         lines = [f"{name}: {self.frame.height} row{'' if self.frame.height == 1 else 's'}; {dialect}."]
-        for role, source in self.sources.items():
+        for role, source in self.sources.items() if self.reader is None else ():
             unit = f", in {self.units[role]}" if role in self.units else ""
             lines.append(f"  {role} ({ROLE[role].meaning}): {source!r}{unit}")
         lines += self.remarks
@@ -89,7 +93,8 @@ class Understood:
     def first_rows(self, rows: int = SHOWN) -> list[str]:
         """The first rows, a line for each."""
         return [
-            f"{self.table.place(at)}: " + ", ".join(f"{k} {v}" for k, v in row.items() if v is not None)
+            f"{self.table.place(at)}: "
+            + ", ".join(f"{k} {_shown(v)}" for k, v in row.items() if v is not None)
             for at, row in enumerate(self.frame.head(rows).iter_rows(named=True))
         ]
 
@@ -140,6 +145,10 @@ def understand(
     """
     if isinstance(source, Understood):
         return source
+    if isinstance(source, Readout):
+        from noisewise.study.intake.columns.readouts import understood_of
+
+        return understood_of(source, words)
     if decimal is not None:
         check_choice("decimal", decimal, (POINT, COMMA))
     if isinstance(ignore, str):
@@ -168,6 +177,15 @@ def understand(
         table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words, numbers.decimal,
         remarks=about_shared_rows(frame, table.frame, unused, words),
     )  # fmt: skip
+
+
+def _shown(cell: Any) -> str:
+    """A cell for people; of many readings only how many, and between what."""
+    if not isinstance(cell, list):
+        return str(cell)
+    if len(cell) <= SHOWN:
+        return f"[{', '.join(f'{one:.6g}' for one in cell)}]"
+    return f"({len(cell)} from {min(cell):.6g} to {max(cell):.6g})"
 
 
 def _plain(cell: Any) -> Any:

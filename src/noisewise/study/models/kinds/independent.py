@@ -79,7 +79,7 @@ class Independent(StudyModel):
         question = self.specification
         gathered = Gathered(
             case.columns.select(rows), case.sigma[rows], fit, question.sign, case.resolution,
-            as_told=self.choice.extra_scatter is None, bounds=question.bounds, own=case.own_scatter,
+            as_told=self.choice.extra_scatter is None, bounds=question.computed_bounds, own=case.own_scatter,
             noise_floor=question.noise_floor, centres=case.centres, quickly=case.quickly,
         )  # fmt: skip
         stacks = None

@@ -6,7 +6,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
@@ -99,10 +98,10 @@ class Linear(StudyModel):
 
     def assumptions(self, sizes: Sizes) -> list[str]:
         """That features say everything, and that the span is right."""
-        return [
-            "an option's value is a weighted sum of its features; no two differ by more than "
-            f"{self.choice.span:g}"
-        ]
+        scale = self.specification.value_scale
+        value = "the logarithm of an option's value" if scale.log else "an option's value"
+        span = scale.span_stated(self.choice.span or 0.0)
+        return [f"{value} is a weighted sum of its features; no two differ by more than {span}"]
 
     def actions(self, view: RuleView) -> ActionSet:
         """Vectors: features, a level, and a place per block."""
@@ -120,16 +119,17 @@ class Linear(StudyModel):
         """Extra scatter, deviations, or both: whichever the likelihood prefers by enough."""
         present = sizes.extra_scatter  # what was stated, or is estimated already
         deviation = estimate_one(lambda size: likelihood(size, present), likelihood.tried)
+        scale = self.specification.value_scale
         if likelihood.repeats == 0:
             return self._deviating(sums, (deviation, present), NO_REPEATS)
-        scatter = more_scatter(likelihood)
+        scatter = more_scatter(likelihood, scale)
         by_deviation, by_scatter = likelihood(deviation, present), likelihood(*scatter.sizes)
         both = estimate_both(likelihood)
         if min(by_deviation, by_scatter) - likelihood(*both) > TELLING:
             return Remedy(
                 f"{DISAGREE}, and options deviate from the weighted sums of their features, too: switch to "
-                f'model="{DEVIATION}" (size {number(both[0])}) with extra_scatter="{ESTIMATE}" '
-                f"(size {number(both[1])})",
+                f'model="{DEVIATION}" (size {scale.error(both[0])}) with extra_scatter="{ESTIMATE}" '
+                f"(size {scale.error(both[1])})",
                 {"model": DEVIATION, "extra_scatter": ESTIMATE},
                 both,
             )
@@ -147,7 +147,8 @@ class Linear(StudyModel):
         if share < WORTH and measured == self.n:
             words = f'{told}, and all were measured: switch to model="{INDEPENDENT}"'
             return Remedy(words, {"model": INDEPENDENT}, sizes)
-        words = f'{told}: switch to model="{DEVIATION}" (size {number(size)})'
+        shown = self.specification.value_scale.error(size)
+        words = f'{told}: switch to model="{DEVIATION}" (size {shown})'
         return Remedy(words, {"model": DEVIATION}, sizes)
 
     def draw_worlds(

@@ -73,10 +73,13 @@ class LinearDeviation(Linear):
 
     def assumptions(self, sizes: Sizes) -> list[str]:
         """That deviations are normal and of the size that is used, and that the span is right."""
-        size = with_limit(sizes.deviation, sizes.largest_deviation)
+        scale = self.specification.value_scale
+        size = with_limit(sizes.deviation, sizes.largest_deviation, scale)
+        value = "the logarithm of an option's value" if scale.log else "an option's value"
+        span = scale.span_stated(self.choice.span or 0.0)
         return [
-            "an option's value is a weighted sum of its features plus a deviation, drawn from a normal law "
-            f"of size {size}; no two differ by more than {self.choice.span:g}",
+            f"{value} is a weighted sum of its features plus a deviation, drawn from a normal law "
+            f"of size {size}; no two differ by more than {span}",
             "the weighted sums differ by no more than that, either, and errors are normal",
             "the confidence is that of the moment you stop, averaged over deviations of this size",
         ]
@@ -113,10 +116,11 @@ class LinearDeviation(Linear):
             if told_apart or (stated is not None and not too_small):
                 kept = both[0] if stated is None else stated
                 extra = estimate_one(lambda extra: likelihood(kept, extra), likelihood.tried)
-                return scatter_of(kept, extra) if extra > present else None
+                return scatter_of(kept, extra, self.specification.value_scale) if extra > present else None
         if not too_small:
             return None
-        words = f'options deviate by more than stated: switch to deviation="{ESTIMATE}" (size {number(size)})'
+        shown = self.specification.value_scale.error(size)
+        words = f'options deviate by more than stated: switch to deviation="{ESTIMATE}" (size {shown})'
         return Remedy(words, {"deviation": ESTIMATE}, (size, present))
 
     def standing_out(self, sums: Sums, fit: Fit, deviation: float) -> Floats | None:
@@ -132,9 +136,10 @@ class LinearDeviation(Linear):
 
     def unlike_the_others(self, name: str, apart: float, deviation: float) -> str:
         """A sentence about an option whose deviation is too large for a normal law of this size."""
+        size = self.specification.value_scale.error(deviation)
         return (
             f"{name} lies {number(abs(apart), 2)} standard errors from the weighted sum of its features, "
-            f"where deviations have size {number(deviation)}: it is not like the others. Void its "
+            f"where deviations have size {size}: it is not like the others. Void its "
             'measurements if they are wrong, or switch to model="independent"'
         )
 

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number, rounded_up
+from noisewise.core.support.words import rounded_up
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE
+from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelChoice
 from noisewise.study.models.features.linear_fit import determined, restricted
@@ -142,11 +143,12 @@ class Likelihood:
         return self._pooled[1]
 
 
-def with_limit(size: float, largest: float | None) -> str:
+def with_limit(size: float, largest: float | None, scale: ValueScale) -> str:
     """A size in words, with the upper limit that the certificate uses if it was estimated."""
     if largest is None:
-        return number(size)
-    return f"{number(size)} (estimated; used is its upper limit, {rounded_up(largest, 3)})"
+        return scale.error(size)
+    limit = f"{rounded_up(100.0 * largest, 3)} %" if scale.log else rounded_up(largest, 3)
+    return f"{scale.error(size)} (estimated; used is its upper limit, {limit})"
 
 
 def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood], delta: float) -> Sizes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from noisewise.core.support.words import counted, in_unit, rounded_up
+from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.claims import NOTHING, REACHED, UNBOUNDED, WITHHELD
@@ -34,7 +34,7 @@ def next_steps(certificate: Certificate, check: Check, suggested: Sequence[Job],
     if certificate.verdict == UNBOUNDED:
         return [*certificate.notes, *measure]
     if certificate.verdict != NOTHING and certificate.eps is None:
-        far = in_unit(rounded_up(certificate.bound), certificate.unit)
+        far = certificate.bound_text
         return [f"Take {certificate.option} if a difference of {far} does not matter; else go on.", *measure]
     if certificate.once:
         return ["This table alone does not decide it: a second look at more data needs a new study."]

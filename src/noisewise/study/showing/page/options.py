@@ -60,8 +60,7 @@ def options_figure(frame: pl.DataFrame, view: View | None, certificate: Certific
 
 def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> list[OptionLine]:
     ends = {} if view is None else {row["option"]: row for row in view.table.iter_rows(named=True)}
-    apart = view is not None and view.apart
-    names = ("difference", "difference_se") if apart else ("estimate", "se")
+    apart, ratios = (False, False) if view is None else (view.apart, view.apart and view.log)
     found = []
     for row in frame.iter_rows(named=True):
         bar = ends.get(row["option"])
@@ -70,8 +69,7 @@ def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> l
             OptionLine(
                 row["option"],
                 standing,
-                row[names[0]],
-                row[names[1]],
+                *_numbers(row, apart, ratios),
                 row["measurements"],
                 None if bar is None else (bar["low"], bar["mean"], bar["high"]),
                 _remark(row, bar is None, certificate),
@@ -80,6 +78,18 @@ def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> l
     sign = -1.0 if certificate.goal == "max" else 1.0
     found.sort(key=lambda row: (row.ends is None, row.value is None, sign * (row.value or 0.0)))
     return found
+
+
+def _numbers(row: dict[str, Any], apart: bool, ratios: bool) -> tuple[float | None, float | None]:
+    """What stands beside the picture, with its standard error: differences or ratios, where drawn."""
+    if not apart:
+        return row["estimate"], row["se"]
+    if "ratio" not in row:
+        return row["difference"], row["difference_se"]
+    ratio, error = row["ratio"], row["ratio_se"]
+    if ratios:
+        return ratio, error
+    return None if ratio is None else 100.0 * (ratio - 1.0), None if error is None else 100.0 * error
 
 
 def _standing(row: dict[str, Any], certificate: Certificate) -> str:
@@ -109,13 +119,13 @@ def _words(row: OptionLine) -> str:
 
 def _table(rows: list[OptionLine], view: View) -> str:
     drawn = [row.ends for row in rows if row.ends is not None]
-    scale = scale_of([end for ends in drawn for end in ends])
+    scale = scale_of([end for ends in drawn for end in ends], log=view.log)
     ticks = scale.ticks(5)
     values = aligned([row.value for row in rows], [row.error for row in rows])
     body = "".join(
         _line(row, number, scale, ticks, view.edge) for row, number in zip(rows, values, strict=True)
     )
-    title = text(view.axis)
+    title = text(f"{view.axis} (log scale)" if view.log else view.axis)
     return (
         '<table class="pictured" role="table"><thead role="rowgroup"><tr role="row">'
         f'<th role="columnheader" scope="col">Option</th><th role="columnheader" class="plot" scope="col">'

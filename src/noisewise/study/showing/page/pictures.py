@@ -1,6 +1,7 @@
 """The other charts of the report: the bound, what was worth most, residuals, the plan."""
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 from noisewise.charts.inline.plane import Plane, Point
 from noisewise.charts.inline.rows import axis_row, band_row, bar_row
 from noisewise.charts.inline.scale import Scale, scale_of
-from noisewise.core.support.words import about, counted, in_unit, percent, rounded_up
+from noisewise.core.support.words import about, counted, in_unit, percent
 from noisewise.study.certificate.check import residuals_to_show
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
@@ -33,8 +34,10 @@ USUAL, ODD, EDGE = 2.0, 3.0, 8.0
 
 def course_figure(worth: Worth, eps: float | None, unit: str | None) -> str:
     """How the bound fell."""
-    course = course_of(worth)
-    bounds = course["bound"].to_numpy()
+    course, scale = course_of(worth), replace(worth.scale, unit=unit)
+    bounds = scale.drawn(course["bound"].to_numpy())
+    good_enough = "" if eps is None else f"good enough: {scale.close(eps)}"
+    eps, unit = None if eps is None else float(scale.drawn(eps)), scale.unit_of_bounds
     positive = [*bounds[bounds > 0.0].tolist(), *([eps] if eps else [])] or [1.0]
     floor = min(positive) / 2.0
     said = ["How far the recommended option can be from the best, after each measurement; log scale."]
@@ -47,21 +50,21 @@ def course_figure(worth: Worth, eps: float | None, unit: str | None) -> str:
         )
     count = course["measurement"].to_numpy()
     up = scale_of([*positive, *([floor] if (bounds < floor).any() else [])], log=True, air=0.08)
-    title = title_of_course(course, unit)
+    title = title_of_course(course, scale)
     plane = Plane(
         Scale(0.0, float(count[-1])), up, f"{title}. {' '.join(said)}",
         ("Measurements", in_unit("Bound", None if unit is None else f"({unit})")),
     )  # fmt: skip
     if eps is not None:
-        plane.level(eps, in_unit(f"good enough: {eps:g}", unit))
+        plane.level(eps, good_enough)
     heights = np.maximum(bounds, up.low)
     plane.steps(list(zip(count.tolist(), heights.tolist(), strict=True)))
     quiet = course["quiet"].to_numpy()
     if quiet.any():
         said.append("Dots are quiet measurements, whose error bars are at most half of the usual one.")
     points = [
-        Point(x, y, "odd", f"measurement {x:,}: {rounded_up(bound)}")
-        for x, y, bound, dot in zip(count.tolist(), heights.tolist(), bounds.tolist(), quiet, strict=True)
+        Point(x, y, "odd", f"measurement {x:,}: {scale.short(bound)}")
+        for x, y, bound, dot in zip(count.tolist(), heights.tolist(), course["bound"], quiet, strict=True)
         if dot
     ]
     plane.points(points)
@@ -159,7 +162,7 @@ def plan_figure(plan: "Plan") -> str:
         for row in rows
     ]
     said = ["Diamonds: half of the simulated studies need fewer. Bars: four of five lie within. Log scale."]
-    title = f"What it takes until the bound is at most {plan.eps:g}"
+    title = f"What it takes until the bound is at most {plan.eps_text}"
     return figure("plan", title, said, _table(drawn, "Way of going on", what, axis_row(ticks)))
 
 

@@ -1,0 +1,86 @@
+"""What an import brought: for people, and for programs."""
+
+from typing import Any
+
+#: The number of notes that are shown.
+SHOWN = 20
+
+
+def import_content(taken: Any, pending: int, understood: Any, dry_run: bool) -> dict[str, Any]:
+    """What became of a table's rows, as JSON values."""
+    notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
+    return {
+        "told": len(taken),
+        "items": getattr(taken, "items", 0),
+        "known": taken.known,
+        "equal": [{"row": row, "measurement": id} for row, id in taken.equal],
+        "amended": [one.id for one in taken.amended],
+        "missing": taken.missing,
+        "voided": len(taken.voided),
+        "empty": taken.empty,
+        "unasked": taken.unasked,
+        "pending": pending,
+        "unused_columns": understood.unused,
+        "dry_run": dry_run,
+        "understood": understood.to_plain(),
+        "notes": [*taken.voided, *notes],
+    }
+
+
+def import_in_words(content: dict[str, Any]) -> list[str]:
+    """The same in sentences."""
+    from noisewise.core.support.words import counted
+    from noisewise.study.inputs.catalogue import some_of
+
+    unused = [f"Columns not used: {', '.join(found)}."] if (found := content["unused_columns"]) else []
+    if _nothing_new(content):
+        return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content), *unused]
+    on_items = f" with {counted(content['items'], 'item')}" if content["items"] else ""
+    parts = [f"told {content['told']}{on_items}"]
+    if content["amended"]:
+        parts.append(f"corrected {len(content['amended'])}")
+    if content["known"]:
+        parts.append(f"{content['known']} known already")
+    if content["voided"]:
+        parts.append(f"{content['voided']} voided before and not counted")
+    if content["empty"]:
+        parts.append(f"{counted(content['empty'], 'row')} still empty")
+    if not any(content[name] for name in ("told", "known", "voided", "empty", "amended")):
+        parts = ["told nothing, because the table has no rows"]
+    if content["unasked"]:
+        parts.append(f"{content['unasked']} never asked for (fine)")
+    lines = [f"{', '.join(parts)}; {counted(content['pending'], 'suggestion')} under way."]
+    lines += _about_equal(content)
+    if content["missing"]:
+        are, they = ("is", "it counts") if len(content["missing"]) == 1 else ("are", "they count")
+        lines.append(
+            f"{some_of(content['missing'])}, told from this table before, {are} no longer in it; {they} "
+            "until voided."
+        )
+    lines += unused
+    notes, more = content["notes"][:SHOWN], len(content["notes"]) - SHOWN
+    return [
+        *lines,
+        *notes,
+        *([f"And {more} more notes; see export --what measurements."] if more > 0 else []),
+    ]
+
+
+def _nothing_new(content: dict[str, Any]) -> bool:
+    """Whether all rows were known: nothing was told, corrected, voided, empty or gone."""
+    others = ("told", "voided", "empty", "amended", "missing", "notes")
+    return bool(content["known"]) and not any(content[name] for name in others)
+
+
+def _about_equal(content: dict[str, Any]) -> list[str]:
+    """Which rows were taken for others by their content alone, and how to say that they are none."""
+    from noisewise.study.inputs.catalogue import some_of
+
+    if not content["equal"]:
+        return []
+    pairs = some_of([f"row {one['row']} = {one['measurement']}" for one in content["equal"]])
+    one = len(content["equal"]) == 1
+    return [
+        f"Without a key, what equals a row of a table before is taken for it: {pairs}. If "
+        f"{'it was' if one else 'they were'} measured again, import with --again."
+    ]

@@ -1,0 +1,1 @@
+"""Result files of other tools, read as the fields of `tell`: one file per format, and a registry."""

@@ -1,0 +1,1 @@
+"""Readers of evaluations: options scored on items, or compared by judges."""

@@ -1,0 +1,85 @@
+"""What several readers share: readings as fields of `tell`, versions of formats, names that stand twice."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from noisewise.core.support.checks import nearest
+from noisewise.core.support.text import printable
+from noisewise.study.readers.json_part import JsonPart
+from noisewise.study.readers.readout import ReadRow
+from noisewise.study.readers.result_file import ResultFile
+
+#: Names that a sentence lists.
+NAMED = 5
+
+
+def told_as(readings: Sequence[float]) -> dict[str, Any]:
+    """Readings as fields of `tell`: a single one has no error bar of its own."""
+    return {"values": list(readings)} if len(readings) > 1 else {"value": readings[0]}
+
+
+def told_as_scatter(mean: float, sd: float, n: int) -> dict[str, Any]:
+    """The mean and the standard deviation of n readings, which are gone; of one reading the value alone."""
+    return {"value": mean, "sd": sd, "n": n} if n > 1 else {"value": mean}
+
+
+def check_version(part: JsonPart, known: Iterable[int], tool: str, version: str) -> None:
+    """Refuse a format of another version, unless ``version`` is "any".
+
+    Args:
+        part: The version in the file: a number, or a text such as "5.1.0".
+        known: The (first) numbers that are read.
+        tool: What they are versions of.
+        version: What the person said.
+    """
+    if version not in ("known", "any"):
+        raise ValueError(f"`version` must be 'known' or 'any'; got {version!r}.")
+    if version == "any":
+        return
+    said = part.value if isinstance(part.value, str) else str(part.count())
+    first = said.split(".")[0]
+    numbers = sorted(known)
+    if not first.isdecimal() or int(first) not in numbers:
+        listed = ", ".join(map(str, numbers))
+        raise part.refuse(
+            f"must be {listed}, the versions of {tool} that are read; got {printable(said[:40])!r}. If its "
+            'fields are still the same, version="any" reads it all the same.'
+        )
+
+
+def refuse_twice(rows: Sequence[ReadRow], file: ResultFile, way_out: str = "") -> None:
+    """Refuse an option that stands twice where a file has each once."""
+    first: dict[str, str] = {}
+    for row in rows:
+        name = str(row.fields["option"])
+        if name in first:
+            raise file.refuse(
+                f"{row.place}: {printable(name)!r} stands in {first[name]}, too; each result needs a name of "
+                f"its own.{way_out}"
+            )
+        first[name] = row.place
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names for a sentence."""
+    shown = ", ".join(printable(name) for name in names[:NAMED])
+    return shown + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+def refuse_metric(file: ResultFile, metric: str, known: Sequence[str]) -> ValueError:
+    """An error for a metric that a file does not have."""
+    there = f"it has {listed(known)}" if known else "it has none"
+    return file.refuse(f"there is no metric {metric!r}; {there}.{nearest(metric, list(known))}")
+
+
+def same_unit(file: ResultFile, measured_in: Sequence[str], unit: str | None) -> str:
+    """The unit of what is no time, which is never converted; another one is refused.
+
+    Args:
+        file: The file.
+        measured_in: Its unit, in several spellings.
+        unit: The unit that is wanted; None: as it is.
+    """
+    if unit is not None and unit not in measured_in:
+        raise file.refuse(f"its values are in {measured_in[0]}, and cannot be told in {unit!r}.")
+    return unit or measured_in[0]

@@ -1,0 +1,1 @@
+"""Readers of tables whose columns mean something by custom."""

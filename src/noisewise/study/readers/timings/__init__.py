@@ -1,0 +1,1 @@
+"""Readers of timings: benchmarks as the usual tools write them."""

@@ -1,0 +1,297 @@
+"""The registry of readers: names, several files, readers of other packages, what a study makes of rows."""
+
+import importlib.metadata
+import os
+import sys
+import types
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.support.reader_cases import fixture
+
+import noisewise as nw
+from noisewise.readers import BrokenReaderWarning, Reader, Readout, ReadRow, ResultFile
+from noisewise.study.readers import registry
+
+HYPERFINE = fixture("hyperfine", "parameters.json")
+PYTEST = fixture("pytest-benchmark", "saved_data.json")
+
+
+def lines_reader(name="lines"):
+    def read(file, *, unit=None):
+        pairs = [line.split() for line in file.text().splitlines()]
+        found = [
+            ReadRow(f"line {at}", {"option": option, "value": float(number)})
+            for at, (option, number) in enumerate(pairs, 1)
+        ]
+        return Readout(found, unit=unit)
+
+    return Reader(name, "lines of an option and a number", read, lambda file: file.name.endswith(".lines"))
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """A registry that loads again, with entry points of the test's choice."""
+    points = []
+    monkeypatch.setattr(registry, "_readers", {})
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+
+    def bring(name, made):
+        module = types.ModuleType(f"package_of_{name}")
+        module.READER = made
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        points.append(importlib.metadata.EntryPoint(name, f"{module.__name__}:READER", registry.GROUP))
+
+    bring.points = points
+    return bring
+
+
+def test_a_reader_of_another_package_joins_by_itself(fresh, tmp_path):
+    fresh("lines", lines_reader())
+    assert "lines" in nw.readers.names()
+    path = tmp_path / "a.lines"
+    path.write_text("x 1.5\ny 2.5\n")
+    readout = nw.readers.read(path)
+    assert (readout.reader, readout.options) == ("lines", ["x", "y"])
+
+
+def test_a_function_that_makes_a_reader_is_called(fresh):
+    fresh("lines", lines_reader)
+    assert "lines" in nw.readers.names()
+
+
+def test_a_broken_reader_gets_one_sentence_and_breaks_no_other(fresh):
+    fresh("good", lines_reader("good"))
+    fresh("number", 17)
+    fresh("taken", lines_reader("hyperfine"))
+    fresh.points.append(importlib.metadata.EntryPoint("gone", "no_such_package:READER", registry.GROUP))
+    with pytest.warns(BrokenReaderWarning) as said:
+        names = nw.readers.names()
+    assert "good" in names
+    assert "hyperfine" in names
+    assert sorted(str(one.message).split("'")[1] for one in said) == ["gone", "number", "taken"]
+    assert nw.readers.read(HYPERFINE).reader == "hyperfine"
+
+
+def test_a_reader_that_fails_on_a_file_is_named_with_the_file(fresh, tmp_path):
+    fresh("lines", lines_reader())
+    path = tmp_path / "a.lines"
+    path.write_text("only-a-name\n")
+    with pytest.raises(ValueError, match=r"a.lines'.*not enough values"):
+        nw.readers.read(path)
+
+    def lost(file):
+        raise KeyError("colour")
+
+    nw.readers.register(Reader("lost", "nothing", lost, lambda file: False))
+    with pytest.raises(
+        ValueError, match=r"a.lines': the reader 'lost' failed \(KeyError: 'colour'\)"
+    ) as raised:
+        nw.readers.read(path, "lost")
+    assert isinstance(raised.value.__cause__, KeyError)
+
+
+def test_a_field_that_tell_does_not_have_is_refused(fresh):
+    def strange(file):
+        return Readout([ReadRow("line 1", {"option": "a", "stderr": 0.5})])
+
+    nw.readers.register(Reader("strange", "nothing", strange, lambda file: False))
+    readout = nw.readers.read(ResultFile(None, b"x"), "strange")
+    with pytest.raises(ValueError, match="line 1: the reader 'strange' made a field 'stderr'"):
+        nw.create_study(":memory:", results=readout, eps=0.1)
+
+
+@pytest.mark.parametrize(
+    ("field", "cell", "kind"),
+    [
+        ("n", 2**70, "a whole number"), ("n", 2.5, "a whole number"), ("value", "seven", "a number"),
+        ("values", [1.0, "x"], "a list of numbers"), ("values", 3.0, "a list of numbers"),
+        ("key", 17, "a text"),
+    ],
+)  # fmt: skip
+def test_a_cell_of_another_kind_is_refused_with_its_place(field, cell, kind):
+    rows = [ReadRow("line 1", {"option": "a", "value": 1.0}), ReadRow("line 2", {"option": "b", field: cell})]
+    with pytest.raises(ValueError, match=f"line 2: `{field}` must be {kind}; the reader 'ours' made"):
+        nw.create_study(":memory:", results=Readout(rows, reader="ours"), eps=0.1)
+
+
+def test_an_unknown_reader_is_refused_with_the_nearest():
+    with pytest.raises(KeyError, match=r"no reader 'hyper'; there are .* Did you mean 'hyperfine'\?"):
+        nw.readers.read(HYPERFINE, "hyper")
+
+
+def test_several_files_are_told_together_or_not_at_all(tmp_path):
+    study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.1)
+    bad = tmp_path / "bad.json"
+    bad.write_text(HYPERFINE.read_text()[:-300])
+    with pytest.raises(ValueError, match=r"bad.json': it ends in the middle"):
+        study.import_from([HYPERFINE, bad], "hyperfine", unknown="add")
+    assert study.options == ["a"]
+    assert study.n_measurements == 0
+    with pytest.raises(ValueError, match=r"parameters.json' is given twice"):
+        study.import_from([HYPERFINE, HYPERFINE], "hyperfine", unknown="add")
+
+
+def test_files_in_different_units_are_refused(tmp_path):
+    google = fixture("google-benchmark", "repetitions.json")
+    microseconds = tmp_path / "us.json"
+    microseconds.write_text(google.read_text().replace('"time_unit": "ns"', '"time_unit": "us"'))
+    with pytest.raises(ValueError, match=r"is in ns and .* in us: say unit="):
+        nw.readers.read([google, microseconds], "google-benchmark")
+    assert nw.readers.read([google, microseconds], "google-benchmark", unit="s").unit == "s"
+
+
+def test_a_folder_is_refused_where_the_format_is_none():
+    with pytest.raises(ValueError, match="is a folder; a file of hyperfine is wanted"):
+        nw.readers.read(HYPERFINE.parent, "hyperfine")
+
+
+def test_what_looks_like_nothing_is_refused_with_all_readers(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("option,value,se\na,1,0.5\n")
+    with pytest.raises(
+        ValueError, match=r"looks like none that is read \(asv, .*plain tables need no reader"
+    ):
+        nw.readers.read(path)
+
+
+def test_options_that_a_study_does_not_have_are_refused_added_or_skipped():
+    study = nw.create_study(":memory:", options=["sort data.txt", "cat data.txt"], goal="min", eps=0.001)
+    with pytest.raises(
+        KeyError, match=r"2 of 3 options are not in the catalogue \(2 options\): tac"
+    ) as refused:
+        study.import_from(HYPERFINE)
+    assert 'unknown="add" adds them, unknown="skip" leaves them out' in str(refused.value)
+    taken = study.import_from(HYPERFINE, unknown="skip")
+    assert [one.option for one in taken] == ["sort data.txt"]
+    assert "Left out, because they are not in the catalogue: tac data.txt, sort -r data.txt." in str(
+        taken.understood
+    )
+    with pytest.warns(UserWarning, match="1 row without a key equal"):
+        taken = study.import_from(HYPERFINE, unknown="add")
+    assert study.options == ["sort data.txt", "cat data.txt", "tac data.txt", "sort -r data.txt"]
+    assert len(taken) == 2
+
+
+def test_options_and_their_results_are_one_change_of_the_log():
+    study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.001)
+    study.import_from(HYPERFINE, unknown="add")
+    assert [event.kind for event in study.events()] == ["add", "tell", "tell", "tell"]
+    assert [bool(event.append) for event in study.events()] == [True, False, False, False]
+
+
+def test_two_that_import_the_same_file_at_once_tell_it_once(tmp_path):
+    study = nw.create_study(tmp_path / "s.db", options=["a"], goal="min", eps=0.001)
+    others = [nw.load_study(tmp_path / "s.db") for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        taken = list(pool.map(lambda one: len(one.import_from(HYPERFINE, unknown="add")), others))
+    assert sorted(taken) == [0, 0, 0, 3]
+    assert study.n_measurements == 3
+    assert len(study.options) == 4
+
+
+def test_options_of_items_are_added_with_their_items():
+    rows = [
+        ReadRow(f"line {at}", {"option": option, "item": item, "value": value})
+        for at, (option, item, value) in enumerate(
+            [("a", "q1", 1.0), ("a", "q2", 0.0), ("b", "q1", 1.0), ("b", "q2", 1.0)], 1
+        )
+    ]
+    study = nw.create_study(":memory:", options=["a", "c"], eps=0.1)
+    study.tell_many(Readout(rows), unknown="add")
+    assert study.options == ["a", "c", "b"]
+    assert study.n_measurements == 2
+    assert len(study.tell_many(Readout(rows))) == 0
+    assert Readout(rows[:2]).only("x") == {"items": {"q1": 1.0, "q2": 0.0}}
+    with pytest.raises(ValueError, match="`block` must be left out for items"):
+        Readout(rows).in_block("monday")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
+def test_a_pipe_can_be_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_bytes, HYPERFINE.read_bytes())
+        study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.001)
+        assert len(study.import_from(pipe, "auto", unknown="add")) == 3
+
+
+def test_a_plain_table_can_add_options_too():
+    study = nw.create_study(":memory:", options=["a"], eps=0.1)
+    table = {"option": ["a", "b"], "value": [1.0, 2.0], "se": [0.1, 0.1]}
+    with pytest.raises(KeyError, match="'b' is not in the catalogue"):
+        study.tell_many(table)
+    assert len(study.tell_many(table, unknown="add")) == 2
+    assert study.options == ["a", "b"]
+
+
+def test_options_with_features_cannot_be_added_by_name_alone():
+    study = nw.create_study(
+        ":memory:",
+        options={"id": ["a", "b"], "x": [0.0, 1.0]},
+        features=["x"],
+        model="linear",
+        eps=0.1,
+        span=1.0,
+    )
+    with pytest.raises(ValueError, match=r"cannot be added by its name alone: .* columns x"):
+        study.import_from(HYPERFINE, unknown="add")
+    assert study.n_measurements == 0
+
+
+def test_a_dry_run_changes_nothing():
+    study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.001)
+    head = study.head
+    taken = study.import_from(HYPERFINE, unknown="add", dry_run=True)
+    assert len(taken) == 3
+    assert study.head == head
+    assert study.options == ["a"]
+
+
+def test_one_benchmark_of_two_versions_compares_the_versions(tmp_path):
+    study = nw.create_study(":memory:", options=["old", "new"], goal="min", eps=1e-6)
+    other = tmp_path / "new.json"
+    other.write_text(PYTEST.read_text().replace("2026-11-17T", "2026-11-18T"))
+    for path, version in ((PYTEST, "old"), (other, "new")):
+        study.import_from(path, only="*test_loop", called=version, block="laptop")
+    measured = study.frame("measurements")
+    assert measured["option"].to_list() == ["old", "new"]
+    assert measured["block"].to_list() == ["laptop", "laptop"]
+    with pytest.raises(ValueError, match="only one option can be called 'old', and there are 3"):
+        study.import_from(PYTEST, called="old")
+    with pytest.raises(ValueError, match="no option is called 'test_join'"):
+        study.import_from(PYTEST, only="test_join")
+
+
+def test_only_takes_names_with_signs_of_patterns_as_they_are():
+    readout = nw.readers.read(PYTEST)
+    assert readout.about("test_sums.py::test_sum[sum]").options == ["test_sums.py::test_sum[sum]"]
+    assert readout.about("*loop, *fsum]").options == [
+        "test_sums.py::test_sum[fsum]",
+        "test_sums.py::test_loop",
+    ]
+
+
+def test_the_fields_of_one_measurement_can_be_told():
+    readout = nw.readers.read(HYPERFINE)
+    assert set(readout.only("tac data.txt")) == {"values"}
+    with pytest.raises(ValueError, match=r"no result for 'ls'; it has 'sort data.txt'"):
+        readout.only("ls")
+    single = readout.about("tac*")
+    assert single.only("whatever it is called")["values"] == readout.only("tac data.txt")["values"]
+    intervals = nw.readers.read(fixture("asv", "plain.json"))
+    told = intervals.only("sums.time_join")
+    assert set(told) == {"value", "ci", "level", "key"}
+    study = nw.create_study(":memory:", options=["a", "b"], eps=0.1)
+    assert study.tell(option="a", **told).kind == "known"
+
+
+def test_messages_of_the_study_name_the_place_in_the_file(tmp_path):
+    path = tmp_path / "long.json"
+    path.write_text(HYPERFINE.read_text().replace("tac data.txt", "tac " + "x" * 2000))
+    study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.001)
+    with pytest.raises(ValueError, match=r"row 2 \(at results\[1\]\): `option` must have at most 1,000"):
+        study.import_from(path, unknown="add")

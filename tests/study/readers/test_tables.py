@@ -1,0 +1,98 @@
+"""Readers of tables: sums, and effects with their variances."""
+
+import numpy as np
+import pytest
+from tests.support.reader_cases import fixture
+
+import noisewise as nw
+from noisewise.readers import ResultFile
+
+
+def read_text(text, reader, **choices):
+    return nw.readers.read(ResultFile(None, text.encode(), "table.csv"), reader, **choices)
+
+
+def test_sums_say_what_the_readings_say():
+    rng = np.random.default_rng(3)
+    readings = {name: rng.gamma(2.0, 30.0, 500) for name in ("control", "new")}
+    lines = [f"{name},{x.size},{x.sum()!r},{(x**2).sum()!r}" for name, x in readings.items()]
+    text = "variant,n,sum,sum_squares\n" + "\n".join(lines).replace("np.float64(", "").replace(")", "")
+    for row in read_text(text, "sums").rows:
+        x = readings[row.fields["option"]]
+        assert row.fields["value"] == pytest.approx(x.mean(), rel=1e-12)
+        assert row.fields["sd"] == pytest.approx(x.std(ddof=1), rel=1e-9)
+        assert row.fields["n"] == 500
+
+
+def test_columns_may_be_called_anything():
+    text = "who;how many;s1;s2\na;3;6;14\nb;2;3,0;4,6\n"
+    readout = read_text(text, "sums", option="who", n="how many", sum="s1", sum_squares="s2")
+    assert [dict(row.fields) for row in readout.rows] == [
+        {"option": "a", "value": 2.0, "sd": 1.0, "n": 3},
+        {"option": "b", "value": 1.5, "sd": pytest.approx(0.1**0.5), "n": 2},
+    ]
+
+
+def test_two_columns_that_could_be_n_are_refused():
+    text = "variation,users,count,main_sum,main_sum_squares\na,10,7,5,30\n"
+    with pytest.raises(ValueError, match="'count' and 'users' could both be n; name the column: say n="):
+        read_text(text, "sums")
+    assert read_text(text, "sums", n="users").rows[0].fields["n"] == 10
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ("10,100,900", r"line 2 \(a\): no 10 numbers have the sum 100 and the sum of squares 900"),
+        ("10,1.1e9,1.21e17", "rounding has eaten the scatter"),
+        ("10,5,-1", "a sum of squares cannot be negative"),
+        ("0,5,30", "n must be a whole number above 0; got 0"),
+        ("2.5,5,30", "n must be a whole number above 0; got 2.5"),
+        ("10,,30", r"line 2 \(a\): sum is missing"),
+        ("10,five,30", "'sum' must be a finite number; got 'five'"),
+        ("ten,5,30", "'n' must be a finite number; got 'ten'"),
+    ],
+)
+def test_sums_that_no_readings_have_are_refused(cells, why):
+    with pytest.raises(ValueError, match=why):
+        read_text(f"option,n,sum,sum_squares\na,{cells}\nb,3,6.5,15.5\n", "sums")
+
+
+def test_whole_numbers_are_exact_and_all_alike_is_no_mistake():
+    (row, _) = read_text("option,n,sum,ss\na,100,100,100\nb,100,70,70\n", "sums").rows
+    assert row.fields["sd"] == 0.0
+
+
+def test_a_table_without_sums_of_squares_is_told_as_counts():
+    with pytest.raises(ValueError, match="sum_squares is no known column"):
+        read_text("option,n,sum\na,100,70\n", "sums")
+
+
+def test_metafor_tells_effects_with_their_variances():
+    readout = nw.readers.read(fixture("metafor", "escalc.csv"))
+    assert [row.fields["option"] for row in readout.rows] == ["A", "A", "B", "B", "C"]
+    assert dict(readout.rows[3].fields) == {"option": "B", "value": -0.4416, "var": 0.02}
+    assert readout.notes == ("Rows without an effect are left out: line 6.",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ("0.5,0", "vi must be a variance above 0; got 0"),
+        ("0.5,-0.1", "vi must be a variance above 0; got -0.1"),
+        ("0.5,NA", "vi is missing, and the other is there"),
+        ("NA,0.1", "yi is missing, and the other is there"),
+        ("inf,0.1", "'yi' must be a finite number"),
+    ],
+)
+def test_effects_that_are_none_are_refused(cells, why):
+    with pytest.raises(ValueError, match=why):
+        read_text(f"treatment,yi,vi\nA,{cells}\nB,0.25,0.125\n", "metafor")
+
+
+def test_a_table_of_trials_alone_does_not_say_what_was_tried():
+    text = "trial,yi,vi,site\nAlpha,0.5,0.1,x\nBeta,0.25,0.2,y\n"
+    with pytest.raises(ValueError, match="option is no known column of 'trial', 'yi', 'vi', 'site'"):
+        read_text(text, "metafor")
+    row = read_text(text, "metafor", option="trial", blocks="site").rows[0]
+    assert row.fields["block"] == "x"
