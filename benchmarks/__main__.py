@@ -47,6 +47,7 @@ NAMES = (
     "evidence_events",
     "one_look",
     "items",
+    "commands",
     "advice",
 )
 

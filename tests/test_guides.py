@@ -1,6 +1,9 @@
 """The guides are true: their commands run in order, end as they say, and print what they show."""
 
+import os
 import re
+import sys
+from pathlib import Path
 
 import pytest
 from tests.support.commands import plain, run
@@ -44,3 +47,9 @@ def test_the_guide_to_evaluations_pairs_questions(capsys):
     assert run("certify", "eval.db", "--study", "counts").exit_code == 3
     again = plain("import", "eval.db", "logs", "--from", "lm-eval-samples", "--study", "study")
     assert (again["told"], again["known"]) == (0, 4000)
+
+
+def test_the_guide_to_timings_finds_the_fastest_and_its_exit_codes_are_right(monkeypatch):
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    run_blocks(ROOT / "docs" / "timing-code.md")
+    assert run_commands("timing-code.md") == 3

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from noisewise import study as study
     from noisewise import testing as testing
     from noisewise import theory as theory
+    from noisewise import timing as timing
     from noisewise import world as world
     from noisewise.design import Design as Design
     from noisewise.design import Pairs as Pairs
@@ -113,6 +114,8 @@ if TYPE_CHECKING:
     from noisewise.study import Worth as Worth
     from noisewise.study import create_study as create_study
     from noisewise.study import load_study as load_study
+    from noisewise.study import pick as pick
+    from noisewise.timing import best_of as best_of
     from noisewise.world import Environment as Environment
     from noisewise.world import Instance as Instance
     from noisewise.world import instances as instances
@@ -132,6 +135,7 @@ __all__ = [
     "Slot",
     "Study",
     "Worth",
+    "best_of",
     "compare",
     "create_study",
     "extending",
@@ -141,6 +145,7 @@ __all__ = [
     "make_policy",
     "noise",
     "optimal_design",
+    "pick",
     "readers",
     "robust_vaee",
     "rules",
@@ -175,13 +180,16 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store migrate_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth create_study load_study"),
+    "noisewise.study": (
+        "Certificate Check Job Measurement Plan Slot Study Worth create_study load_study pick"
+    ),
+    "noisewise.timing": "best_of",
     "noisewise.world": "Environment Instance instances noise schedules",
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
     "actions arena charts core data design extending paper policies readers rules sets simulation stores "
-    "study testing theory world"
+    "study testing theory timing world"
 )
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there

@@ -8,10 +8,12 @@ import typer
 
 import noisewise
 from noisewise.cli.assistant.command import mcp
+from noisewise.cli.bench import bench
 from noisewise.cli.demo import demo
 from noisewise.cli.studies import imports, judgement, measurements, outlook, safekeeping, upkeep
 from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
+from noisewise.cli.studies.running.run import CommandBehindDashes, run
 from noisewise.cli.terminal.flags import flags_of, in_its_words
 from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
 from noisewise.cli.terminal.threads import lightly
@@ -48,8 +50,8 @@ def _common(
 
 #: In the order of the help text; a command is called like its function, but for those in `NAMES`.
 COMMANDS: tuple[Callable[..., None], ...] = (
-    demo,
-    *(upkeep.init, measurements.ask, measurements.tell, imports.import_),
+    *(demo, bench),
+    *(upkeep.init, run, measurements.ask, measurements.tell, imports.import_),
     *(judgement.status, judgement.best, judgement.certify, judgement.check),
     *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
     *(measurements.void, measurements.amend, measurements.mend, measurements.fail, measurements.release),
@@ -75,7 +77,10 @@ for command in COMMANDS:
     settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}
     called = NAMES.get(command, command.__name__)
     speaking = in_its_words(command, called, OF_TABLES if command is imports.import_ else ())
-    app.command(called, context_settings=settings)(speaking if command in HEAVY else lightly(speaking))
+    kind = CommandBehindDashes if command is run else None
+    app.command(called, cls=kind, context_settings=settings)(
+        speaking if command in HEAVY else lightly(speaking)
+    )
 
 
 #: Flags of commands that take values: what looks like one and is none would be taken for a value.

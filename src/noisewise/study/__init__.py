@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from noisewise.study.creation import load_study as load_study
     from noisewise.study.intake.entry import Measurement as Measurement
     from noisewise.study.log.state import Job as Job
+    from noisewise.study.one_call import pick as pick
     from noisewise.study.planning.plan import Plan as Plan
     from noisewise.study.planning.slot import Slot as Slot
     from noisewise.study.planning.worth import Worth as Worth
@@ -29,6 +30,7 @@ __all__ = [
     "Worth",
     "create_study",
     "load_study",
+    "pick",
 ]
 
 #: Where each of them lives: a command that tells one measurement loads no plans.
@@ -43,6 +45,7 @@ _HOMES = {
     "Worth": "planning.worth",
     "create_study": "creation",
     "load_study": "creation",
+    "pick": "one_call",
 }
 #: The rooms whose public names can also be had here; `noisewise.stores` lists them.
 _ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping.backup",

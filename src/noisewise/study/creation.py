@@ -121,7 +121,9 @@ def create_study(
         noise: Of measurements with error bars. ``"normal"``: tails no heavier than normal ones.
             ``"heavy"``: any tails, as long as error bars are true standard errors; then a measurement that
             is far off moves neither estimates nor bounds much (independent options, without blocks and
-            differences).
+            differences). ``"symmetric"``: options are measured in rounds, told as items, and ratios (or
+            differences) of a round lie as easily above as below the true one, however far: see the page on
+            timings.
         items: The questions, inputs or seeds that every option is measured on: a list of names, or n for
             "1" to "n". All options are told them in one random order, `ask` says which come next, and the
             certificate is about the mean over all of them. Items may be told without such a list: then

@@ -57,6 +57,12 @@ SECTIONS = (
         "nw.readers.",
     ),
     PagePart(
+        "Timings",
+        "noisewise.timing",
+        "Which function or command is fastest: [timings](timings.md).",
+        "nw.timing.",
+    ),
+    PagePart(
         "Rules",
         "noisewise.rules",
         "Each function makes a policy; [policies](policies.md) explains the options that they share.",

@@ -26,6 +26,7 @@ from noisewise.study.certificate.bound import Recommended
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.item_order import BATCH, next_places
 from noisewise.study.log.measurements import KINDS, NOBODY, Codes
+from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.log.state import Job, State
 from noisewise.study.models.analysis import Analysis
 
@@ -34,6 +35,8 @@ def batch_of(state: State, items: int | None) -> int | None:
     """How many items a suggestion is for; None where options are not measured item by item."""
     if items is not None:
         return items
+    if state.specification.noise == SYMMETRIC:
+        return 1  # a round at a time
     columns = state.measurements.columns()
     last = columns.kind[np.argmax(columns.number)] if columns.number.size else -1
     declared = state.specification.items is not None

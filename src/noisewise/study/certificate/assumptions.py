@@ -9,9 +9,11 @@ from noisewise.study.certificate.averaged_first import largest_shift
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.one_look import about_errors_once, about_one_look
 from noisewise.study.evidence.counts import Counts
+from noisewise.study.evidence.symmetric import GROSS, SELDOM
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ANY, ESTIMATE
+from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.networks.shared_arms import shared_arms
 from noisewise.study.models.own_readings import is_linked, own_rows
@@ -59,7 +61,9 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
             f"readings are independent and lie between {bounds[0]:g} and {bounds[1]:g}, as was stated "
             "(`bounds`); nothing else is assumed about how they scatter"
         )
-    if ITEMS in present:
+    if ITEMS in present and analysis.specification.noise == SYMMETRIC:
+        said += _about_rounds(analysis)
+    elif ITEMS in present:
         pool = analysis.state.items.pool
         said += [
             "items come in one random order that all options share; how many of them each option is told may "
@@ -73,6 +77,24 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
         ]
     if present & {READINGS, COUNTS, BOUNDED}:
         said.append("how many readings or trials a measurement has was not decided by how they came out")
+    return said
+
+
+def _about_rounds(analysis: Analysis) -> list[str]:
+    """What differences within rounds have to be."""
+    ratio = analysis.specification.value_scale.log
+    what = "ratio" if ratio else "difference"
+    said = [
+        f"within a round, chance moves the {what} of two options' values as easily up as down; by how much "
+        "is not assumed, and may change from round to round",
+        f"an option's value is such that these {what}s scatter around its {what} to the others; what a round "
+        "does to all that is measured in it cancels, and the first round only orders the options",
+    ]
+    if ratio:
+        said.append(
+            f"chance moves such a ratio by more than a factor {GROSS:g}, in a given direction, at most once "
+            f"in {1.0 / SELDOM:g} rounds"
+        )
     return said
 
 
@@ -151,6 +173,8 @@ def about_shared_arms(analysis: Analysis, check: Check) -> list[str]:
 
 def about_fit(analysis: Analysis, check: Check) -> list[str]:
     """Whether any of it was checked."""
+    if analysis.specification.noise == SYMMETRIC and _kinds(analysis) == {ITEMS}:
+        return []  # rounds say nothing about single values
     if check.far_off is not None:
         return [f"it was checked that error bars are no smaller than errors: {check.far_off}"]
     if check.freedom > 0:

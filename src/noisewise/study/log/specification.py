@@ -43,8 +43,11 @@ ANY_TIME, ONCE = LOOKS = ("any time", "once")
 BLIND = ("round_robin", "uniform")
 #: The scatter of readings: each option's own, one that options share, or what fits the first measurement.
 OWN, POOLED, FIRST = "own", "pooled", "first"
-#: The tails of errors: no heavier than normal ones, or any, as long as their variance is what error bars say.
-NORMAL, HEAVY = TAILS = ("normal", "heavy")
+#: The errors: no heavier than normal ones; of any tails, as long as their variance is what error bars say; or
+#: differences of options on the same items that lie evenly to both sides, however far.
+NORMAL, HEAVY, SYMMETRIC = TAILS = ("normal", "heavy", "symmetric")
+#: What items of such a study lie between on a log scale, where nothing is said: any time, any amount.
+ANYTHING = (1e-12, 1e12)
 WEEK = 7 * 24 * 3600.0
 #: Characters of a unit, which stands behind numbers in sentences.
 UNIT_LENGTH = 30
@@ -84,7 +87,7 @@ class Specification:
     looks: str | None = None  # ONCE, or None: at any time
     bounds: tuple[float, float] | None = None  # between which all readings lie
     scatter: str | None = None  # of readings; studies from before there was a choice pooled it
-    noise: str | None = None  # HEAVY, or None: tails no heavier than normal
+    noise: str | None = None  # HEAVY, SYMMETRIC, or None: tails no heavier than normal
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
     unit: str | None = None  # of the values, for people
     scale: str | None = None  # LOG, or None: values as they are; amounts above are of what is computed with
@@ -125,7 +128,7 @@ class Specification:
     @property
     def range_of_items(self) -> tuple[float, float]:
         """The least and the largest value that an item can have."""
-        low, high = self.bounds or (0.0, 1.0)
+        low, high = self.bounds or (ANYTHING if self.noise == SYMMETRIC else (0.0, 1.0))
         return float(low), float(high)
 
     @property
@@ -200,7 +203,7 @@ def check_question(
         "looks": ONCE if check_choice("looks", looks, LOOKS) == ONCE else None,
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
-        "noise": HEAVY if check_choice("noise", noise, TAILS) == HEAVY else None,
+        "noise": None if check_choice("noise", noise, TAILS) == NORMAL else noise,
         "items": check_pool(items),
         "unit": unit,
         "scale": LOG if reading.log else None,
@@ -220,6 +223,8 @@ def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) 
         _check_one_look(checked)
     if checked["noise"] == HEAVY:
         check_tails(chosen, checked["looks"])
+    if checked["noise"] == SYMMETRIC:
+        _check_symmetric(checked, chosen)
     if checked["scale"] == LOG:
         _check_logarithms(checked)
     if scatter == OWN and chosen.uses_features:
@@ -245,6 +250,24 @@ def check_tails(chosen: ModelChoice, looks: str | None) -> None:
         )
     if looks == ONCE:
         raise ValueError(f'{heavy} goes with looks="{ANY_TIME}": a bound for one look needs normal errors.')
+
+
+def _check_symmetric(checked: dict[str, Any], chosen: ModelChoice) -> None:
+    """Refuse what paired rounds do not go with."""
+    said = f'noise="{SYMMETRIC}"'
+    if chosen.uses_features or chosen.extra_scatter is not None:
+        raise ValueError(
+            f"{said} compares options round by round: it needs options that share nothing, and no extra "
+            'scatter. Use model="independent".'
+        )
+    if checked["looks"] == ONCE:
+        raise ValueError(f'{said} goes with looks="{ANY_TIME}".')
+    if checked["items"] is not None:
+        raise ValueError(f"{said} takes rounds as they come; leave `items`, a pool of them, out.")
+    if checked["scale"] != LOG and checked["bounds"] is None:
+        raise ValueError(
+            f'{said} needs scale="{LOG}", for ratios, or `bounds` that no value can lie outside of.'
+        )
 
 
 def _check_logarithms(checked: dict[str, Any]) -> None:

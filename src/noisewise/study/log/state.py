@@ -20,7 +20,7 @@ from noisewise.study.log.jobs import Job as Job
 from noisewise.study.log.jobs import job_of as job_of
 from noisewise.study.log.measurements import NOBODY, Contents, Measurements
 from noisewise.study.log.model_choice import ModelChoice
-from noisewise.study.log.specification import ANY_TIME, BLIND, PolicyChoice, Specification
+from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
 from noisewise.study.stores.protocol import Event
 
 
@@ -115,7 +115,8 @@ class State:
     @property
     def begins_with_items(self) -> bool:
         """Whether the study has a pool of items, or the first measurement was of items."""
-        return self.specification.items is not None or self.first_told.get("kind") == ITEMS
+        declared = self.specification.items is not None or self.specification.noise == SYMMETRIC
+        return declared or self.first_told.get("kind") == ITEMS
 
     @property
     def features(self) -> Floats | None:

@@ -7,8 +7,10 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.pairs import PairedItems
+from noisewise.study.evidence.symmetric import SymmetricRounds
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.measurements import KINDS
+from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.log.state import State
 from noisewise.study.models.boundary import PAIRED
 from noisewise.study.models.fit import Fit
@@ -85,12 +87,7 @@ def bounds_with_items(
         live, some = state.items.n_measurements, case.columns.number[of_items]
         # Only in a look at earlier times are there fewer.
         prefixes = None if some.size in (0, live) else state.items.prefixes(some.tolist())
-        families.append(
-            PairedItems(
-                state.items, n, sign, differences=case.fit.differences, resolution=case.resolution,
-                doubt=shares._replace(delta=PAIRED * shares.delta).doubt, prefixes=prefixes,
-            )
-        )  # fmt: skip
+        families.append(_pairs(state, case, n, prefixes))
     if not of_items.all() or not families:
         columns, sigma = case.columns.select(~of_items), case.sigma[~of_items]
         sums = pool(columns, sigma, sign)
@@ -102,3 +99,18 @@ def bounds_with_items(
         )  # fmt: skip
         families.append(Moved(without(other), fit, case.fit))
     return families[0] if len(families) == 1 else Narrowest(families)
+
+
+def _pairs(state: State, case: BoundaryCase, n: int, prefixes: dict[int, int] | None) -> HalfWidths:
+    """What paired items say."""
+    question, shares = state.specification, case.shares
+    doubt = shares._replace(delta=PAIRED * shares.delta).doubt
+    if question.noise == SYMMETRIC:
+        return SymmetricRounds(
+            state.items, n, question.sign, differences=case.fit.differences, resolution=case.resolution,
+            doubt=doubt, prefixes=prefixes, gross=question.value_scale.log, changed=shares.changed,
+        )  # fmt: skip
+    return PairedItems(
+        state.items, n, question.sign, differences=case.fit.differences, resolution=case.resolution,
+        doubt=doubt, prefixes=prefixes,
+    )  # fmt: skip
