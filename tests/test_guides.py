@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.commands import plain, run
-from tests.support.pages import run_commands, run_script
-from tests.test_docs import ROOT, run_blocks
+from tests.support.pages import ROOT, run_blocks, run_commands, run_script
 
 
 @pytest.fixture(autouse=True)
