@@ -104,6 +104,13 @@ def test_the_schema_of_a_tool_is_whole(name, tmp_path):
     assert "--" not in tool.description
 
 
+def test_a_table_told_by_a_tool_corrects_nothing(tmp_path):
+    tool = toolbox(tmp_path).find("import")
+    assert not tool.use.changes_what_was_told
+    with pytest.raises(ValueError, match=r"^there is no parameter `amend`"):
+        tool.request({"table": "option,value\nA,1\n", "amend": "a slip"})
+
+
 def test_a_parameter_has_the_type_of_its_flag(tmp_path):
     kinds = toolbox(tmp_path).find("tell").schema()["properties"]
     assert {name: kinds[name]["type"] for name in ("what", "n", "sd", "values", "ci")} == {

@@ -63,6 +63,7 @@ USES: dict[str, Use] = {
         rehearsal="dry_run",
         texts={"table": f"The results: {TABLE}; with `from`, what that tool wrote"},
         folders=True,
+        hidden=("amend",),  # corrections are made one by one, by the tool that is marked for it
         advice=ERROR_BARS,
     ),
     "status": READS,
