@@ -18,6 +18,7 @@ OF_FILES = re.compile(r"\b(file|FILE|TABLE|table|folder|FOLDER|standard input|cs
 NO_FILES = {
     ("init", "ignore"), ("init", "network"), ("init", "arms"), ("init", "dry_run"), ("init", "looks"),
     ("import", "network"), ("import", "arms"), ("import", "dry_run"), ("import", "again"),
+    ("import", "reader"), ("import", "only"), ("import", "called"),
     ("export", "what"),
 }  # fmt: skip
 
@@ -31,7 +32,7 @@ def test_every_command_is_declared_a_tool_or_none():
     undeclared = sorted(set(COMMANDS) - set(USES) - set(NO_TOOLS))
     assert undeclared == [], "say in cli/assistant/uses.py what an assistant may do with it"
     assert set(USES) & set(NO_TOOLS) == set()
-    assert set(USES) <= set(COMMANDS)
+    assert set(USES) | set(NO_TOOLS) == set(COMMANDS)
 
 
 def test_a_command_that_is_not_declared_is_no_tool(tmp_path):
@@ -101,6 +102,13 @@ def test_the_schema_of_a_tool_is_whole(name, tmp_path):
         assert "standard input" not in of_one.get("description", "")
     assert tool.description
     assert "--" not in tool.description
+
+
+def test_a_table_told_by_a_tool_corrects_nothing(tmp_path):
+    tool = toolbox(tmp_path).find("import")
+    assert not tool.use.changes_what_was_told
+    with pytest.raises(ValueError, match=r"^there is no parameter `amend`"):
+        tool.request({"table": "option,value\nA,1\n", "amend": "a slip"})
 
 
 def test_a_parameter_has_the_type_of_its_flag(tmp_path):
@@ -195,7 +203,7 @@ def test_no_sheet_leads_out_of_the_folder(sheet, folder):
     with pytest.raises(ValueError, match=r"^`table` must be a file in the folder of this server; "):
         toolbox(folder).find("import").request({"table": f"table.csv{sheet}"})
     found = toolbox(folder).find("import").request({"table": "table.csv#1"}).values["table"]
-    assert found == f"{folder / 'table.csv'}#1"
+    assert found == [f"{folder / 'table.csv'}#1"]
 
 
 @pytest.mark.parametrize("tool", ["init", "add"])
@@ -220,7 +228,7 @@ def test_without_a_folder_no_file_is_opened(tool, parameter, folder):
 
 def test_files_in_the_folder_are_read_and_new_ones_written(folder):
     box = toolbox(folder)
-    assert box.find("import").request({"table": "table.csv"}).values["table"] == str(folder / "table.csv")
+    assert box.find("import").request({"table": "table.csv"}).values["table"] == [str(folder / "table.csv")]
     assert box.find("import").request({"table": str(folder / "table.csv")}).stdin == ""
     assert box.find("report").request({"out": "in/r.html"}).values["out"] == str(folder / "in" / "r.html")
     with pytest.raises(ValueError, match=r"^`out` must be a new file; 'table.csv' is there already"):
@@ -241,7 +249,7 @@ def test_without_leave_to_write_no_file_is_written(folder):
 
 def test_a_text_goes_to_standard_input(folder):
     request = toolbox(folder).find("import").request({"table": "option,value\nA,1\n"})
-    assert (request.values["table"], request.stdin) == ("-", "option,value\nA,1\n")
+    assert (request.values["table"], request.stdin) == (["-"], "option,value\nA,1\n")
     request = toolbox(folder).find("init").request({"options": ["id,f\nA,1\nB,2\n"]})
     assert (request.values["options"], request.stdin) == (["-"], "id,f\nA,1\nB,2\n")
     with pytest.raises(ValueError, match=r"^only one text can be given itself"):

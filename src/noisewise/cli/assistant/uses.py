@@ -61,8 +61,9 @@ USES: dict[str, Use] = {
     "import": Use(
         writes=True,
         rehearsal="dry_run",
-        texts={"table": f"The results: {TABLE}"},
+        texts={"table": f"The results: {TABLE}; with `from`, what that tool wrote"},
         folders=True,
+        hidden=("amend",),  # corrections are made one by one, by the tool that is marked for it
         advice=ERROR_BARS,
     ),
     "status": READS,
