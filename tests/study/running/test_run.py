@@ -262,6 +262,15 @@ def test_it_runs_until_what_was_said():
     assert study.run(measured).measured == 0 or study.certificate().reached
 
 
+def test_a_certificate_that_stays_withheld_is_given_up():
+    study = nw.create_study(options=["a", "b"], eps=0.1)
+    found = study.run(lambda job: 1.0, workers=2)  # it does not scatter at all
+    assert not found.reached
+    assert found.certificate.withheld
+    assert "have not changed that the certificate is withheld" in found.ended
+    assert found.measured < 120
+
+
 def test_interrupted_it_gives_everything_back():
     def interrupted(job):
         if int(job.id[4:]) == 9:

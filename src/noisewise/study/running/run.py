@@ -306,10 +306,12 @@ class Runner:
             ) from done.error
 
     def _ended(self) -> str | None:
-        if self._limits.may_be_reached(self._study):
+        if self._limits.wants_certificate(self._study):
             certificate = self._progress.certificate = self._study.certificate()
             if self._limits.reached(certificate):
                 return REACHED
+            if (why := self._limits.hopeless(certificate)) is not None:
+                return why
         return self._limits.spent() if not self._limits.left(0) else None
 
     def _leave(self) -> None:
