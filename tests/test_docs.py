@@ -3,12 +3,11 @@
 import re
 import shlex
 import sys
-import types
-from pathlib import Path
 
 import numpy as np
 import pytest
 import typer
+from tests.support.pages import BLOCK, ROOT, blocks, run_blocks
 from typer.testing import CliRunner
 
 import noisewise as nw
@@ -19,32 +18,9 @@ from noisewise.cli import app
 from noisewise.policies import registry
 from noisewise.study.readers import registry as readers
 
-ROOT = Path(__file__).parents[1]
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
-BLOCK = re.compile(r"^```python[ \t]*(?P<info>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Blocks that are not run, on all pages together. The fewer the better.
 MOST_EXEMPT = 2
-
-
-def blocks(page):
-    """The page's Python blocks that are to be run, with the lines they begin at."""
-    text = page.read_text(encoding="utf-8")
-    return [
-        (text.count("\n", 0, match.start("code")), match["code"])
-        for match in BLOCK.finditer(text)
-        if match["info"].strip() != "no-run"
-    ]
-
-
-def run_blocks(page, some=slice(None)):
-    """Run blocks of a page one after the other, in a module of their own."""
-    module = types.ModuleType("page_" + re.sub(r"\W", "_", page.stem))
-    # A module with a file: compiled rules are cached for as long as the page does not change.
-    module.__file__ = str(page)
-    sys.modules[module.__name__] = module
-    for line, code in blocks(page)[some]:
-        exec(compile("\n" * line + code, str(page), "exec"), module.__dict__)
-    return module
 
 
 @pytest.fixture(autouse=True)
@@ -141,9 +117,10 @@ def test_the_changelog_names_every_rule_and_command_and_says_nothing_twice():
     rules = text[text.index("### Policies and rules") : text.index("### Designs")]
     for name in registry.POLICIES:
         assert f"`{name}`" in rules
-    commands = text[text.index("### Command line") : text.index("### Policies and rules")]
+    commands = text[text.index("### Command line") : text.index("### Policies and rules")].split("All\n")[0]
+    commands += "".join(line for line in lines if line.startswith("- New commands:"))
     for name in typer.main.get_command(app).commands:
-        assert len(re.findall(rf"[` ]{name}[` \n]", commands.split("All\n")[0])) == 1, name
+        assert len(re.findall(rf"[` ]{name}[` \n]", commands)) == 1, name
 
 
 def test_links_between_pages_lead_somewhere():

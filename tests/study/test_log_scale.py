@@ -176,6 +176,14 @@ def test_items_are_compared_by_their_geometric_mean() -> None:
     )
 
 
+def test_items_need_bounds_above_zero_whether_or_not_there_is_a_pool() -> None:
+    study = nw.create_study(options=["a", "b"], eps="2%", scale="log")
+    with pytest.raises(ValueError, match="need `bounds`"):
+        study.tell(option="a", items={"q1": 0.5, "q2": 1})
+    with pytest.raises(ValueError, match="need `bounds`"):
+        study.tell_many({"option": ["a"], "item": ["q1"], "value": [0.5]})
+
+
 def test_readings_between_bounds_are_so_as_logarithms() -> None:
     logs = nw.create_study(options=["a", "b"], eps="30%", scale="log", bounds=(1.0, 8.0))
     ends = (0.0, math.log(8.0))
@@ -433,6 +441,13 @@ class TestCheck:
         (note,) = [note for note in study.check().notes if "drift" in note]
         assert "they rise by about 2" in note
         assert "block=" in note
+
+    def test_nothing_is_said_of_the_order_of_items(self) -> None:
+        study = self._study(bounds=(1.0, 100.0))
+        for k in range(20):
+            for option in "ab":
+                study.tell(option=option, items={f"round {k}": 10.0 * 1.02**k})
+        assert not [note for note in study.check().notes if "drift" in note]
 
     @pytest.mark.parametrize("seed", range(5))
     def test_nothing_is_said_of_a_drift_that_is_none(self, seed: int) -> None:

@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 import noisewise
+from noisewise.cli.assistant.command import mcp
 from noisewise.cli.bench import bench
 from noisewise.cli.demo import demo
 from noisewise.cli.studies import imports, judgement, measurements, outlook, safekeeping, upkeep
 from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
+from noisewise.cli.studies.running.run import CommandBehindDashes, run
 from noisewise.cli.terminal.flags import flags_of, in_its_words
 from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
 from noisewise.cli.terminal.threads import lightly
@@ -49,14 +51,14 @@ def _common(
 #: In the order of the help text; a command is called like its function, but for those in `NAMES`.
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(demo, bench),
-    *(upkeep.init, measurements.ask, measurements.tell, imports.import_),
+    *(upkeep.init, run, measurements.ask, measurements.tell, imports.import_),
     *(judgement.status, judgement.best, judgement.certify, judgement.check),
     *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
     *(measurements.void, measurements.amend, measurements.mend, measurements.fail, measurements.release),
     *(upkeep.exclude, upkeep.include, upkeep.add, list_studies, upkeep.rename),
     *(upkeep.export, upkeep.rebuild),
     *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
-    *(simulate, arena, policies, design, paper),
+    *(mcp, simulate, arena, policies, design, paper),
 )
 NAMES: dict[Callable[..., None], str] = {imports.import_: "import", list_studies: "list"}
 #: These take values, which may be negative: what looks like an option but is none is an argument.
@@ -68,13 +70,17 @@ OF_TABLES = (
     "trials", "block", "instrument", "key", "by", "note", "at", "cost", "job", "item",
 )  # fmt: skip
 #: These are for large problems, and take all processors from the beginning.
-HEAVY = (simulate, arena, design, paper, policies, demo)
+#: The server's workers run others, each of which begins by itself.
+HEAVY = (simulate, arena, design, paper, policies, demo, mcp)
 
 for command in COMMANDS:
     settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}
     called = NAMES.get(command, command.__name__)
     speaking = in_its_words(command, called, OF_TABLES if command is imports.import_ else ())
-    app.command(called, context_settings=settings)(speaking if command in HEAVY else lightly(speaking))
+    kind = CommandBehindDashes if command is run else None
+    app.command(called, cls=kind, context_settings=settings)(
+        speaking if command in HEAVY else lightly(speaking)
+    )
 
 
 #: Flags of commands that take values: what looks like one and is none would be taken for a value.

@@ -98,7 +98,7 @@ class Entries(ReaderEntries):
         def ready(news: list[Event]) -> Asking:
             nonlocal asking
             if asking is None or not asking.still_holds(news):
-                asking = Asking(self._now(), self._clock(), at_once=at_once)
+                asking = Asking(self._quick() if at_once else self._now(), self._clock(), at_once=at_once)
             return asking
 
         def suggested(news: list[Event]) -> Happened:

@@ -83,7 +83,8 @@ def options_in(table: "pl.DataFrame") -> list[str]:
     from noisewise.study.inputs.tables import as_texts
 
     sides = [as_texts("measurements", table[n]) for n in ("option", "plus", "minus") if n in table.columns]
-    return list(dict.fromkeys(name for side in sides for name in side.to_list() if name is not None))
+    names = (name.strip() for side in sides for name in side.to_list() if name is not None)
+    return [name for name in dict.fromkeys(names) if name]
 
 
 def after_adding(state: State, added: Happened, told: Happened, now: float) -> Happened:

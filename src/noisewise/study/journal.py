@@ -40,6 +40,7 @@ class Journal:
         self._unanswered: list[Unanswered] = []
         self._last_at: float | None = None
         self._analysis: Analysis | None = None
+        self._quick_analysis: Analysis | None = None
         self._catch_up()
 
     @property
@@ -79,6 +80,13 @@ class Journal:
         if self._analysis is None:
             self._analysis = Analysis(self._state)
         return self._analysis
+
+    def _quick(self) -> Analysis:
+        """The same for many looks in a row; see `Analysis.quickly`."""
+        if self._quick_analysis is None:
+            self._quick_analysis = Analysis(self._state)
+            self._quick_analysis.quickly = True
+        return self._quick_analysis
 
     def _record(
         self,
@@ -217,4 +225,4 @@ class Journal:
 
     def _forget(self) -> None:
         """Drop what was computed from the log before it went on."""
-        self._analysis = None
+        self._analysis = self._quick_analysis = None

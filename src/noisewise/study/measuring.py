@@ -39,9 +39,9 @@ class Measuring(Entries):
         self._record(read, ("tell together", given), lambda: None)
 
     def _bound_now(self) -> float:
-        """The bound of the option that would be recommended, whether or not the measurements fit."""
+        """The bound of what would be recommended, whether or not the measurements fit."""
         self._catch_up()
-        found = recommend(self._now())
+        found = recommend(self._quick())
         return math.inf if found is None else found.bound
 
     def cost_of(self, option: str) -> float:

@@ -91,7 +91,7 @@ class TableEntries(ItemEntries):
         settled = reading.get("map") or reading.get("layout")  # then columns may be left over
         others = () if settled else described_columns(self.specification)
         understood = understand(measurements, others=others, **reading)
-        _check_unit(self.specification.unit, understood)
+        check_unit(self.specification.unit, understood)
         if understood.layout is not None and self.specification.value_scale.log:
             raise ValueError(
                 'a study with scale="log" takes no table of studies (layout=): its rows are differences, or '
@@ -216,7 +216,7 @@ def described_columns(specification: "Specification") -> list[str]:
     return [one.name for one in specification.catalogue.features if key_of(one.name) not in ROLE]
 
 
-def _check_unit(unit: str | None, understood: "Understood") -> None:
+def check_unit(unit: str | None, understood: "Understood") -> None:
     """Refuse values in another unit than the study's: a factor of a thousand is quickly overlooked."""
     said = understood.units.get("value")
     if unit is None or said is None or unit == said:

@@ -226,6 +226,12 @@ def test_a_plain_table_can_add_options_too():
         study.tell_many(table)
     assert len(study.tell_many(table, unknown="add")) == 2
     assert study.options == ["a", "b"]
+    more = {"option": [" a", "c ", "b", "d"], "value": [3.0, 4.0, 5.0, None], "se": [0.1, 0.1, 0.1, None]}
+    taken = study.tell_many(more, unknown="skip")
+    assert [one.option for one in taken] == ["a", "b"]
+    assert "not in the catalogue: c, d." in str(taken.understood)
+    with pytest.raises(ValueError, match="`unknown` must be one of 'refuse', 'add', 'skip'"):
+        study.tell_many(more, unknown="drop")
 
 
 def test_options_with_features_cannot_be_added_by_name_alone():

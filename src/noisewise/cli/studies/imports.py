@@ -34,7 +34,8 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="READER",
-        help="The tool that wrote the files, such as hyperfine; auto: the one that they look like.",
+        help="The tool that wrote the files: hyperfine, pytest-benchmark, lm-eval, ... (a wrong name lists "
+        "all); auto: the one that they look like.",
     ),
 ]
 Only = Annotated[

@@ -111,6 +111,12 @@ Exported = Annotated[
 ]
 
 
+#: Parameters of init that are about the question; `create_study` has them all, and `run --new` takes them.
+QUESTION = (
+    "decimal", "id", "features", "cost", "model", "goal", "eps", "confidence", "span", "deviation",
+    "extra_scatter", "blocks", "budget", "looks", "bounds", "scatter", "noise", "items", "unit", "scale",
+    "policy", "noise_floor", "lease", "seed",
+)  # fmt: skip
 #: What init cannot do without.
 NEEDS_OPTIONS = (
     "init needs options, or --from TABLE; --map, --ignore, --choose, --network, --arms and --dry-run go with "
@@ -158,8 +164,7 @@ def init(
     json: Json = False,
 ) -> None:
     """Begin a study: which of these options is the best?"""
-    import noisewise as nw
-
+    typed = locals()
     described = split_list(features)
     if results is None and (map or ignore or choose or dry_run or network or arms or not options):
         raise ValueError(NEEDS_OPTIONS)
@@ -167,18 +172,40 @@ def init(
         results, unit, choose, map, ignore, decimal, allow_missing_se,
         [*described, *([cost] if cost else [])], None if options else id, Studies(network, arms, counts),
     )  # fmt: skip
-    chosen, policy_options = parse_named(policy, "policy") if policy else (None, {})
+    question = {part: typed[part] for part in QUESTION} | {"id": id if options else None}
     with told_warnings():
-        study = nw.create_study(
-            ":memory:" if dry_run else store, name=name, options=read_options(options) if options else None,
-            results=understood, decimal=decimal, id=id if options else None, features=described or None,
-            cost=cost, model=model, goal=goal, eps=size(eps), confidence=confidence, span=size(span),
-            policy=chosen, policy_options=policy_options, noise_floor=size(noise_floor), scale=scale,
-            deviation=size(deviation), extra_scatter=size(extra_scatter), blocks=blocks, budget=budget,
-            looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=read_pool(items), unit=unit,
-            lease=seconds_of(lease), seed=seed,
-        )  # fmt: skip
+        listed = read_options(options) if options else None
+    study = create_as_typed(":memory:" if dry_run else store, name, listed, understood, question)
     _report_made(study, store, json, {"model": model, "budget": budget, "looks": looks}, understood, dry_run)
+
+
+def create_as_typed(store: str, name: str, options: Any, results: Any, question: dict[str, Any]) -> Any:
+    """A new study.
+
+    Args:
+        store: Where it is kept.
+        name: Its name.
+        options: What `read_options` returned, or None.
+        results: A table of results that was understood, or None.
+        question: The parameters of init that `QUESTION` names, as they were typed.
+    """
+    import noisewise as nw
+
+    chosen, policy_options = parse_named(question["policy"], "policy") if question["policy"] else (None, {})
+    sizes = ("eps", "span", "noise_floor", "deviation", "extra_scatter")
+    read = (
+        question
+        | {name: size(question[name]) for name in sizes}
+        | {
+            "policy": chosen,
+            "policy_options": policy_options,
+            "features": split_list(question["features"]) or None,
+            "items": read_pool(question["items"]),
+            "lease": seconds_of(question["lease"]),
+        }
+    )
+    with told_warnings():
+        return nw.create_study(store, name=name, options=options, results=results, **read)
 
 
 def _report_made(

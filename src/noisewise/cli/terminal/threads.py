@@ -43,6 +43,11 @@ def begin_with_one() -> None:
         os.environ[variable] = "1"
 
 
+def environment() -> dict[str, str]:
+    """The environment that the person gave, for other programs: without what `begin_with_one` has set."""
+    return {name: value for name, value in os.environ.items() if not (_ours and name in VARIABLES)}
+
+
 def threads_for(order: int) -> None:
     """Use all processors from here on for matrices of this order, if `begin_with_one` limited them."""
     if not _ours or order < LARGE:

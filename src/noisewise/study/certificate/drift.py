@@ -13,7 +13,8 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import f_tails
 from noisewise.core.support.words import number
-from noisewise.study.log.measurements import NO_BLOCK, Codes
+from noisewise.study.inputs.error_bars import ITEMS
+from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sums import totals
 
@@ -80,8 +81,8 @@ def block_offsets(analysis: Analysis) -> tuple[Floats, list[str]]:
 
 def _without_blocks(analysis: Analysis) -> list[str]:
     """Whether values change with the order of telling, where nothing takes that off."""
-    columns = analysis.columns
-    sigma = analysis.sigmas.estimated
+    alone = analysis.columns.kind != KINDS.index(ITEMS)  # items are compared one by one, whenever they came
+    columns, sigma = analysis.columns.select(alone), analysis.sigmas.estimated[alone]
     weight = np.where(np.isfinite(sigma) & (sigma > 0.0), sigma, 1.0) ** -2.0
     order = np.argsort(np.argsort(columns.number)).astype(np.float64)
     if columns.value.size - np.unique(columns.plus).size - 1 < FEWEST:

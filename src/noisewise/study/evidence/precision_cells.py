@@ -7,17 +7,14 @@ What is found is widened by more than interpolation errs (`SAFETY`; a test compa
 """
 
 import math
-from collections import Counter
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels, all_levels
 from noisewise.study.evidence.reach import reaches
-from noisewise.study.log.measurements import Codes
 
 #: The width of a cell, and in how many points of it reaches are searched.
 WIDTH, NODES = 0.5, 12
@@ -28,27 +25,6 @@ MOST_KEPT = 4000
 
 _places = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
 _kept: dict[tuple[object, ...], Floats] = {}
-#: How many options were met in cells that are not kept.
-_met: Counter[tuple[object, ...]] = Counter()
-
-
-def pays_at(precision: Floats, resolution: float, levels: Levels) -> Mask:
-    """For which options interpolating takes less than a search: their cell is kept, or will pay soon, (k,).
-
-    Searching the points of a cell takes as long as searching as many options, so that it pays from then on.
-    """
-    rivals, spent = all_levels(levels)
-    name = rivals.tobytes() + spent.tobytes()
-    cells = _cells(np.log(precision) + 2.0 * math.log(resolution)).tolist()
-    _met.update((one, name) for one in cells)
-    if len(_met) > MOST_KEPT:
-        _met.clear()
-    return np.array([(one, name) in _kept or _met[one, name] > NODES for one in cells], dtype=bool)
-
-
-def _cells(log: Floats) -> Codes:
-    """In which cell each option is, by ``log(N·resolution²)``."""
-    return np.floor(log / WIDTH).astype(np.int64)
 
 
 def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[Floats, Floats]:
@@ -60,7 +36,7 @@ def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[
         levels: The levels.
     """
     log = np.log(precision) + 2.0 * math.log(resolution)
-    cell = _cells(log)
+    cell = np.floor(log / WIDTH).astype(np.int64)
     place = 2.0 * (log / WIDTH - cell) - 1.0
     rivals, spent = all_levels(levels)
     name = rivals.tobytes() + spent.tobytes()

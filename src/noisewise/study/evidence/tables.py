@@ -16,7 +16,7 @@ from noisewise.study.evidence.kind import DOWN, UP, Kind
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels, above_idle, all_levels
 from noisewise.study.evidence.own_scatter import OwnScatter
-from noisewise.study.evidence.precision_cells import interpolated, pays_at
+from noisewise.study.evidence.precision_cells import interpolated
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.log.measurements import Codes
 
@@ -86,9 +86,7 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
         rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
         concave = np.zeros(n, dtype=bool)
     simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
-    if 0 < simple.size <= pays:  # few: only where reaches near theirs are known already
-        simple = simple[_worth_interpolating(kinds[0], simple, levels)]
-    if simple.size:
+    if simple.size > pays:
         up[simple], down[simple], ends[simple] = rows(simple, quickly=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
     one_each, like = _alike(facts, fresh)
@@ -116,11 +114,6 @@ def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
     if len(kinds) != 1 or not isinstance(kinds[0], KnownErrorBars):
         return options[:0]
     return np.asarray(options[kinds[0].facts[options, 1] == 0.0])
-
-
-def _worth_interpolating(kind: Kind, options: Codes, levels: Levels) -> Mask:
-    assert isinstance(kind, KnownErrorBars)
-    return pays_at(kind.facts[options, 0], kind.resolution, levels)
 
 
 def _rows(

@@ -61,6 +61,11 @@ def check_items_belong(state: State, where: str) -> None:
             f'{where}items go with looks="any time": a bound for one look does not hold for them. Make a new '
             "study."
         )
+    if state.specification.value_scale.log and state.items.low <= 0.0:
+        raise ValueError(
+            f'{where}items in a study with scale="log" need `bounds`, the least and the largest value that '
+            "an item can have, both above 0: make the study with them."
+        )
     if len(state.told) and not state.begins_with_items:
         raise ValueError(
             f"{where}this study began with other measurements, and its error probability is divided for "

@@ -107,6 +107,8 @@ def items_flaw(state: "State", body: dict[str, Any], number: int | None) -> str 
         return f"it has items, and the {state.model.model} model does not compare options item by item"
     if len(state.told) and not state.begins_with_items:
         return "it has items, and the study began with other measurements"
+    if state.specification.value_scale.log and items.low <= 0.0:
+        return "it has items, and nothing says that they are above 0 (bounds), where logarithms are taken"
     if any(name in body for name in ("minus", "block", "instrument")):
         return "items are of one option, and in no block"
     if "readings" not in body:

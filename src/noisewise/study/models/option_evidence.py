@@ -47,7 +47,7 @@ class Gathered:
         own: Whether readings scatter by each option's own amount.
         noise_floor: The least standard error of a measurement.
         centres: Where errors may have any tails: see `robust_centres`.
-        quickly: Whether errors are reckoned with as normal ones even so: measurements are imagined.
+        imagined: Whether errors are reckoned with as normal ones even so: measurements are imagined.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class Gathered:
         own: bool = False,
         noise_floor: float | None = None,
         centres: Floats | None = None,
-        quickly: bool = False,
+        imagined: bool = False,
     ) -> None:
         self._columns, self._sigma, self._fit = columns, sigma, fit
         self._sign, self._resolution = sign, resolution
         self._bounds, self._own, self._noise_floor = bounds, own, noise_floor
-        self._centres = None if quickly else centres
+        self._centres = None if imagined else centres
         self._parts = list(self._by_kind(as_told))
         shifted = len(self._parts) > 1 or centres is not None
         self._centre = pool(columns, sigma, sign).centre if shifted else 0.0

@@ -43,7 +43,8 @@ class BoundaryCase(NamedTuple):
     deviation: float  # the certificate's size of deviations
     own_scatter: bool = False  # whether readings scatter by each option's own amount
     centres: Floats | None = None  # where errors have any tails: the estimates from error bars, large is good
-    quickly: bool = False  # whether many such questions will follow each other, about imagined measurements
+    imagined: bool = False  # whether some measurements are imagined: their errors are reckoned with as normal
+    quickly: bool = False  # whether many such questions will follow each other
 
 
 class StudyModel(ABC):

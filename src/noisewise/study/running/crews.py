@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from noisewise.study.log.jobs import Job
+from noisewise.study.running.outcomes import NoResultError
 
 THREADS, PROCESSES = "threads", "processes"
 #: Seconds that workers have to end by themselves.
@@ -250,6 +251,8 @@ def _tasks(measure: Any) -> Crew:
 def in_words(error: BaseException) -> str:
     """An exception in one line, with the place it comes from."""
     said = " ".join(str(error).split()) or "no message"
+    if isinstance(error, NoResultError):
+        return said
     frames = traceback.extract_tb(error.__traceback__)
     where = f" (line {frames[-1].lineno} of {frames[-1].name})" if len(frames) > 1 else ""
     return f"{type(error).__name__}: {said}{where}"

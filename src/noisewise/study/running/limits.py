@@ -148,6 +148,6 @@ def _read_text(text: str) -> dict[str, float]:
 
 def _no_budget(text: str) -> ValueError:
     return ValueError(
-        "`budget` must be a number of measurements (200), a time (90s, 30min, 2h), cost=5, or several "
+        '`budget` must be a number of measurements (200), a time (90s, 30min, 2h), "cost=5", or several '
         f"with commas; got {text!r}."
     )

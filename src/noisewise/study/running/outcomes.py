@@ -11,6 +11,10 @@ from noisewise.study.log.jobs import Job
 FIELDS = tuple(name for name in ("value", *Told.__annotations__) if name not in ("option", "plus", "minus"))
 
 
+class NoResultError(RuntimeError):
+    """A measurement gave nothing, for a reason that is said in full: raised by a measuring function."""
+
+
 def fields_of(job: Job, returned: Any) -> dict[str, Any]:
     """The arguments of `tell`; raises one sentence if what was returned cannot be a measurement.
 

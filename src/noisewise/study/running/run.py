@@ -21,6 +21,7 @@ from typing import Any
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
+from noisewise.core.support.text import printable
 from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.log.jobs import OPEN, Job
@@ -289,7 +290,7 @@ class Runner:
 
     def _fail(self, attempt: Attempt, done: Finished) -> None:
         """A measurement that gave nothing."""
-        job, why = attempt.job, done.problem or ""
+        job, why = attempt.job, printable(done.problem)  # whatever it said goes into the log and a terminal
         del self._open[job.id]
         self.failed += 1
         self._in_a_row[job.option] += 1

@@ -80,7 +80,7 @@ class Independent(StudyModel):
         gathered = Gathered(
             case.columns.select(rows), case.sigma[rows], fit, question.sign, case.resolution,
             as_told=self.choice.extra_scatter is None, bounds=question.computed_bounds, own=case.own_scatter,
-            noise_floor=question.noise_floor, centres=case.centres, quickly=case.quickly,
+            noise_floor=question.noise_floor, centres=case.centres, imagined=case.imagined,
         )  # fmt: skip
         stacks = None
         if case.own_scatter:

@@ -1,0 +1,1 @@
+"""The study commands as tools of an assistant: a server of the Model Context Protocol."""

@@ -1,0 +1,107 @@
+"""``noisewise mcp``: let an assistant work on a study."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+NEEDS_MCP = "`noisewise mcp` needs the package mcp: pip install 'noisewise[mcp]'."
+NEEDS_STORE = "mcp needs a STORE: a file, or an address, which may also be in NOISEWISE_STORE."
+WAITS = (
+    "This speaks the Model Context Protocol on standard input, for an assistant and not for people; "
+    "--print-config shows what its configuration needs. Ctrl-C ends it."
+)
+#: What answers in time for clients that wait for a minute.
+SECONDS = 55.0
+
+
+def mcp(
+    context: typer.Context,
+    store: Annotated[
+        str | None,
+        typer.Argument(
+            envvar="NOISEWISE_STORE",
+            help="The store that tools work on, and no other: a file, or postgresql://user@host/database.",
+        ),
+    ] = None,
+    allow_write: Annotated[
+        bool, typer.Option("--allow-write", help="Let tools change studies; without it they only read.")
+    ] = False,
+    files: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Let tools read the files in this folder and, with --allow-write, write new ones to it.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(help="The time after which a tool that has not answered is stopped.")
+    ] = SECONDS,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print what an assistant's configuration needs, and end.")
+    ] = False,
+    worker: Annotated[bool, typer.Option("--worker", hidden=True)] = False,
+) -> None:
+    """Serve the study commands to an assistant, as tools of the Model Context Protocol.
+
+    Tools only read unless --allow-write is given. They work on this store, and open no other file unless
+    --files is given.
+    """
+    from noisewise.cli.assistant.folder import FilesFolder
+    from noisewise.cli.assistant.tools import Permissions, Toolbox
+
+    root: Any = context.find_root().command
+    if worker:
+        from noisewise.cli.assistant.worker import work
+
+        work(root.commands)
+        return
+    if store is None:
+        raise ValueError(NEEDS_STORE)
+    folder = None if files is None else FilesFolder(files)
+    if not seconds > 0.0:
+        raise ValueError(f"`seconds` must be above 0; got {seconds:g}.")
+    if print_config:
+        typer.echo(json.dumps(configuration(store, allow_write, folder, seconds), indent=2))
+        return
+    if importlib.util.find_spec("mcp") is None:
+        raise ModuleNotFoundError(NEEDS_MCP)
+    from noisewise.cli.assistant.server import serve
+    from noisewise.cli.assistant.workers import Workers
+
+    if sys.stdin.isatty():
+        typer.echo(WAITS, err=True)
+    toolbox = Toolbox(root.commands, Permissions(store, allow_write, folder))
+
+    async def served() -> None:
+        await serve(toolbox, Workers(seconds))
+
+    # The thread that waits for the next line of input cannot be woken. Workers end with this process.
+    signal.signal(signal.SIGINT, _end_at_once)
+    asyncio.run(served())
+
+
+def _end_at_once(*_: Any) -> None:
+    os.write(2, b"Interrupted.\n")
+    os._exit(130)
+
+
+def configuration(store: str, write: bool, folder: Any, seconds: float) -> dict[str, Any]:
+    """What an assistant's configuration needs; passwords are to be filled in."""
+    from noisewise.study.stores.secrets import without_secrets
+
+    address = "://" in store
+    arguments = ["-P", "-m", "noisewise", "mcp", *([] if address else [str(Path(store).resolve())])]
+    arguments += ["--allow-write"] if write else []
+    arguments += [] if folder is None else ["--files", str(folder.folder)]
+    arguments += [] if seconds == SECONDS else ["--seconds", f"{seconds:g}"]
+    server: dict[str, Any] = {"command": sys.executable, "args": arguments}
+    if address:
+        server["env"] = {"NOISEWISE_STORE": without_secrets(store)}
+    return {"mcpServers": {"noisewise": server}}

@@ -1,0 +1,1 @@
+"""A command that measures: placeholders, processes, what they print, and ``noisewise run`` itself."""

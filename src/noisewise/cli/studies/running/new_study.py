@@ -1,0 +1,141 @@
+"""``noisewise run --new``: the study is made by the first run, and every later one goes on with it.
+
+The flags are those of ``init``, and mean the same. Typed again they must say what the study was made with: a
+run that quietly answered an older question would be worse than none.
+"""
+
+import inspect
+from collections.abc import Callable
+from copy import copy
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
+
+from noisewise.cli.studies.columns import read_options
+from noisewise.cli.studies.session import told_warnings
+from noisewise.cli.studies.upkeep import QUESTION, create_as_typed, init
+from noisewise.core.support.text import printable
+
+if TYPE_CHECKING:
+    from noisewise.study import Study
+    from noisewise.study.log.specification import Specification
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+#: What a run calls the same and means differently: its own budget.
+NOT_TAKEN = ("budget",)
+#: What is not a part of the question, or is compared by itself.
+APART = ("name", "catalogue", "policy", "version")
+
+
+def question_flags() -> dict[str, inspect.Parameter]:
+    """The parameters of `init` that a run takes as well, by name."""
+    parameters = inspect.signature(init).parameters
+    return {name: parameters[name] for name in QUESTION if name not in NOT_TAKEN}
+
+
+def with_question(command: Command) -> Command:
+    """Give a command all of `question_flags`, behind its own; it receives them as ``**question``."""
+    own = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    more = {name: _marked(one) for name, one in question_flags().items()}
+    # The command line is made from the signature and the annotations.
+    command.__signature__ = inspect.Signature([*own, *more.values()])  # type: ignore[attr-defined]
+    command.__annotations__ = command.__annotations__ | {name: one.annotation for name, one in more.items()}
+    return command
+
+
+def _marked(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The same parameter, whose help says that it is about a new study."""
+    kind, flag = get_args(parameter.annotation)
+    told = copy(flag)
+    told.help = f"With --new: {flag.help[0].lower()}{flag.help[1:]}"
+    return parameter.replace(annotation=Annotated[kind, told])
+
+
+class Begun(NamedTuple):
+    """A study that is there now."""
+
+    study: "Study"
+    table: Any  # the table of its options, if they came from one
+    is_new: bool
+
+
+def begin_or_go_on(
+    store: str,
+    name: str,
+    options: list[str],
+    question: dict[str, Any],
+    check: Callable[["Study", Any], Any],
+) -> Begun:
+    """The study that these flags make, or have made before; refused if it is another one.
+
+    Args:
+        store: Where it is kept.
+        name: Its name.
+        options: Names, or a table of them, as they were typed.
+        question: The flags of `question_flags`, as they were typed.
+        check: Refuses a study, with its table, before it is made.
+    """
+    import noisewise as nw
+    from noisewise.study.inputs.read_table import ReadTable
+
+    with told_warnings():
+        listed = read_options(options)
+    table = listed if isinstance(listed, ReadTable) else None
+    sketch = create_as_typed(":memory:", name, listed, None, question)
+    check(sketch, table)
+    wanted = sketch.specification
+    storage = nw.open_store(store, create=True)
+    is_new = name not in storage.names()
+    if is_new:
+        try:
+            storage.create(name, wanted.to_plain())
+        except ValueError:
+            if name not in storage.names():
+                raise
+            is_new = False  # another run has just made it
+    study = nw.load_study(store, name)
+    _refuse_another(study.specification, wanted)
+    return Begun(study, table, is_new)
+
+
+def _refuse_another(found: "Specification", wanted: "Specification") -> None:
+    """Refuse a study that was made with something else."""
+    which = f"study {printable(found.name)!r} is there already, and"
+    advice = "leave --new and its flags out to go on with it, or give another name (--study) or store"
+    old, new = found.catalogue, wanted.catalogue
+    before, now = set(old.ids), set(new.ids)
+    if more := [option for option in new.ids if option not in before]:
+        raise ValueError(
+            f"{which} was not made with the option {printable(more[0])!r}: {advice}; `noisewise add` adds "
+            "options."
+        )
+    if gone := [option for option in old.ids if option not in now]:
+        raise ValueError(
+            f"{which} was made with the option {printable(gone[0])!r} as well: {advice}; `noisewise exclude` "
+            "takes options out."
+        )
+    for part in (*(one.name for one in fields(found) if one.name not in APART), "policy"):
+        if _value(found, part) != _value(wanted, part):
+            made, typed = _said(found, part), _said(wanted, part)
+            typed = typed if made != typed else f"{typed} with these options"
+            raise ValueError(f"{which} was made with `{part}` {made}, and not {typed}: {advice}.")
+    if old.fingerprint != new.fingerprint or old.features != new.features:
+        raise ValueError(f"{which} its table of options had other features or costs: {advice}.")
+
+
+def _value(question: "Specification", part: str) -> Any:
+    """A part of the question; of the policy not the version, which the same line may have made earlier."""
+    value = getattr(question, part)
+    return (value.name, value.options) if part == "policy" else value
+
+
+def _said(question: "Specification", part: str) -> str:
+    """The same in a few words."""
+    value = getattr(question, part)
+    if value is None:
+        return "none"
+    if part == "eps":
+        return question.value_scale.stated(value)
+    if part == "policy":
+        return str(value.name)
+    return printable(" ".join(map(str, value)) if isinstance(value, tuple | list) else str(value))[:60]

@@ -1,0 +1,198 @@
+"""Processes: whatever they print, start or refuse to do, they end, and nothing of them is left."""
+# ruff: noqa: E501 - scripts
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from noisewise.cli.studies.running import children as room
+from noisewise.cli.studies.running.children import KEPT_ERR, KEPT_OUT, Children
+from noisewise.study.running.outcomes import NoResultError
+
+
+@pytest.fixture
+def children():
+    """Processes that are all gone in the end."""
+    made = Children()
+    yield made
+    made.close()
+
+
+def run(children, command, timeout=None):
+    return children.run(command, dict(os.environ), timeout)
+
+
+def is_gone(process):
+    """Whether a process has ended, give or take a moment."""
+    for _ in range(100):
+        try:
+            os.kill(process, 0)
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_what_is_printed_comes_back_with_the_exit_code(children):
+    ended = run(children, ["sh", "-c", "echo 1; echo 2 >&2; exit 7"])
+    assert (ended.code, ended.out, ended.err, ended.is_cut, ended.is_late) == (
+        7,
+        b"1\n",
+        b"2\n",
+        False,
+        False,
+    )
+
+
+def test_a_text_is_read_by_the_shell_and_a_list_is_not(children):
+    assert run(children, "echo a | tr a b").out == b"b\n"
+    assert run(children, ["echo", "a | tr a b", "$HOME"]).out == b"a | tr a b $HOME\n"
+
+
+def test_there_is_no_input_and_no_terminal(children):
+    assert run(children, ["cat"], timeout=20).out == b""
+    assert run(children, ["sh", "-c", "(: </dev/tty) || echo none"], timeout=20).out == b"none\n"
+
+
+def test_of_huge_output_the_end_is_kept(children):
+    ended = run(
+        children, ["sh", "-c", f"head -c {5 * KEPT_OUT} /dev/zero; head -c 1000000 /dev/zero >&2; echo 7"]
+    )
+    assert ended.is_cut
+    assert (len(ended.out), len(ended.err)) == (KEPT_OUT, KEPT_ERR)
+    assert ended.out.endswith(b"\x007\n")
+
+
+def test_output_without_end_ends_with_the_time_out(children):
+    ended = run(children, ["yes"], timeout=0.3)
+    assert ended.is_late
+    assert len(ended.out) == KEPT_OUT
+
+
+def test_a_time_out_ends_the_command_and_all_that_it_started(children):
+    began = time.monotonic()
+    ended = run(children, ["sh", "-c", "sleep 60 & echo $!; sleep 60"], timeout=0.3)
+    assert ended.is_late
+    assert time.monotonic() - began < 10.0
+    assert is_gone(int(ended.out))
+
+
+def test_a_command_that_will_not_end_is_killed(children, monkeypatch):
+    monkeypatch.setattr(room, "GRACE", 0.2)
+    ended = run(children, ["sh", "-c", "trap '' TERM; echo $$; sleep 60 & wait; sleep 60"], timeout=0.3)
+    assert ended.is_late
+    assert ended.code == -signal.SIGKILL
+    assert is_gone(int(ended.out))
+
+
+def test_a_command_may_clean_up_when_its_time_is_over(children):
+    ended = run(children, ["sh", "-c", "trap 'echo clean; exit 0' TERM; sleep 60 & wait"], timeout=0.3)
+    assert ended.is_late
+    assert ended.out == b"clean\n"
+
+
+def test_what_is_left_in_the_background_ends_with_the_command(children):
+    began = time.monotonic()
+    ended = run(children, ["sh", "-c", "sleep 60 & echo $!"])
+    assert time.monotonic() - began < 10.0
+    assert (ended.code, ended.is_late) == (0, False)
+    assert is_gone(int(ended.out))
+    ended = run(children, ["sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!"])
+    assert is_gone(int(ended.out))
+
+
+def test_a_daemon_that_holds_the_output_is_not_waited_for(children):
+    script = "import os; os.setsid() if os.fork() == 0 else (print(5, flush=True), os._exit(0)); os.write(2, str(os.getpid()).encode()); import time; time.sleep(60)"
+    began = time.monotonic()
+    ended = run(children, [sys.executable, "-c", script])
+    assert time.monotonic() - began < 20.0
+    assert ended.out == b"5\n"
+    if ended.err:
+        os.kill(int(ended.err), signal.SIGKILL)  # it left the group, and is nobody's but this test's
+
+
+def test_a_command_that_closes_its_output_and_hangs_is_timed_out(children):
+    assert run(children, ["sh", "-c", "exec >/dev/null 2>&1; sleep 60"], timeout=0.3).is_late
+
+
+def test_a_signal_is_the_exit_code_below_zero(children):
+    assert run(children, ["sh", "-c", "kill -SEGV $$"]).code == -signal.SIGSEGV
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["/no/such/program"], "'/no/such/program' could not be started: no such file or directory"),
+        (["/"], "'/' could not be started: permission denied"),
+        (["echo", "a\0b"], "'echo' could not be started: embedded null byte"),
+        (["echo", "a" * 10_000_000], "'echo' could not be started: argument list too long"),
+    ],
+)
+def test_what_cannot_be_started_is_said(children, command, said):
+    with pytest.raises(NoResultError, match=said):
+        run(children, command)
+
+
+def test_a_script_without_a_first_line_is_explained(children, tmp_path):
+    script = tmp_path / "m"
+    script.write_text("echo 1\n")
+    script.chmod(0o755)
+    with pytest.raises(NoResultError, match="a script begins with a line such as #!/bin/sh"):
+        run(children, [str(script)])
+
+
+def test_closing_ends_all_commands_and_no_more_begin(children):
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(run(children, ["sh", "-c", "echo $$; exec sleep 60"])))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for _ in range(500):
+        if len(children._running) == 4:
+            break
+        time.sleep(0.01)
+    time.sleep(0.1)
+    children.close()
+    for thread in threads:
+        thread.join(10.0)
+    assert [one.code for one in found] == [-signal.SIGTERM] * 4
+    assert all(is_gone(int(one.out)) for one in found if one.out)
+    with pytest.raises(NoResultError, match="the run has ended"):
+        run(children, ["true"])
+
+
+def test_many_commands_run_at_a_time(children):
+    began = time.monotonic()
+    threads = [threading.Thread(target=lambda: run(children, ["sleep", "0.5"])) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - began < 3.0
+
+
+def test_no_files_are_left_open(children):
+    def opened():
+        return len(os.listdir("/proc/self/fd"))
+
+    run(children, ["true"])
+    before = opened()
+    for _ in range(20):
+        run(children, ["sh", "-c", "sleep 60 >/dev/null 2>&1 & echo 1"])
+    assert opened() <= before + 1
+
+
+def test_no_zombies_are_left(children):
+    run(children, ["true"])
+    listed = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "stat="], capture_output=True, text=True)
+    assert "Z" not in listed.stdout
