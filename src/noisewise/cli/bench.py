@@ -8,6 +8,7 @@ import typer
 from noisewise.cli.studies.judgement import DISAGREES, NOT_YET
 from noisewise.cli.studies.session import Json, say
 from noisewise.cli.terminal.output import print_json
+from noisewise.cli.terminal.threads import environment
 
 if TYPE_CHECKING:
     from noisewise.timing import Timings
@@ -73,7 +74,7 @@ def bench(
         chosen, names=None if names is None else names.split(","), eps=eps, confidence=confidence,
         budget=budget, baseline=baseline is not None, warmup=warmup, setup=setup, prepare=prepare,
         shell=shell, ignore_failure=ignore_failure, clock=clock, seed=seed,
-        store=":memory:" if keep is None else keep,
+        store=":memory:" if keep is None else keep, env=environment(),
     )  # fmt: skip
     _tell(found, export, json)
     if code := exit_code(found):
