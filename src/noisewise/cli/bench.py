@@ -59,7 +59,7 @@ def bench(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find the fastest of some commands, and time them for as long as that takes.
+    """Find the fastest of some commands. They are timed for as long as that takes.
 
     Exit code 0: the named command is the fastest, or at most --eps slower. 3: undecided within the budget.
     With --baseline and --candidate, 0: the candidate is at most --eps slower than the baseline; 1: it is more

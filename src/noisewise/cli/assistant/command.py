@@ -48,7 +48,7 @@ def mcp(
     ] = False,
     worker: Annotated[bool, typer.Option("--worker", hidden=True)] = False,
 ) -> None:
-    """Serve the study commands to an assistant, as tools of the Model Context Protocol.
+    """Serve the study commands to an assistant. They become tools of the Model Context Protocol (MCP).
 
     Tools only read unless --allow-write is given. They work on this store, and open no other file unless
     --files is given.
@@ -84,7 +84,10 @@ def mcp(
 
     # The thread that waits for the next line of input cannot be woken. Workers end with this process.
     signal.signal(signal.SIGINT, _end_at_once)
-    asyncio.run(served())
+    try:
+        asyncio.run(served())
+    except* (BrokenPipeError, ConnectionResetError):  # the assistant is gone: nobody is left to answer
+        os._exit(0)
 
 
 def _end_at_once(*_: Any) -> None:

@@ -32,7 +32,7 @@ from noisewise.study.running.outcomes import fields_of
 from noisewise.study.running.owners import is_left_behind, mark
 from noisewise.study.running.studied import Runnable
 
-REACHED = "what was to be reached is reached"
+REACHED = "certain enough to stop"
 FAIL, RAISE, EXCLUDE = REACTIONS = ("fail", "raise", "exclude")
 #: Seconds that a result waits for those that were asked for before it.
 PATIENCE = 5.0
@@ -301,8 +301,8 @@ class Runner:
             self._study.exclude(job.option, f"could not be measured: {why}"[:500])
         elif self._in_a_row[job.option] >= IN_A_ROW:
             raise MeasuringError(
-                f"{job.what} failed {IN_A_ROW} times in a row, the last time with: {why}. Mend it, or "
-                f'exclude it (on_error="{EXCLUDE}" does so by itself).'
+                f"{job.what} failed {IN_A_ROW} times in a row, the last time with: {why}. Repair what "
+                f'measures it, or exclude the option (on_error="{EXCLUDE}" does so by itself).'
             ) from done.error
 
     def _ended(self) -> str | None:

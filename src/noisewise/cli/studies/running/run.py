@@ -102,7 +102,9 @@ def run(
     json: Json = False,
     **question: Any,
 ) -> None:
-    """Measure with a command until the certificate allows to stop: ask, run it, tell, again and again.
+    """Measure with a command until the certificate allows to stop.
+
+    Ask, run it, tell, again and again: noisewise run study.db --new red green --eps 0.5 -- ./measure {option}
 
     The command stands behind --, with {option} in the place of the option's name; also {col:NAME} (a column
     of the options), {items}, {out} (a file to write the result to), {job}, {study}, {minus}. It ends its
