@@ -107,7 +107,7 @@ def import_(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Tell the study a table of results, or files of other tools. All of it is told, or nothing if a row is bad.
+    """Tell the study a table of results, or files of other tools. All of it, or nothing if a row is bad.
 
     Told again, each row counts once.
     """

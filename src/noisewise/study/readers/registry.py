@@ -153,8 +153,8 @@ def _recognised(source: "Path | ResultFile") -> str:
         return fits[0]
     if fits:
         raise ValueError(
-            f"{printable(said)!r} looks like a file of {' and of '.join(fits)}: name the reader (import --from "
-            f"{fits[-1]}, init --from {fits[-1]}:FILE)."
+            f"{printable(said)!r} looks like a file of {' and of '.join(fits)}: name the reader "
+            f"(import --from {fits[-1]}, init --from {fits[-1]}:FILE)."
         )
     known = ", ".join(names())
     raise ValueError(
