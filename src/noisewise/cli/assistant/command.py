@@ -79,13 +79,10 @@ def mcp(
         typer.echo(WAITS, err=True)
     toolbox = Toolbox(root.commands, Permissions(store, allow_write, folder))
 
-    async def served() -> None:
-        await serve(toolbox, Workers(seconds))
-
     # The thread that waits for the next line of input cannot be woken. Workers end with this process.
     signal.signal(signal.SIGINT, _end_at_once)
     try:
-        asyncio.run(served())
+        asyncio.run(serve(toolbox, Workers(seconds)))
     except* (BrokenPipeError, ConnectionResetError):  # the assistant is gone: nobody is left to answer
         os._exit(0)
 
