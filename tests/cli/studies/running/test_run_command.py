@@ -518,7 +518,7 @@ def test_the_help_shows_where_the_command_stands():
     assert "{col:NAME}" in shown
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "running.md"
+PAGE = Path(__file__).parents[4] / "docs" / "running.md"
 
 
 def test_the_lines_of_the_page_are_understood():
