@@ -16,6 +16,9 @@ CERTIFIED, SPENT = "certified", "spent"
 Until = str | float | Callable[[Certificate], bool]
 #: What a budget may limit.
 KINDS = ("measurements", "cost", "seconds")
+#: Measurements after which a certificate that is withheld all the time is given up: so many, or so many for
+#: each option. What withholds it, such as values that do not scatter at all, seldom goes away by itself.
+PATIENCE, FOR_EACH = 30, 3
 _SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -32,6 +35,8 @@ class Limits:
         self._until, self._began = _check_until(study, until), time.monotonic()
         self._budget = read_budget(budget)
         self.told, self.cost = 0, 0.0
+        self._next_look = 0  # a certificate is made after so many measurements, whatever the bound
+        self._withheld_from: int | None = None
         left = study.budget_left
         if left is not None and "measurements" not in self._budget:
             self._budget["measurements"] = max(0, left)
@@ -57,16 +62,37 @@ class Limits:
         """Whether it is worth to make the certificate: most of the time a glance at the bound says no."""
         if self._until == SPENT or callable(self._until):
             return callable(self._until)
+        if self.told >= self._next_look:
+            return True
         most = study.specification.eps if self._until == CERTIFIED else float(self._until)
         return most is not None and study._bound_now() <= most
 
-    def left(self, under_way: int) -> float:
-        """How many more measurements may be begun, if all that are under way succeed."""
+    def given_up(self, certificate: Certificate) -> str | None:
+        """Why it will not be reached: the certificate is withheld all the time; None if it may be."""
+        if callable(self._until):
+            return None  # whoever wrote the function decides
+        patience = max(PATIENCE, FOR_EACH * certificate.n_options)
+        self._next_look = self.told + patience
+        if not certificate.withheld:
+            self._withheld_from = None
+            return None
+        if self._withheld_from is None:
+            self._withheld_from = self.told
+        if (many := self.told - self._withheld_from) < patience:
+            return None
+        return f"{counted(many, 'measurement')} have not changed that the certificate is withheld"
+
+    def left(self, under_way: int, cost: float = 0.0) -> float:
+        """How many more measurements may be begun, if all that are under way, at this cost, succeed."""
         if self.seconds >= self._budget.get("seconds", math.inf):
             return 0.0
-        if self.cost >= self._budget.get("cost", math.inf):
-            return 0.0
-        return max(0.0, self._budget.get("measurements", math.inf) - self.told - under_way)
+        left = max(0.0, self._budget.get("measurements", math.inf) - self.told - under_way)
+        if "cost" in self._budget:
+            spent, begun = self.cost + cost, self.told + under_way
+            each = spent / begun if begun else math.inf  # the first one shows what a measurement costs
+            more = max(0.0, self._budget["cost"] - spent)
+            left = min(left, math.ceil(more / each) if 0.0 < each < math.inf else math.ceil(min(1.0, more)))
+        return left
 
     def spent(self) -> str | None:
         """Which part of the budget is spent, in words; None if nothing is."""

@@ -1,6 +1,5 @@
 """``noisewise run``: ask, measure with a command, and tell, until the certificate allows to stop."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -133,7 +132,7 @@ def run(
     try:
         with told_warnings(), ending(children.stop):
             done = opened.run(
-                failures.measure, workers=workers, until=goal.may_stop, budget=budget, retries=retries,
+                failures.measure, workers=workers, until=goal.asked, budget=budget, retries=retries,
                 on_error=on_error, progress=not json,
             )  # fmt: skip
     except MeasuringError as failed:
@@ -144,7 +143,7 @@ def run(
         raise
     finally:
         children.close()
-    _report(begun, done if goal.given_up is None else replace(done, ended=goal.given_up), failures, json)
+    _report(begun, done, failures, json)
     if not goal.is_reached(done.certificate):
         raise typer.Exit(NOT_YET)
 
