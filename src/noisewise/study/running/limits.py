@@ -19,6 +19,8 @@ KINDS = ("measurements", "cost", "seconds")
 #: Measurements after which a certificate that is withheld all the time is given up: so many, or so many for
 #: each option. What withholds it, such as values that do not scatter at all, seldom goes away by itself.
 PATIENCE, FOR_EACH = 30, 3
+#: How often a certificate is made meanwhile, even if the bound is still large.
+LOOKS = 8
 _SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -72,7 +74,7 @@ class Limits:
         if callable(self._until):
             return None  # whoever wrote the function decides
         patience = max(PATIENCE, FOR_EACH * certificate.n_options)
-        self._next_look = self.told + patience
+        self._next_look = self.told + patience // LOOKS
         if not certificate.withheld:
             self._withheld_from = None
             return None
