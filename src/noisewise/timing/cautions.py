@@ -1,7 +1,6 @@
 """What may be odd about timings: a slow first run, drift, runs that were disturbed."""
 
 import numpy as np
-from scipy import special
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import printable
@@ -94,8 +93,8 @@ def _about_disturbed(
     if len(far) > 1 and len(far) * _chance(far[worst], many, counts[worst] / total) < OWN_DOING:
         return (
             f"{said}, {far[worst]} of them of `{printable(worst)}`: more than a machine would do that treats "
-            "all alike. If that is its own doing, the answer need not be true of its typical time, nor of its "
-            "mean."
+            "all alike. If that is its own doing, the answer need not be true of its typical time, nor of "
+            "its mean."
         )
     return (
         f"{said}, as if something else ran at the same time; each counts as slower, whatever by how much, so "
@@ -105,4 +104,6 @@ def _about_disturbed(
 
 def _chance(hits: int, of: int, share: float) -> float:
     """How likely so many hits, or more, of all of them fall on somebody with this share."""
+    from scipy import special
+
     return float(special.betainc(hits, of - hits + 1, share)) if hits else 1.0
