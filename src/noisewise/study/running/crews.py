@@ -10,7 +10,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import Executor, Future
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -131,8 +131,11 @@ class Processes(Threads):
     def close(self) -> None:
         """All processes are ended."""
         super().close()
-        for child, _ in list(self._children.values()):
+        children = [child for child, _ in list(self._children.values())]
+        for child in children:
             child.kill()
+        for child in children:
+            child.join(FAREWELL)  # or it stays in the list of processes, as a zombie
 
     def _attempt(self, attempt: int, job: Job) -> Finished:
         child, pipe = self._child()
@@ -206,7 +209,7 @@ class Futures(Crew):
             return
         try:
             self.finished.put(Finished(attempt, future.result()))
-        except (Exception, CancelledError, asyncio.CancelledError) as error:
+        except BaseException as error:  # SystemExit too: whoever measured, the run must hear of it
             self.finished.put(Finished(attempt, problem=in_words(error), error=error))
 
 
@@ -245,12 +248,24 @@ def _tasks(measure: Any) -> Crew:
         if not thread.is_alive():
             loop.close()
 
-    return Futures(lambda job: asyncio.run_coroutine_threadsafe(measure(job), loop), close)
+    async def attempt(job: Job) -> Any:
+        try:
+            return await measure(job)
+        except (
+            KeyboardInterrupt,
+            SystemExit,
+        ) as error:  # these would end the loop, and nobody would hear of it
+            raise NoResultError(in_words(error)) from error
+
+    return Futures(lambda job: asyncio.run_coroutine_threadsafe(attempt(job), loop), close)
 
 
 def in_words(error: BaseException) -> str:
     """An exception in one line, with the place it comes from."""
-    said = " ".join(str(error).split()) or "no message"
+    try:
+        said = " ".join(str(error).split()) or "no message"
+    except Exception:  # an exception whose own words fail
+        said = "no message"
     if isinstance(error, NoResultError):
         return said
     frames = traceback.extract_tb(error.__traceback__)

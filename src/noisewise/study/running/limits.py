@@ -82,13 +82,17 @@ class Limits:
                 return f"{counted(many, 'measurement')} have not changed that the certificate is withheld"
         return None
 
-    def left(self, under_way: int) -> float:
-        """How many more measurements may be begun, if all that are under way succeed."""
+    def left(self, under_way: int, cost: float = 0.0) -> float:
+        """How many more measurements may be begun, if all that are under way, at this cost, succeed."""
         if self.seconds >= self._budget.get("seconds", math.inf):
             return 0.0
-        if self.cost >= self._budget.get("cost", math.inf):
-            return 0.0
-        return max(0.0, self._budget.get("measurements", math.inf) - self.told - under_way)
+        left = max(0.0, self._budget.get("measurements", math.inf) - self.told - under_way)
+        if "cost" in self._budget:
+            spent, begun = self.cost + cost, self.told + under_way
+            each = spent / begun if begun else math.inf  # the first one shows what a measurement costs
+            more = max(0.0, self._budget["cost"] - spent)
+            left = min(left, math.ceil(more / each) if 0.0 < each < math.inf else math.ceil(min(1.0, more)))
+        return left
 
     def spent(self) -> str | None:
         """Which part of the budget is spent, in words; None if nothing is."""
