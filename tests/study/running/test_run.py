@@ -438,3 +438,9 @@ def test_processes_are_gone_when_a_run_ends():
         ["ps", "--ppid", str(os.getpid()), "-o", "stat=,args="], capture_output=True, text=True, check=True
     )
     assert not [line for line in listed.stdout.splitlines() if line.startswith("Z") or "spawn_main" in line]
+
+
+def test_a_run_that_had_to_exclude_every_option_says_that_measuring_failed():
+    study = nw.create_study(options=["A", "B"], eps=0.3)
+    with pytest.raises(MeasuringError, match="every option of this study is excluded"):
+        study.run(wordless, on_error="exclude")

@@ -162,7 +162,10 @@ class Runner:
             if free < 1:
                 return
             each = int(min(self._each, free))
-            jobs = self._study._ask_at_once(each, by=self._mark)
+            try:
+                jobs = self._study._ask_at_once(each, by=self._mark)
+            except ValueError as nothing:  # such as: every option was excluded
+                raise MeasuringError(str(nothing)) if self.failed else nothing from None
             if not jobs:
                 return
             for job in jobs:
