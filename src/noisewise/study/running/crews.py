@@ -20,6 +20,8 @@ from noisewise.study.running.outcomes import NoResultError
 THREADS, PROCESSES = "threads", "processes"
 #: Seconds that workers have to end by themselves.
 FAREWELL = 1.0
+#: Seconds that a process has to start, which is not part of measuring.
+TO_START = 120.0
 Measure = Callable[[Job], Any]
 
 
@@ -92,13 +94,13 @@ class Threads(Crew):
             attempt, job = task
             if attempt in self._given_up:
                 continue
-            self._began[attempt] = time.monotonic()
             done = self._attempt(attempt, job)
             if attempt in self._given_up:
                 return  # somebody else took this place
             self.finished.put(done)
 
     def _attempt(self, attempt: int, job: Job) -> Finished:
+        self._began[attempt] = time.monotonic()
         try:
             return Finished(attempt, self._measure(job))
         except BaseException as error:  # whatever a person's function does, the run must hear of it
@@ -142,6 +144,10 @@ class Processes(Threads):
         self._by_attempt[attempt] = child
         try:
             pipe.send(job)
+            if not pipe.poll(TO_START):
+                child.kill()
+            pipe.recv()  # it has started: only from here on its time counts
+            self._began[attempt] = time.monotonic()
             fine, said = pipe.recv()
         except (EOFError, OSError):
             child.join(FAREWELL)
@@ -167,7 +173,8 @@ def _serve(pipe: Connection, measure: Measure) -> None:
     while True:
         try:
             job = pipe.recv()
-        except (EOFError, KeyboardInterrupt):
+            pipe.send(None)
+        except (EOFError, OSError, KeyboardInterrupt):
             return
         try:
             answer: tuple[bool, Any] = True, measure(job)
