@@ -81,8 +81,9 @@ class Command:
                     close_fds=False,  # faster, and nothing that is open here is meant for it
                 )
             except OSError as problem:
+                hint = "" if words[0] == SHELL else " What only a shell knows needs --shell."
                 raise CommandFailedError(
-                    f"`{printable(what)}` could not be started: {problem.strerror or problem}."
+                    f"`{printable(what)}` could not be started: {problem.strerror or problem}.{hint}"
                 ) from None
             try:
                 _, status, used = os.wait4(process.pid, 0)
