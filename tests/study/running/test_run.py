@@ -452,3 +452,15 @@ def test_a_run_that_had_to_exclude_every_option_says_that_measuring_failed():
     study = nw.create_study(options=["A", "B"], eps=0.3)
     with pytest.raises(MeasuringError, match="every option of this study is excluded"):
         study.run(wordless, on_error="exclude")
+
+
+def test_many_threads_take_turns_often_and_leave_that_as_it_was():
+    before, seen = sys.getswitchinterval(), []
+
+    def measure(job):
+        seen.append(sys.getswitchinterval())
+        return measured(job)
+
+    fresh().run(measure, workers=8, budget=16, until="spent")
+    assert max(seen) <= 0.0005
+    assert sys.getswitchinterval() == before
