@@ -73,6 +73,7 @@ class State:
         self.ignored: dict[int, Ignored] = {}  # by the number of the event
         self.pairs: set[tuple[int, int]] = set()
         self.jobs: dict[str, Job] = {}
+        self._under_way: dict[str, Job] = {}  # of these, the ones that nothing became of yet
         self.together: dict[str, list[str]] = {}  # suggestions for one new block, by the first of them
         self.policy: PolicyChoice = specification.policy
         self.looks = specification.looks or ANY_TIME
@@ -157,7 +158,7 @@ class State:
 
     def open_jobs(self, now: float) -> list[Job]:
         """Suggestions that are under way."""
-        return [job for job in self.jobs.values() if job.status == OPEN and job.expires.timestamp() > now]
+        return [job for job in self._under_way.values() if job.expires.timestamp() > now]
 
     def _rows(self, body: dict[str, Any]) -> tuple[int, int]:
         minus = body.get("minus")
@@ -205,7 +206,7 @@ class State:
         self.n_events = events[-1].number
 
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
-        job = self.jobs[body["id"]] = job_of(body)
+        job = self.jobs[body["id"]] = self._under_way[body["id"]] = job_of(body)
         if self.policy.name not in BLIND:
             self.looked_for.add(job.id)
         if job.together is not None:
@@ -219,6 +220,7 @@ class State:
 
     def _close(self, job: str, status: str) -> None:
         self.jobs[job] = replace(self.jobs[job], status=status)
+        self._under_way.pop(job, None)
 
     def _on_void(self, body: dict[str, Any], event: Event) -> None:
         number = body["number"]
