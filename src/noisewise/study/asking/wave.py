@@ -67,15 +67,13 @@ def propose_wave(
         return rough
     if found is None or analysis.sigmas.waiting:
         return []
-    leader = found.option
-    field = field_of(analysis, leader, coming)
+    field = field_of(analysis, found.option, coming)
     while field.is_decided:
         field = field_of(analysis, field.rival, coming)
     rivals = coming.allowed & (np.arange(analysis.n) != field.leader)
     if not rivals.any() or not np.isfinite(field.half[rivals] + field.upper[rivals]).all():
         return []
-    joint = field.knowledge.joint
-    if not joint.separate and field.company is None:
+    if not field.knowledge.joint.separate and field.company is None:
         return []  # it opens a block, where nothing is compared yet
     wave = _Wave(field, coming, sharpness)
     wave.expect(under_way)
