@@ -14,6 +14,7 @@ from noisewise.web.auth.keys import BURST, RATE, Keys
 from noisewise.web.auth.tokens import TokenFile
 from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
 from noisewise.web.open_studies import OpenStudies
+from noisewise.web.pages.changes import CHANGES
 from noisewise.web.pages.routes import PAGES, STATIC
 from noisewise.web.refusals import answer_refusals
 
@@ -65,6 +66,7 @@ def make_app(
     )
     app.state.studies, app.state.keys = studies, keys
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.include_router(CHANGES)
     app.include_router(PAGES)
     app.include_router(SIGNING_IN)
     answer_refusals(app)

@@ -34,6 +34,7 @@ class OpenStudies:
         self.place = store
         self.read_only = read_only
         self.storage: Storage = open_store(store, read_only=read_only)
+        self.clock = clock
         self._clock, self._patience = clock, patience
         self._open: dict[str, Study] = {}
         self._locks: dict[str, threading.RLock] = {}

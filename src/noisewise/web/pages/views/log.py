@@ -34,18 +34,19 @@ class LogPage(NamedTuple):
     head: str
 
 
-def log_page(events: Sequence[Event], pager: Pager, told_by: Mapping[int, int], head: str) -> LogPage:
+def log_page(events: Sequence[Event], pager: Pager, told: int, head: str) -> LogPage:
     """Events of one page.
 
     Args:
         events: In the order of the log.
         pager: Which page of which.
-        told_by: Numbers of measurements by the events that told them.
+        told: How many measurements had been told when the last of these events happened.
         head: The last hash of the chain.
     """
     rows, last = [], ""
     for event in reversed(events):
-        row = _row(event, told_by.get(event.number))
+        row = _row(event, told if event.kind == "tell" else None)
+        told -= event.kind == "tell"
         rows.append(row._replace(day="" if row.day == last else row.day))
         last = row.day
     return LogPage(rows, pager, head)
