@@ -116,8 +116,20 @@ class Browser:
 
     def open(self, path):
         """Open a page, and wait until it is loaded; what went wrong before is forgotten."""
+        self.visit(path.as_uri())
+
+    def visit(self, address):
+        """The same with an address."""
         self._events.clear()
-        self._ask("Page.navigate", url=path.as_uri())
+        self._ask("Page.navigate", url=address)
+        self.loaded()
+
+    def scripts(self, allowed):
+        """Whether pages may run scripts, as somebody who has turned them off would see them."""
+        self._ask("Emulation.setScriptExecutionDisabled", value=not allowed)
+
+    def loaded(self):
+        """Wait until the page that is on its way is there."""
         while not any(event.get("method") == "Page.loadEventFired" for event in self._events):
             self._events.append(self._read())
 
@@ -128,8 +140,8 @@ class Browser:
             raise RuntimeError(str(answer["exceptionDetails"])[:2000])
         return answer["result"].get("value")
 
-    def complaints(self):
-        """Errors on the console, refusals by the page's policy, and all that was asked of a network."""
+    def complaints(self, home="file:"):
+        """Errors on the console, refusals by the page's policy, and all that was asked of others than home."""
         found = []
         for event in self._events:
             method, params = event.get("method"), event.get("params", {})
@@ -139,7 +151,7 @@ class Browser:
                 found.append(str(params["args"])[:300])
             elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
                 found.append(params["entry"]["text"])
-            elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith("file:"):
+            elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith((home, "data:")):
                 found.append(f"asked for {params['request']['url']}")
         return found
 

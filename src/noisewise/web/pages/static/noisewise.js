@@ -22,6 +22,21 @@ if (themes) {
   });
 }
 
+// Round values for a logarithmic axis, few enough to be read.
+function roundSplits(chart, axis, low, high) {
+  for (const steps of [[1, 2, 5], [1, 3], [1]]) {
+    const found = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+      for (const step of steps) {
+        const value = Number(step + "e" + power);
+        if (value >= low && value <= high) found.push(value);
+      }
+    }
+    if (found.length < 8 || steps.length === 1) return found.length > 1 ? found : [low * 1.25, high / 1.25];
+  }
+  return [];
+}
+
 // A chart of the bound that can be read off; the drawing of the server stays where this fails.
 let drawn = [];
 function drawCourses() {
@@ -57,10 +72,10 @@ function drawCourses() {
     const axis = { stroke: ink, font, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };
     const chart = new uPlot({
       width: live.clientWidth || 300, height: 250, padding: [12, 12, 0, 0],
-      scales: { x: { time: false, range: (u, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3 } },
+      scales: { x: { time: false, range: (u, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3, range: (u, low, high) => [low / 1.25, high * 1.25] } },
       legend: { show: false }, cursor: { y: false, points: { size: 7 } },
       axes: [{ ...axis, grid: { show: false }, values: (u, all) => all.map((one) => Number.isInteger(one) ? one.toLocaleString("en") : "") },
-        { ...axis, size: 56, values: (u, all) => all.map((one) => one === null ? "" : round(one)) }],
+        { ...axis, size: 56, splits: roundSplits, values: (u, all) => all.map((one) => one === null ? "" : round(one)) }],
       series: [{},
         { stroke: colours.line, width: 2, paths: uPlot.paths.stepped({ align: 1 }), points: { show: course.x.length < 40, size: 5 } },
         { stroke: colours.edge, width: 1, dash: [5, 4], points: { show: false } }],
@@ -130,6 +145,12 @@ if (news) {
   } else startPolling();
   document.addEventListener("visibilitychange", () => { if (!document.hidden && timer) { clearTimeout(timer); poll(); } });
 }
+// The server computes the course of the bound a little at every look: ask again while something is missing.
+let looks = 0;
+setInterval(() => {
+  const unfinished = document.querySelector("[data-unfinished]");
+  if (unfinished && looks < 60 && !document.hidden) { looks += 1; htmx.trigger(unfinished, "more"); }
+}, 1200);
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.querySelector("[data-course]") || event.target.matches("[data-course]")) drawCourses();
 });

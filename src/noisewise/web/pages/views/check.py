@@ -8,6 +8,7 @@ from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.showing.page.pictures import residuals_figure
+from noisewise.web.pages.views.measurements import signed
 
 #: What no number of a study can show; said on every check, also on those where all is well.
 UNSEEN = (
@@ -76,7 +77,7 @@ def check_page(check: Check, analysis: Analysis) -> CheckPage:
         WorstRow(
             row["what"],
             row["name"],
-            f"{row['residual']:+.1f}".replace("-", "−"),
+            signed(row["residual"]),
             _first_measurement(row["name"]) if row["what"] == "measurement" else "",
             abs(row["residual"]) > 3.0,
         )

@@ -7,6 +7,7 @@ import polars as pl
 
 from noisewise.core.support.words import aligned
 from noisewise.web.pages.views.headline import Headline
+from noisewise.web.pages.views.measurements import signed
 from noisewise.web.pages.views.paging import Pager, page_of
 
 
@@ -59,7 +60,7 @@ def compare(sides: list[Side], frames: list[pl.DataFrame], query: Mapping[str, s
                 row["option"],
                 *_shown(first),
                 *_shown(second),
-                "" if apart is None else f"{apart:+.1f}".replace("-", "−"),
+                "" if apart is None else signed(apart),
                 apart is not None and abs(apart) > 3.0,
             )
         )

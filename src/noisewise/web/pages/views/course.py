@@ -16,7 +16,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import QUIET, bound_after
 
 #: Seconds that one look may take, and after how many measurements the bound is computed at most.
-SECONDS, MOST = 0.12, 60
+SECONDS, MOST = 0.2, 60
 
 
 class CourseSoFar:
@@ -25,6 +25,8 @@ class CourseSoFar:
     def __init__(self) -> None:
         self._known: dict[int, float] = {}
         self._stands_on: Any = None
+        #: Whether the next look will know more.
+        self.unfinished = False
 
     def brought_up(self, analysis: Analysis, certificate: Certificate, seconds: float = SECONDS) -> pl.DataFrame:
         """What is known by now: columns measurement, bound, quiet, as `showing.plots.course_of` gives them.
@@ -38,17 +40,24 @@ class CourseSoFar:
         stands_on = _stands_on(analysis)
         if stands_on != self._stands_on:
             self._known, self._stands_on = {}, stands_on
+        self.unfinished = False
         if not certificate.may_show_bounds or not count or certificate.once:
             return _frame({}, analysis)
         self._known[count] = certificate.bound
         until = time.monotonic() + seconds
-        for place in _places(count):
-            if place not in self._known:
-                self._known[place] = bound_after(analysis, place)
-                if time.monotonic() > until:
-                    break
+        missing = [place for place in _places(count) if not self._near(place, count)]
+        for place in missing:
+            self._known[place] = bound_after(analysis, place)
+            if time.monotonic() > until:
+                break
+        self.unfinished = bool(missing) and place != missing[-1]
         self._thin()
         return _frame(self._known, analysis)
+
+    def _near(self, place: int, count: int) -> bool:
+        """Whether the bound is known after so many, or nearly: a study that goes on has other even steps."""
+        reach = count // (2 * MOST)
+        return any(near in self._known for near in range(place - reach, place + reach + 1))
 
     def _thin(self) -> None:
         """Forget every other early point where there are many more than can be drawn."""

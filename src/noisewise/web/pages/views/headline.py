@@ -4,11 +4,13 @@ import math
 from typing import NamedTuple
 
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import IN_WORDS, NOTHING, REACHED, UNBOUNDED, UNDECIDED, WITHHELD
+from noisewise.study.certificate.claims import IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
 
 #: Lights: what they are called in the style sheet, and in a word.
 STOP, GOING, HELD = "stop", "going", "held"
 WORDS = {STOP: "stop allowed", GOING: "going on", HELD: "withheld"}
+#: A sentence with more letters than this has its reason in smaller ones.
+LONG = 120
 #: Names that a sentence lists before it says how many more there are.
 NAMED = 5
 
@@ -84,6 +86,8 @@ def headline_of(certificate: Certificate) -> Headline:
     """Everything that the top of a page says."""
     first, rest = _split(certificate)
     strong = [text for text in (certificate.option, _bound_in(certificate)) if text]
+    if certificate.withheld:
+        strong = ["Certificate withheld:"]
     others = [name for name in certificate.candidates if name != certificate.option]
     shown = others if certificate.may_show_bounds and math.isfinite(certificate.bound) else []
     unbounded = certificate.may_show_bounds and math.isinf(certificate.bound)
@@ -106,13 +110,11 @@ def headline_of(certificate: Certificate) -> Headline:
 
 def _split(certificate: Certificate) -> tuple[str, str]:
     """What stands large, and a long reason that follows it."""
-    if certificate.verdict not in (WITHHELD, UNBOUNDED, UNDECIDED):
-        return certificate.sentence, ""
-    start = len(certificate.option or "") if certificate.verdict == UNBOUNDED else 0
-    at = certificate.sentence.find(": ", start)
-    if at < 0 or certificate.verdict != UNBOUNDED:
-        return certificate.sentence, ""
-    return certificate.sentence[: at + 1], certificate.sentence[at + 2 :]
+    sentence = certificate.sentence
+    at = sentence.find(": ", len(certificate.option or ""))
+    if certificate.verdict != UNBOUNDED or at < 0 or len(sentence) <= LONG:
+        return sentence, ""
+    return sentence[: at + 1], sentence[at + 2 :]
 
 
 def _bound_in(certificate: Certificate) -> str | None:

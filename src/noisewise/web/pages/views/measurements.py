@@ -1,9 +1,9 @@
 """Measurements, the newest first: made for the rows that are shown, however many there are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from noisewise.core.support.words import number
+from noisewise.core.support.words import aligned, number
 from noisewise.study.certificate.check import residuals_to_show
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.study import Study
@@ -60,12 +60,25 @@ def measurements_page(study: Study, query: Mapping[str, str]) -> MeasurementsPag
     pager = page_of(len(numbers), asked, kept)
     shown = numbers[pager.first : pager.last]
     residual = _residuals(study)
-    rows = [_row(analysis, place, residual) for place in shown]
+    rows = _aligned(analysis, [_row(analysis, place, residual) for place in shown], shown)
     fixing = next((row for row in rows if fix is not None and row.id == f"m-{fix}"), None)
     used = {
         name for name in ("block", "instrument", "key", "by", "note") if any(getattr(row, name) for row in rows)
     }
     return MeasurementsPage(rows, pager, kept, used, fixing)
+
+
+def _aligned(analysis: Any, rows: list[MeasurementRow], numbers: Sequence[int]) -> list[MeasurementRow]:
+    """The same with as many decimals in every row, where that is not more than anybody can read."""
+    told = [analysis.state.told[place - 1] for place in numbers]
+    values = [body.get("value") for body in told]
+    if not all(isinstance(value, int | float) for value in values):
+        return rows
+    written = aligned(values, [body.get("shown") for body in told])
+    return [
+        row._replace(value=one[0].replace("-", "−")) if one is not None else row
+        for row, one in zip(rows, written, strict=True)
+    ]
 
 
 def _number_of(text: str, most: int) -> int | None:
@@ -112,12 +125,18 @@ def _row(analysis: Any, place: int, residuals: dict[int, float]) -> MeasurementR
         instrument=_said(body.get("instrument")),
         key=_said(body.get("key")),
         by=_said(body.get("by")),
-        residual="" if residual is None else f"{residual:+.1f}".replace("-", "−"),
+        residual="" if residual is None else signed(residual),
         odd=residual is not None and abs(residual) > 3.0,
         note="; ".join(map(str, notes)),
         voided=state.voided.get(place) or unusable.get(place) or "",
         amended=len(state.superseded.get(place, ())),
     )
+
+
+def signed(residual: float) -> str:
+    """A residual with its sign; what is shown as 0 has none."""
+    shown = f"{residual:+.1f}"
+    return "0.0" if float(shown) == 0.0 else shown.replace("-", "−")
 
 
 def _said(given: Any) -> str:

@@ -42,13 +42,26 @@ class WorthPage(NamedTuple):
 
 def asked_plan(study: Study, query: Mapping[str, str]) -> PlanShown:
     """The plan that an address asks for: ``noise``, ``eps``, ``span``; each may be empty."""
-    noise: Any = [number_in("Noise", one) for one in query.get("noise", "").replace(",", " ").split()]
+    noise: Any = _amounts("Noise", query.get("noise", ""))
     plan = study.plan(
         noise if len(noise) > 1 else noise[0] if noise else None,
-        eps=query.get("eps", "").strip() or None,
-        span=query.get("span", "").strip() or None,
+        eps=_amount("Eps", query.get("eps", "")),
+        span=_amount("Span", query.get("span", "")),
     )
     return shown_plan(plan)
+
+
+def _amounts(title: str, text: str) -> list[float | str]:
+    parts = text.replace(",", " ").replace(";", " ").split()
+    return [amount for part in parts if (amount := _amount(title, part)) is not None]
+
+
+def _amount(title: str, text: str) -> float | str | None:
+    """A number, or a part such as 2% or 1.5x, which the scale of the study reads."""
+    text = text.strip()
+    if not text:
+        return None
+    return text if text[-1] in "%x" else number_in(title, text)
 
 
 def shown_plan(plan: Plan) -> PlanShown:
@@ -59,7 +72,7 @@ def shown_plan(plan: Plan) -> PlanShown:
 
 def asked_slots(study: Study, query: Mapping[str, str]) -> list[list[str]]:
     """What to do with slots, in lines for each: ``sigma``, ``block``."""
-    sigmas: list[float | str] = list(query.get("sigma", "").replace(",", " ").split())
+    sigmas = _amounts("Sigma", query.get("sigma", ""))
     slots = study.slot(sigmas, block=query.get("block", "").strip() or None)
     return [[line.strip() for line in str(slot).splitlines()] for slot in slots]
 

@@ -38,6 +38,7 @@ class Overview(NamedTuple):
 
     course: str  # SVG, or empty
     course_data: str  # JSON for the live chart, or empty
+    unfinished: bool  # whether the next look will draw more of it
     no_course: str  # why there is no chart
     residuals: str  # SVG, where the certificate is withheld
     intervals: str  # a table with pictures
@@ -63,6 +64,7 @@ def overview_of(study: Study, certificate: Certificate, course: CourseSoFar) -> 
     return Overview(
         course=fallen,
         course_data=_data(known, certificate) if fallen else "",
+        unfinished=course.unfinished,
         no_course="" if fallen else _no_course(certificate),
         residuals=residuals_figure(analysis) if misfit else "",
         intervals=intervals,
