@@ -1,6 +1,7 @@
 """From errors of requests and of studies to problem documents."""
 
 import logging
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -9,7 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from noisewise.core.support.text import printable
-from noisewise.study.stores.protocol import DamagedError, LogMovedOnError
+from noisewise.study.intake.told_before import ToldOtherwiseError
+from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
 from noisewise.web.problems import ProblemError, problem_response
 
 LOG = logging.getLogger("noisewise.web")
@@ -23,8 +25,13 @@ SENTENCES = {
 }
 
 
-def answer_refusals(app: FastAPI) -> None:
-    """Answer every error of the app with a problem document."""
+#: Makes a page of a status and a sentence, for somebody who looks at it; None: nobody does.
+AsPage = Callable[[Request, int, str], Response | None]
+
+
+def answer_refusals(app: FastAPI, page: AsPage | None = None) -> None:
+    """Answer every error of the app with a problem document, or with a page where a browser shows it."""
+    app.state.problem_page = page
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
     for kind in (ValueError, KeyError, TypeError):
@@ -34,12 +41,20 @@ def answer_refusals(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _fault)
 
 
+def _answer(
+    request: Request, status: int, said: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response:
+    page = request.app.state.problem_page
+    shown: Response | None = None if page is None else page(request, status, said)
+    return problem_response(status, said, headers, **more) if shown is None else shown
+
+
 def _refused(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
     more = problem.more if isinstance(problem, ProblemError) else {}
     ours = isinstance(problem, ProblemError)
     said = problem.detail if ours else SENTENCES.get(problem.status_code, problem.detail)
-    return problem_response(problem.status_code, printable(said), problem.headers, **more)
+    return _answer(request, problem.status_code, printable(said), problem.headers, **more)
 
 
 def _invalid(request: Request, problem: Exception) -> Response:
@@ -48,11 +63,11 @@ def _invalid(request: Request, problem: Exception) -> Response:
     errors = [_error(error) for error in problem.errors()[:MOST_NAMED]]
     broken = any(error["type"] == "json_invalid" for error in problem.errors())
     if broken:
-        return problem_response(400, "the body is no JSON; nothing was changed.", errors=errors)
+        return _answer(request, 400, "the body is no JSON; nothing was changed.", errors=errors)
     first = errors[0]
     said = f"`{first['where']}`: {first['what']}."
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
-    return problem_response(422, printable(f"{said}{more}"), errors=errors)
+    return _answer(request, 422, printable(f"{said}{more}"), errors=errors)
 
 
 def _error(error: Any) -> dict[str, Any]:
@@ -63,14 +78,15 @@ def _error(error: Any) -> dict[str, Any]:
 def _bad_input(request: Request, problem: Exception) -> Response:
     """What the study refuses, in its own words."""
     said = problem.args[0] if problem.args else problem
-    return problem_response(422, printable(said))
+    taken = isinstance(problem, ToldOtherwiseError | NameTakenError)
+    return _answer(request, 409 if taken else 422, printable(said))
 
 
 def _of_store(request: Request, problem: Exception) -> Response:
     LOG.error("the store refused: %s", printable(problem))
-    return problem_response(503, printable(problem), {"Retry-After": "5"})
+    return _answer(request, 503, printable(problem), {"Retry-After": "5"})
 
 
 def _fault(request: Request, problem: Exception) -> Response:
     LOG.error("a fault of the server at %s", request.url.path, exc_info=problem)
-    return problem_response(500, "a fault of the server; its log has the details.")
+    return _answer(request, 500, "a fault of the server; its log has the details.")

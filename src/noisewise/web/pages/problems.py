@@ -13,11 +13,17 @@ def wants_page(request: Request) -> bool:
     """Whether somebody looks at it: a browser asks for HTML, and only our own parts of pages are asked by scripts."""
     headers = request.headers
     path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-    return "text/html" in headers.get("accept", "") and not path.startswith("/api/") and "hx-request" not in headers
+    return (
+        "text/html" in headers.get("accept", "")
+        and not path.startswith("/api/")
+        and "hx-request" not in headers
+    )
 
 
-def problem_page(request: Request, status: int, said: str) -> Response:
-    """One sentence, and the way on; without a valid token, the form to sign in."""
+def problem_page(request: Request, status: int, said: str) -> Response | None:
+    """One sentence, and the way on; without a valid token, the form to sign in; None for programs."""
+    if not wants_page(request):
+        return None
     sentence = printable(said)
     sentence = f"{sentence[:1].upper()}{sentence[1:]}"
     if status == 401:

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 
 from noisewise.charts.inline.rows import SHAPES
 from noisewise.core.support.text import printable
+from noisewise.web.api.answers import name_in_path
 from noisewise.web.auth.forms import csrf_token
 from noisewise.web.auth.roles import Role, visitor_of
 from noisewise.web.auth.sessions import CSRF_FIELD
@@ -28,7 +29,7 @@ def environment() -> Environment:
         trim_blocks=True,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    made.filters["segment"] = lambda name: quote(str(name), safe="")
+    made.filters["segment"] = lambda name: quote(name_in_path(str(name)), safe="")
     made.filters["together"] = lambda words: str(words).replace(" %", "\u00a0%")
     made.globals["shapes"] = SHAPES
     return made

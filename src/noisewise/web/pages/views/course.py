@@ -28,7 +28,9 @@ class CourseSoFar:
         #: Whether the next look will know more.
         self.unfinished = False
 
-    def brought_up(self, analysis: Analysis, certificate: Certificate, seconds: float = SECONDS) -> pl.DataFrame:
+    def brought_up(
+        self, analysis: Analysis, certificate: Certificate, seconds: float = SECONDS
+    ) -> pl.DataFrame:
         """What is known by now: columns measurement, bound, quiet, as `showing.plots.course_of` gives them.
 
         Args:

@@ -63,7 +63,9 @@ def measurements_page(study: Study, query: Mapping[str, str]) -> MeasurementsPag
     rows = _aligned(analysis, [_row(analysis, place, residual) for place in shown], shown)
     fixing = next((row for row in rows if fix is not None and row.id == f"m-{fix}"), None)
     used = {
-        name for name in ("block", "instrument", "key", "by", "note") if any(getattr(row, name) for row in rows)
+        name
+        for name in ("block", "instrument", "key", "by", "note")
+        if any(getattr(row, name) for row in rows)
     }
     return MeasurementsPage(rows, pager, kept, used, fixing)
 
@@ -95,7 +97,8 @@ def _found(told: Any, wanted: str) -> "list[int] | range":
         return [one]
     low = wanted.lower()
     hit = [
-        any(low in str(body[name]).lower() for name in _SEARCHED if body.get(name) is not None) for body in told
+        any(low in str(body[name]).lower() for name in _SEARCHED if body.get(name) is not None)
+        for body in told
     ]
     return [place for place in everything if hit[place - 1]]
 

@@ -34,9 +34,7 @@ class Pager(NamedTuple):
     @property
     def around(self) -> list[int]:
         """Numbers to offer: the ends and the neighbours; 0 stands for a gap."""
-        near = sorted(
-            {1, self.pages, *range(max(1, self.page - 2), min(self.pages, self.page + 2) + 1)}
-        )
+        near = sorted({1, self.pages, *range(max(1, self.page - 2), min(self.pages, self.page + 2) + 1)})
         found: list[int] = []
         for number in near:
             if found and number > found[-1] + 1:

@@ -108,7 +108,9 @@ def reading_of(columns: Sequence[TableColumn]) -> dict[str, Any]:
     }
 
 
-def preview(study: Study, table: ReadTable, shown: str, chosen: Mapping[str, str] | None, amend: str) -> Pasted:
+def preview(
+    study: Study, table: ReadTable, shown: str, chosen: Mapping[str, str] | None, amend: str
+) -> Pasted:
     """What would be told; nothing is."""
     columns = columns_of(table.frame, chosen)
     page = Pasted(shown, columns, ROLES_OFFERED, table.frame.columns, amend=amend)

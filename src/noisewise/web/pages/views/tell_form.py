@@ -32,35 +32,66 @@ class KindOfError(NamedTuple):
 VALUE = Field("value", "Value")
 ERROR_KINDS = (
     KindOfError(
-        "se", "Standard error", "known from outside: a calibration, a noise model", (VALUE, Field("se", "Standard error")),
+        "se",
+        "Standard error",
+        "known from outside: a calibration, a noise model",
+        (VALUE, Field("se", "Standard error")),
         "It enters as it is. Is it computed from the readings of this very value? Then give the readings.",
     ),
     KindOfError(
-        "ci", "Interval", "two ends and a level",
+        "ci",
+        "Interval",
+        "two ends and a level",
         (VALUE, Field("lo", "From"), Field("hi", "To"), Field("level", "Level", "0.95 if left empty")),
         "It enters as the longer side, divided by the normal quantile of its level.",
     ),
     KindOfError(
-        "values", "Readings", "the single readings, not their mean",
+        "values",
+        "Readings",
+        "the single readings, not their mean",
         (Field("values", "Readings", "separated by blanks or semicolons", long=True),),
         "Their scatter is estimated apart from their mean.",
     ),
     KindOfError(
-        "counts", "Counts", "successes out of trials", (Field("successes", "Successes"), Field("trials", "Trials")),
+        "counts",
+        "Counts",
+        "successes out of trials",
+        (Field("successes", "Successes"), Field("trials", "Trials")),
         "It enters with the largest standard error that such a share can have.",
     ),
     KindOfError(
-        "sd", "Scatter of n readings", "their standard deviation and how many",
-        (Field("value", "Mean"), Field("sd", "Standard deviation", "of single readings"), Field("n", "Readings", "how many")),
+        "sd",
+        "Scatter of n readings",
+        "their standard deviation and how many",
+        (
+            Field("value", "Mean"),
+            Field("sd", "Standard deviation", "of single readings"),
+            Field("n", "Readings", "how many"),
+        ),
         "The scatter is pooled with that of other measurements.",
     ),
-    KindOfError("var", "Variance", "the square of a standard error", (VALUE, Field("var", "Variance")), "It enters as its root."),
     KindOfError(
-        "written", "Written as 12.34(5)", "value and error in one", (Field("value", "Value with its error", "such as 12.34(5) or 12.3±0.4"),),
+        "var",
+        "Variance",
+        "the square of a standard error",
+        (VALUE, Field("var", "Variance")),
+        "It enters as its root.",
+    ),
+    KindOfError(
+        "written",
+        "Written as 12.34(5)",
+        "value and error in one",
+        (Field("value", "Value with its error", "such as 12.34(5) or 12.3±0.4"),),
         "The number in brackets is the standard error of the last digits.",
     ),
-    KindOfError("none", "Nothing is known", "no error bar at all", (VALUE,), "Its scatter is estimated from repeated measurements."),
-)  # fmt: skip
+    KindOfError(
+        "none",
+        "Nothing is known",
+        "no error bar at all",
+        (VALUE,),
+        "Its scatter is estimated from repeated measurements.",
+    ),
+)
 KIND = {kind.name: kind for kind in ERROR_KINDS}
 #: Fields besides, and what they are for.
 BESIDE = (
@@ -72,7 +103,9 @@ BESIDE = (
 _WHOLE = ("n", "successes", "trials")
 
 
-def arguments_of(form: Mapping[str, Any], *, options: Mapping[str, int], jobs: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of(
+    form: Mapping[str, Any], *, options: Mapping[str, int], jobs: Mapping[str, Any]
+) -> dict[str, Any]:
     """What `Study.tell` is called with; `ValueError` with one sentence if the form cannot be understood.
 
     Args:
@@ -113,9 +146,7 @@ def measured_of(form: Mapping[str, Any]) -> dict[str, Any]:
             "one that is not meant."
         )
     given = {field.name: _text(form, f"{kind.name}.{field.name}") for field in kind.fields}
-    missing = [
-        field.title for field in kind.fields if given[field.name] is None and field.name != "level"
-    ]
+    missing = [field.title for field in kind.fields if given[field.name] is None and field.name != "level"]
     if missing:
         raise ValueError(f"`{missing[0]}` is empty; {kind.title!r} needs it.")
     return _as_told(kind, {name: text for name, text in given.items() if text is not None})
