@@ -10,7 +10,7 @@ from noisewise.web.pages.templating import rendered
 
 
 def wants_page(request: Request) -> bool:
-    """Whether somebody looks at it: a browser asks for HTML, and only our own parts of pages are asked by scripts."""
+    """Whether somebody looks at it: a browser asks for HTML, and our scripts say that they ask."""
     headers = request.headers
     path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     return (

@@ -26,8 +26,19 @@ MOST_OFFERED = 1000
 
 #: Kinds of events, which are those of the stream that pages listen to.
 EVENT_KINDS = (
-    "tell", "ask", "fail", "release", "void", "amend", "mend", "exclude", "include", "add", "policy", "switch",
-)  # fmt: skip
+    "tell",
+    "ask",
+    "fail",
+    "release",
+    "void",
+    "amend",
+    "mend",
+    "exclude",
+    "include",
+    "add",
+    "policy",
+    "switch",
+)
 
 
 def studies_of(request: Request) -> OpenStudies:

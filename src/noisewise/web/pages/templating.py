@@ -1,4 +1,4 @@
-"""Templates with everything escaped, and what every page needs: the relative way to the root, who is there."""
+"""Templates with everything escaped, and what every page needs: the way to the root, who is there."""
 
 from functools import lru_cache
 from pathlib import Path

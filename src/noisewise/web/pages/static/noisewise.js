@@ -68,6 +68,11 @@ function drawCourses() {
     const level = course.x.map(() => course.eps);
     const unit = course.unit ? " " + course.unit : "";
     const round = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
+    const roundUp = (value) => { // a bound is never shown smaller than it is
+      if (!(value > 0)) return "0";
+      const size = 10 ** (Math.floor(Math.log10(value)) - 1);
+      return round(Math.ceil(value / size * (1 - 1e-12)) * size);
+    };
     plane.classList.add("hidden-text");
     const axis = { stroke: ink, font, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };
     const chart = new uPlot({
@@ -82,7 +87,7 @@ function drawCourses() {
       hooks: { setCursor: [(u) => {
         const at = u.cursor.idx;
         const last = course.x.length - 1, place = at === null || at === undefined ? last : at;
-        reading.textContent = "after " + course.x[place].toLocaleString("en") + ": " + round(course.y[place]) + unit;
+        reading.textContent = "after " + course.x[place].toLocaleString("en") + ": " + roundUp(course.y[place]) + unit;
       }] },
     }, [course.x, heights, course.eps === null ? course.x.map(() => null) : level], live);
     reading.textContent = "";

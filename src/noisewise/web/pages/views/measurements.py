@@ -11,9 +11,13 @@ from noisewise.web.pages.views.paging import Pager, page_of
 
 #: What an error bar rests on, for people.
 KINDS_IN_WORDS = {
-    KNOWN: "standard error", READINGS: "readings", COUNTS: "counts", NONE: "none", BOUNDED: "bounded readings",
+    KNOWN: "standard error",
+    READINGS: "readings",
+    COUNTS: "counts",
+    NONE: "none",
+    BOUNDED: "bounded readings",
     ITEMS: "items",
-}  # fmt: skip
+}
 _SEARCHED = ("option", "minus", "block", "instrument", "key", "by", "job")
 
 

@@ -133,4 +133,6 @@ def _no_course(certificate: Certificate) -> str:
         return "There is nothing to compare with, and so no bound."
     if certificate.n_measurements and certificate.bound < float("inf"):
         return "The line is drawn from the second bound on."
-    return f"There is no bound yet. So far there are {counted(certificate.n_measurements, 'measurement')}."
+    if not certificate.n_measurements:
+        return "There is no bound yet: nothing was measured."
+    return f"There is no bound yet, after {counted(certificate.n_measurements, 'measurement')}."
