@@ -244,11 +244,11 @@ class Planning(StrictBody):
     menu: Annotated[list[Level], Field(min_length=1, max_length=100)] | None = None
     eps: Amount | None = None
     span: Amount | None = None
-    paths: Annotated[int, Field(ge=2, le=10_000)] = 60
+    paths: Annotated[int, Field(ge=2, le=1000)] = 60
     most: Annotated[int, Field(ge=1, le=10**9)] = 1_000_000
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    block: Count | None = None
-    batch: Count | None = None
+    block: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    batch: Annotated[int, Field(ge=1, le=10_000)] | None = None
 
 
 class Slots(StrictBody):
