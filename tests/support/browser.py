@@ -141,7 +141,7 @@ class Browser:
         return answer["result"].get("value")
 
     def complaints(self, home="file:"):
-        """Errors on the console, refusals by the page's policy, and all that was asked of others than home."""
+        """Errors on the console, refusals by the page's policy, and all that was asked of others."""
         found = []
         for event in self._events:
             method, params = event.get("method"), event.get("params", {})
@@ -151,7 +151,7 @@ class Browser:
                 found.append(str(params["args"])[:300])
             elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
                 found.append(params["entry"]["text"])
-            elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith((home, "data:")):
+            elif method == "Network.requestWillBeSent" and not _is_of(params["request"]["url"], home):
                 found.append(f"asked for {params['request']['url']}")
         return found
 
@@ -161,3 +161,7 @@ class Browser:
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         shot = self._ask("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(shot["data"]))
+
+
+def _is_of(address, home):
+    return address.startswith((home, "data:"))

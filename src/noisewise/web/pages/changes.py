@@ -223,6 +223,7 @@ async def tell_table(request: Request, study: str, visitor: Visitor = WORK) -> R
     content, file_name = b"", ""
     if isinstance(upload, UploadFile) and upload.filename:
         content, file_name = await upload.read(), upload.filename
+    await form.close()
 
     def done() -> Response:
         with used(request, study, write=texts.get("do") == "tell") as opened:

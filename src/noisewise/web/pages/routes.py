@@ -2,10 +2,11 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
 from noisewise.web.api.answers import name_in
@@ -104,6 +105,12 @@ def two_studies(request: Request) -> HTMLResponse:
     except ProblemError as problem:
         return rendered(request, "compare.html", 404, **context | {"problem": problem.detail})
     return rendered(request, "compare.html", **context | {"page": compare(sides, frames, query)})
+
+
+@PAGES.get("/s/{study}", dependencies=LOOK)
+def with_slash(request: Request, study: str) -> RedirectResponse:
+    """A study's pages are below it: the address needs its last stroke; relative, whatever stands before it."""
+    return RedirectResponse(f"./{quote(study, safe='')}/")
 
 
 @PAGES.get("/s/{study}/now", dependencies=LOOK)

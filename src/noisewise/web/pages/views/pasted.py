@@ -124,7 +124,7 @@ def preview(
     fates = dict.fromkeys(taken.told_rows, "will be told")
     fates |= {row: f"corrects {one}" for row, one in taken.corrected_rows}
     new, amended, known = len(taken), len(taken.amended), taken.known
-    parts = [counted(new, "new measurement")]
+    parts = [f"{counted(new, 'measurement')} told"]
     parts += [f"{counted(amended, 'correction')}"] if amended else []
     parts += [f"{known:,} told already"] if known else []
     left = len(table.frame) - SHOWN
