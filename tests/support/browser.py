@@ -30,7 +30,7 @@ class Browser:
     """One window; used as a context."""
 
     def __init__(self, profile):
-        self._profile, self._number, self._events = profile, 0, []
+        self._profile, self._number, self._events, self._seen = profile, 0, [], 0
 
     def __enter__(self):
         theirs_in, self._to = os.pipe()
@@ -123,6 +123,17 @@ class Browser:
         self._events.clear()
         self._ask("Page.navigate", url=address)
         self.loaded()
+        self._seen = len(self._events)
+
+    def loaded_anew(self):
+        """Wait for a page that the last click leads to."""
+        give_up = time.monotonic() + PATIENCE
+        while self.run("document.readyState") != "complete" or not any(
+            event.get("method") == "Page.loadEventFired" for event in self._events[self._seen :]
+        ):
+            assert time.monotonic() < give_up
+            time.sleep(0.02)
+        self._seen = len(self._events)
 
     def scripts(self, allowed):
         """Whether pages may run scripts, as somebody who has turned them off would see them."""
