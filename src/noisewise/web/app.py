@@ -63,12 +63,12 @@ def make_app(
         title="noisewise",
         version=__version__,
         description="Studies that find the best option from noisy measurements.",
-        root_path=root_path.rstrip("/"),
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.root_path = root_path.rstrip("/")  # its argument of this name is deprecated, the attribute is not
     app.state.studies, app.state.keys, app.state.counters = studies, keys, Counters()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_api(app, studies)

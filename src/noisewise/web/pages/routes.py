@@ -109,7 +109,7 @@ def two_studies(request: Request) -> HTMLResponse:
 
 @PAGES.get("/s/{study}", dependencies=LOOK)
 def with_slash(request: Request, study: str) -> RedirectResponse:
-    """A study's pages are below it: the address needs its last stroke; relative, whatever stands before it."""
+    """A study's pages are below it, so its address needs its last stroke; relative, as all are."""
     return RedirectResponse(f"./{quote(study, safe='')}/")
 
 
