@@ -15,6 +15,7 @@ FOR_EVERYBODY = {
     ("POST", "/session"): "it is how one signs in",
     ("POST", "/session/end"): "it is how one signs out, and wants the form's own CSRF token",
     ("GET", "/share/{secret}"): "the link is the secret",
+    ("GET", "/charts.css"): "a style sheet, of the page where one signs in as well",
 }
 #: What somebody without a role may be answered there.
 HARMLESS = {200, 401, 403, 404}
@@ -81,7 +82,9 @@ def test_no_route_that_changes_something_is_for_viewers():
 def test_a_route_refuses_whoever_may_less(app_and_secrets, method, path):
     app, secrets = app_and_secrets
     needed = next(role_of(route) for m, p, route in ROUTES if (m, p) == (method, path))
-    client = TestClient(app, base_url="http://localhost", follow_redirects=False)
+    # From an address of its own: strangers may not ask often.
+    whence = (f"{method} {path}", 1)
+    client = TestClient(app, base_url="http://localhost", follow_redirects=False, client=whence)
     body = {"json": {}} if method == "POST" else {}
     stranger = client.request(method, address_of(path), **body)
     forged = client.request(method, address_of(path), headers=bearer("nw_" + "A" * 43), **body)

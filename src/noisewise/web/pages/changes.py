@@ -51,6 +51,7 @@ async def _changed(
     refusal: Refusal,
 ) -> Response:
     """Do what a form asks for; go where ``change`` says, or show the page again with the reason."""
+    studies_of(request).check_writable()
     form = texts_of(await read_form(request))
 
     def done() -> Response:
@@ -81,7 +82,7 @@ def _on_measurements(request: Request, study: Study, form: dict[str, str], why: 
 
 
 @CHANGES.post("/s/{study}/tell/preview")
-async def say_what_would_be_told(request: Request, study: str, visitor: Visitor = WORK) -> HTMLResponse:
+async def say_what_would_be_told(request: Request, study: str, visitor: Visitor = LOOK) -> HTMLResponse:
     """How a form would be understood; nothing is told."""
     form = texts_of(await read_form(request))
 
@@ -218,6 +219,7 @@ async def switch(request: Request, study: str, visitor: Visitor = OWN) -> Respon
 @CHANGES.post("/s/{study}/paste")
 async def tell_table(request: Request, study: str, visitor: Visitor = WORK) -> Response:
     """A table: previewed, and told if that was asked for."""
+    studies_of(request).check_writable()
     form = await read_form(request)
     texts, upload = texts_of(form), form.get("file")
     content, file_name = b"", ""
