@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import logging
+import signal
 import socket
 import sys
 import warnings
@@ -58,6 +59,8 @@ class GracefulServer(uvicorn.Server):
         """The first signal: finish; the second one: at once."""
         self._app.state.streams.stopping.set()
         super().handle_exit(sig, frame)
+        # uvicorn would raise it again at the end, and nothing would be tidied away.
+        self._captured_signals = [one for one in self._captured_signals if one != signal.SIGTERM]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
