@@ -43,10 +43,10 @@ def answer_refusals(app: FastAPI, page: AsPage | None = None) -> None:
 
     app.add_exception_handler(RequestValidationError, shown(_invalid))
     app.add_exception_handler(HTTPException, shown(_refused))
-    for kind in (ValueError, KeyError, TypeError):
-        app.add_exception_handler(kind, shown(_bad_input))
-    for kind in (OSError, LogMovedOnError, DamagedError):
-        app.add_exception_handler(kind, shown(_of_store))
+    for bad_input in (ValueError, KeyError, TypeError):
+        app.add_exception_handler(bad_input, shown(_bad_input))
+    for of_store in (OSError, LogMovedOnError, DamagedError):
+        app.add_exception_handler(of_store, shown(_of_store))
     app.add_exception_handler(Exception, shown(_fault))
 
 

@@ -104,20 +104,14 @@ class Taken(MadeOnDemand[Measurement]):
         self.amended = [measurement_of(body["number"], body["content"]) for body in batch.corrections]
         #: Measurements that an earlier version of this table brought, and that are not in it.
         self.missing = [f"m-{number}" for number in batch.told.missing]
-        #: Rows of the table, from 1, with the measurements that they correct.
-        self.corrected_rows = [(change.row, f"m-{change.number}") for change in batch.told.changes]
+        #: What becomes of each row of the table, from 1, in words; found when it is asked for.
+        self.fates = lambda: batch.told.in_words(batch.parsed)
         self.empty = batch.parsed.n_empty
         jobs = batch.told.jobs
         self.unasked = len(batch) - (sum(place in jobs for place in batch.told.fresh) if jobs else 0)
 
     def __len__(self) -> int:
         return len(self._batch)
-
-    @property
-    def told_rows(self) -> list[int]:
-        """Rows of the table, from 1, that became measurements."""
-        rows = self._batch.parsed.rows
-        return [int(rows[place]) + 1 for place in self._batch.told.fresh]
 
     def make(self, place: int) -> Measurement:
         """The measurement that a place became."""

@@ -17,6 +17,7 @@ from noisewise.web.pages.long_pages import NOT_ASKED, TaskShown, begun
 from noisewise.web.pages.shown import (
     headline,
     memory_of,
+    options_frame,
     shown_check,
     shown_measurements,
     shown_options,
@@ -90,14 +91,14 @@ def two_studies(request: Request) -> HTMLResponse:
     """Two studies side by side."""
     studies, query = studies_of(request), dict(request.query_params)
     chosen = [query.get("a", ""), query.get("b", "")]
-    context = {"names": studies.names(), "query": query, "problem": "", "page": None}
+    context: dict[str, Any] = {"names": studies.names(), "query": query, "problem": "", "page": None}
     if not all(chosen):
         return rendered(request, "compare.html", **context)
     sides, frames = [], []
     try:
         for name in chosen:
             with studies.use(name) as study:
-                frames.append(memory_of(request).of(study, "options", lambda one=study: one.frame("options")))
+                frames.append(options_frame(request, study))
                 sides.append(
                     Side(name, headline(request, study), study.n_measurements, len(study.options),
                          study.specification.unit)

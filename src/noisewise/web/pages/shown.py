@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Any
 
+import polars as pl
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
@@ -66,6 +67,11 @@ def headline(request: Request, study: Study) -> Headline:
     return memory_of(request).of(study, "headline", lambda: headline_of(study.certificate()))
 
 
+def options_frame(request: Request, study: Study) -> pl.DataFrame:
+    """The table of options, which takes long to make where there are many."""
+    return memory_of(request).of(study, "options", lambda: study.frame("options"))
+
+
 def study_page(
     request: Request,
     study: Study,
@@ -125,7 +131,7 @@ def shown_overview(request: Request, study: Study, *, message: str = "", status:
 def shown_options(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
     """The table of options, with a message on top."""
     memory, certificate = memory_of(request), study.certificate()
-    frame = memory.of(study, "options", lambda: study.frame("options"))
+    frame = options_frame(request, study)
     view = memory.of(study, "view", lambda: view_of(study.analysis(), certificate))
     page = options_page(frame, view, certificate, request.query_params)
     changing = request.query_params.get("change", "")

@@ -33,7 +33,7 @@ class Side(NamedTuple):
     unit: str | None
 
 
-class Comparison(NamedTuple):
+class TwoStudies(NamedTuple):
     """What the page shows."""
 
     sides: list[Side]
@@ -42,7 +42,7 @@ class Comparison(NamedTuple):
     said: str
 
 
-def compare(sides: list[Side], frames: list[pl.DataFrame], query: Mapping[str, str]) -> Comparison:
+def compare(sides: list[Side], frames: list[pl.DataFrame], query: Mapping[str, str]) -> TwoStudies:
     """Both studies with their shared options, the best of the first one first."""
     one, other = (frame.select("option", "estimate", "se", "recommended") for frame in frames)
     joined = one.join(other, on="option", how="inner", suffix="_2", maintain_order="left")
@@ -68,7 +68,7 @@ def compare(sides: list[Side], frames: list[pl.DataFrame], query: Mapping[str, s
     said = f"{len(joined):,} option{' is' if len(joined) == 1 else 's are'} in both."
     if len(units) > 1:
         said += " Their values have different units: compare ranks, not numbers."
-    return Comparison(sides, rows, pager, said)
+    return TwoStudies(sides, rows, pager, said)
 
 
 def _shown(value: tuple[str, str] | None) -> tuple[str, str]:

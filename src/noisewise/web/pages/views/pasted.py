@@ -7,7 +7,7 @@ import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import polars as pl
 
@@ -15,6 +15,7 @@ from noisewise.core.support.words import counted
 from noisewise.study.inputs.dialects.headers import key_of
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.tables import ENDINGS, SEPARATORS, read_whole
+from noisewise.study.intake.batch import Taken
 from noisewise.study.intake.roles import COLUMNS, ROLE
 from noisewise.study.study import Study
 
@@ -116,13 +117,12 @@ def preview(
     page = Pasted(shown, columns, ROLES_OFFERED, table.frame.columns, amend=amend)
     try:
         reading = reading_of(columns)
-        taken = study.tell_many(table, dry_run=True, amend=amend or None, **reading)
+        taken = cast(Taken, study.tell_many(table, dry_run=True, amend=amend or None, **reading))
     except (ValueError, KeyError, TypeError) as problem:
         said = str(problem.args[0]) if problem.args else str(problem)
         bad = {int(found) for found in _ROW.findall(said)}
         return page._replace(problem=f"{said} Nothing was told.", rows=_rows(table.frame, {}, bad, said))
-    fates = dict.fromkeys(taken.told_rows, "will be told")
-    fates |= {row: f"corrects {one}" for row, one in taken.corrected_rows}
+    fates = taken.fates()
     new, amended, known = len(taken), len(taken.amended), taken.known
     parts = [f"{counted(new, 'measurement')} told"]
     parts += [f"{counted(amended, 'correction')}"] if amended else []

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from noisewise.core.support.checks import nearest
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """A field of one kind of error bar."""
 
     name: str  # as `tell` calls the argument
@@ -25,38 +25,43 @@ class KindOfError(NamedTuple):
     name: str
     title: str
     hint: str
-    fields: tuple[Field, ...]
+    fields: tuple[FormField, ...]
     said: str  # how it enters the study
 
 
-VALUE = Field("value", "Value")
+VALUE = FormField("value", "Value")
 ERROR_KINDS = (
     KindOfError(
         "se",
         "Standard error",
         "known from outside: a calibration, a noise model",
-        (VALUE, Field("se", "Standard error")),
+        (VALUE, FormField("se", "Standard error")),
         "It enters as it is. Is it computed from the readings of this very value? Then give the readings.",
     ),
     KindOfError(
         "ci",
         "Interval",
         "two ends and a level",
-        (VALUE, Field("lo", "From"), Field("hi", "To"), Field("level", "Level", "0.95 if left empty")),
+        (
+            VALUE,
+            FormField("lo", "From"),
+            FormField("hi", "To"),
+            FormField("level", "Level", "0.95 if left empty"),
+        ),
         "It enters as the longer side, divided by the normal quantile of its level.",
     ),
     KindOfError(
         "values",
         "Readings",
         "the single readings, not their mean",
-        (Field("values", "Readings", "separated by blanks or semicolons", long=True),),
+        (FormField("values", "Readings", "separated by blanks or semicolons", long=True),),
         "Their scatter is estimated apart from their mean.",
     ),
     KindOfError(
         "counts",
         "Counts",
         "successes out of trials",
-        (Field("successes", "Successes"), Field("trials", "Trials")),
+        (FormField("successes", "Successes"), FormField("trials", "Trials")),
         "It enters with the largest standard error that such a share can have.",
     ),
     KindOfError(
@@ -64,9 +69,9 @@ ERROR_KINDS = (
         "Scatter of n readings",
         "their standard deviation and how many",
         (
-            Field("value", "Mean"),
-            Field("sd", "Standard deviation", "of single readings"),
-            Field("n", "Readings", "how many"),
+            FormField("value", "Mean"),
+            FormField("sd", "Standard deviation", "of single readings"),
+            FormField("n", "Readings", "how many"),
         ),
         "The scatter is pooled with that of other measurements.",
     ),
@@ -74,14 +79,14 @@ ERROR_KINDS = (
         "var",
         "Variance",
         "the square of a standard error",
-        (VALUE, Field("var", "Variance")),
+        (VALUE, FormField("var", "Variance")),
         "It enters as its root.",
     ),
     KindOfError(
         "written",
         "Written as 12.34(5)",
         "value and error in one",
-        (Field("value", "Value with its error", "such as 12.34(5) or 12.3±0.4"),),
+        (FormField("value", "Value with its error", "such as 12.34(5) or 12.3±0.4"),),
         "The number in brackets is the standard error of the last digits.",
     ),
     KindOfError(
@@ -95,10 +100,10 @@ ERROR_KINDS = (
 KIND = {kind.name: kind for kind in ERROR_KINDS}
 #: Fields besides, and what they are for.
 BESIDE = (
-    Field("block", "Block", "a day, a plate, a judge"),
-    Field("instrument", "Instrument", "if there are several"),
-    Field("key", "Key", "a repeat is harmless"),
-    Field("note", "Note", "for those who read it later"),
+    FormField("block", "Block", "a day, a plate, a judge"),
+    FormField("instrument", "Instrument", "if there are several"),
+    FormField("key", "Key", "a repeat is harmless"),
+    FormField("note", "Note", "for those who read it later"),
 )
 _WHOLE = ("n", "successes", "trials")
 
