@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from noisewise.core.support.words import moment, number
 from noisewise.study.stores.protocol import Event
-from noisewise.web.pages.views.headline import Part
+from noisewise.web.pages.views.headline import Piece
 from noisewise.web.pages.views.paging import Pager
 
 #: Kinds of events that change what was said before.
@@ -20,7 +20,7 @@ class EventRow(NamedTuple):
     time: str
     kind: str
     grave: bool
-    parts: list[Part]  # what happened
+    parts: list[Piece]  # what happened
     measurement: str  # the one it is about, as a link
     more: str  # the reason, the block, ...
     by: str
@@ -74,29 +74,29 @@ def _row(event: Event, measurement: int | None) -> EventRow:
     )
 
 
-def _in_words(kind: str, body: Mapping[str, Any]) -> tuple[list[Part], list[str]]:
+def _in_words(kind: str, body: Mapping[str, Any]) -> tuple[list[Piece], list[str]]:
     """What happened, and what is said besides."""
     what = str(body.get("option", ""))
     if body.get("minus") is not None:
         what += f" − {body['minus']}"
     if kind == "tell":
-        return [Part(what, True), Part(f" {_value(body)}", False)], _details(body)
+        return [Piece(what, True), Piece(f" {_value(body)}", False)], _details(body)
     if kind == "ask":
         where = [str(body["why"])] if body.get("why") else []
-        return [Part(what, True), Part(f" reserved as {body.get('id')}", False)], where
+        return [Piece(what, True), Piece(f" reserved as {body.get('id')}", False)], where
     if kind == "void":
-        return [Part("counts no more", False)], []
+        return [Piece("counts no more", False)], []
     if kind == "amend":
         content = body.get("content") or {}
-        return [Part(f"is now {_value(content)}", False)], []
+        return [Piece(f"is now {_value(content)}", False)], []
     if kind in ("fail", "release"):
         end = "could not be measured" if kind == "fail" else "given back unmeasured"
-        return [Part(str(body.get("job", "")), True), Part(f" {end}", False)], []
+        return [Piece(str(body.get("job", "")), True), Piece(f" {end}", False)], []
     if kind in ("exclude", "include"):
         end = "taken out" if kind == "exclude" else "taken back in"
-        return [Part(what, True), Part(f" {end}", False)], []
+        return [Piece(what, True), Piece(f" {end}", False)], []
     plain = {name: one for name, one in body.items() if name not in ("reason", "by")}
-    return [Part(", ".join(f"{name}: {_brief(one)}" for name, one in plain.items()) or kind, False)], []
+    return [Piece(", ".join(f"{name}: {_brief(one)}" for name, one in plain.items()) or kind, False)], []
 
 
 def _value(body: Mapping[str, Any]) -> str:

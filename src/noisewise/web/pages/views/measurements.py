@@ -21,7 +21,7 @@ KINDS_IN_WORDS = {
 _SEARCHED = ("option", "minus", "block", "instrument", "key", "by", "job")
 
 
-class MeasurementRow(NamedTuple):
+class MeasurementShown(NamedTuple):
     """One measurement as the page shows it."""
 
     id: str
@@ -44,11 +44,11 @@ class MeasurementRow(NamedTuple):
 class MeasurementsPage(NamedTuple):
     """One page of the table."""
 
-    rows: list[MeasurementRow]
+    rows: list[MeasurementShown]
     pager: Pager
     query: Mapping[str, str]
     columns: set[str]  # those of block, instrument, key, by, note that have anything in them
-    fixing: MeasurementRow | None  # the one that is being corrected
+    fixing: MeasurementShown | None  # the one that is being corrected
 
 
 def measurements_page(study: Study, query: Mapping[str, str]) -> MeasurementsPage:
@@ -74,7 +74,7 @@ def measurements_page(study: Study, query: Mapping[str, str]) -> MeasurementsPag
     return MeasurementsPage(rows, pager, kept, used, fixing)
 
 
-def _aligned(analysis: Any, rows: list[MeasurementRow], numbers: Sequence[int]) -> list[MeasurementRow]:
+def _aligned(analysis: Any, rows: list[MeasurementShown], numbers: Sequence[int]) -> list[MeasurementShown]:
     """The same with as many decimals in every row, where that is not more than anybody can read."""
     told = [analysis.state.told[place - 1] for place in numbers]
     values = [body.get("value") for body in told]
@@ -114,14 +114,14 @@ def _residuals(study: Study) -> dict[int, float]:
     return dict(zip(columns.number.tolist(), residuals.tolist(), strict=True))
 
 
-def _row(analysis: Any, place: int, residuals: dict[int, float]) -> MeasurementRow:
+def _row(analysis: Any, place: int, residuals: dict[int, float]) -> MeasurementShown:
     state = analysis.state
     body = state.told[place - 1]
     minus, shown, enters = body.get("minus"), body.get("shown"), body.get("sigma")
     residual = residuals.get(place)
     unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
     notes = [*body.get("notes", ()), *([body["note"]] if "note" in body else [])]
-    return MeasurementRow(
+    return MeasurementShown(
         id=f"m-{place}",
         option=str(body.get("option", "")) + (f" − {minus}" if minus is not None else ""),
         value=_plain(body.get("value")),

@@ -15,7 +15,7 @@ from noisewise.study.showing.page.options import options_figure
 from noisewise.study.showing.page.pictures import drawn_course, residuals_figure
 from noisewise.study.study import Study
 from noisewise.web.pages.views.course import CourseSoFar
-from noisewise.web.pages.views.headline import Part, emphasised
+from noisewise.web.pages.views.headline import Piece, emphasised
 from noisewise.web.pages.views.times import short_time
 
 #: Suggestions that are shown, and options in the chart of intervals.
@@ -26,7 +26,7 @@ class JobRow(NamedTuple):
     """A suggestion, under way or to come."""
 
     id: str
-    why: list[Part]
+    why: list[Piece]
     where: str
     until: str
     by: str | None

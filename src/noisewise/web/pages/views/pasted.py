@@ -122,7 +122,7 @@ def preview(
         said = str(problem.args[0]) if problem.args else str(problem)
         bad = {int(found) for found in _ROW.findall(said)}
         return page._replace(problem=f"{said} Nothing was told.", rows=_rows(table.frame, {}, bad, said))
-    fates = taken.fates()
+    fates = taken.batch.told.in_words(taken.batch.parsed)
     new, amended, known = len(taken), len(taken.amended), taken.known
     parts = [f"{counted(new, 'measurement')} told"]
     parts += [f"{counted(amended, 'correction')}"] if amended else []
