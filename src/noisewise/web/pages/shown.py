@@ -124,7 +124,10 @@ def study_page(
 
 def shown_overview(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
     """The first page, with a message on top."""
-    page = overview_of(study, study.certificate(), memory_of(request).course(study))
+    memory = memory_of(request)
+    page = overview_of(
+        study, study.certificate(), memory.course(study), lambda what, make: memory.of(study, what, make)
+    )
     return study_page(request, study, "overview.html", "Overview", page=page, message=message, status=status)
 
 

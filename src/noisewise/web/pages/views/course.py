@@ -16,7 +16,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import QUIET, bound_after
 
 #: Seconds that one look may take, and after how many measurements the bound is computed at most.
-SECONDS, MOST = 0.2, 60
+SECONDS, MOST = 0.1, 60
 
 
 class CourseSoFar:

@@ -31,7 +31,7 @@ class Gauge(NamedTuple):
     eps_text: str
 
 
-class Piece(NamedTuple):
+class SentencePart(NamedTuple):
     """A piece of a sentence."""
 
     text: str
@@ -43,7 +43,7 @@ class Headline(NamedTuple):
 
     light: Light
     state: str  # in two or three words
-    parts: list[Piece]  # of the sentence
+    parts: list[SentencePart]  # of the sentence
     rest: str  # what follows in smaller letters
     gauge: Gauge | None
     rivals: list[str]  # that may still be better: the first of them
@@ -123,13 +123,13 @@ def _bound_in(certificate: Certificate) -> str | None:
     return certificate.bound_text
 
 
-def emphasised(sentence: str, strong: list[str]) -> list[Piece]:
+def emphasised(sentence: str, strong: list[str]) -> list[SentencePart]:
     """A sentence in pieces: the first place where each of some texts stands is strong, in their order."""
     parts, left = [], sentence
     for text in strong:
         before, found, after = left.partition(text)
         if not found:
             continue
-        parts += [Piece(before, False), Piece(found, True)]
+        parts += [SentencePart(before, False), SentencePart(found, True)]
         left = after
-    return [part for part in [*parts, Piece(left, False)] if part.text]
+    return [part for part in [*parts, SentencePart(left, False)] if part.text]

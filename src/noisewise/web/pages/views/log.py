@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from noisewise.core.support.words import moment, number
 from noisewise.study.stores.protocol import Event
-from noisewise.web.pages.views.headline import Piece
+from noisewise.web.pages.views.headline import SentencePart
 from noisewise.web.pages.views.paging import Pager
 
 #: Kinds of events that change what was said before.
@@ -20,7 +20,7 @@ class EventRow(NamedTuple):
     time: str
     kind: str
     grave: bool
-    parts: list[Piece]  # what happened
+    parts: list[SentencePart]  # what happened
     measurement: str  # the one it is about, as a link
     more: str  # the reason, the block, ...
     by: str
@@ -74,29 +74,31 @@ def _row(event: Event, measurement: int | None) -> EventRow:
     )
 
 
-def _in_words(kind: str, body: Mapping[str, Any]) -> tuple[list[Piece], list[str]]:
+def _in_words(kind: str, body: Mapping[str, Any]) -> tuple[list[SentencePart], list[str]]:
     """What happened, and what is said besides."""
     what = str(body.get("option", ""))
     if body.get("minus") is not None:
         what += f" − {body['minus']}"
     if kind == "tell":
-        return [Piece(what, True), Piece(f" {_value(body)}", False)], _details(body)
+        return [SentencePart(what, True), SentencePart(f" {_value(body)}", False)], _details(body)
     if kind == "ask":
         where = [str(body["why"])] if body.get("why") else []
-        return [Piece(what, True), Piece(f" reserved as {body.get('id')}", False)], where
+        return [SentencePart(what, True), SentencePart(f" reserved as {body.get('id')}", False)], where
     if kind == "void":
-        return [Piece("counts no more", False)], []
+        return [SentencePart("counts no more", False)], []
     if kind == "amend":
         content = body.get("content") or {}
-        return [Piece(f"is now {_value(content)}", False)], []
+        return [SentencePart(f"is now {_value(content)}", False)], []
     if kind in ("fail", "release"):
         end = "could not be measured" if kind == "fail" else "given back unmeasured"
-        return [Piece(str(body.get("job", "")), True), Piece(f" {end}", False)], []
+        return [SentencePart(str(body.get("job", "")), True), SentencePart(f" {end}", False)], []
     if kind in ("exclude", "include"):
         end = "taken out" if kind == "exclude" else "taken back in"
-        return [Piece(what, True), Piece(f" {end}", False)], []
+        return [SentencePart(what, True), SentencePart(f" {end}", False)], []
     plain = {name: one for name, one in body.items() if name not in ("reason", "by")}
-    return [Piece(", ".join(f"{name}: {_brief(one)}" for name, one in plain.items()) or kind, False)], []
+    return [
+        SentencePart(", ".join(f"{name}: {_brief(one)}" for name, one in plain.items()) or kind, False)
+    ], []
 
 
 def _value(body: Mapping[str, Any]) -> str:

@@ -2,8 +2,9 @@
 
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import polars as pl
 
@@ -15,18 +16,26 @@ from noisewise.study.showing.page.options import options_figure
 from noisewise.study.showing.page.pictures import drawn_course, residuals_figure
 from noisewise.study.study import Study
 from noisewise.web.pages.views.course import CourseSoFar
-from noisewise.web.pages.views.headline import Piece, emphasised
+from noisewise.web.pages.views.headline import SentencePart, emphasised
 from noisewise.web.pages.views.times import short_time
 
 #: Suggestions that are shown, and options in the chart of intervals.
 SUGGESTED, DRAWN = 3, 15
+Made = TypeVar("Made")
+
+
+class Remembering(Protocol):
+    """Makes something, or finds it under its name."""
+
+    def __call__(self, what: str, make: Callable[[], Made]) -> Made:
+        """What was made before, or now."""
 
 
 class JobRow(NamedTuple):
     """A suggestion, under way or to come."""
 
     id: str
-    why: list[Piece]
+    why: list[SentencePart]
     where: str
     until: str
     by: str | None
@@ -49,17 +58,29 @@ class Overview(NamedTuple):
     policy: str
 
 
-def overview_of(study: Study, certificate: Certificate, course: CourseSoFar) -> Overview:
-    """Everything from one moment of a study."""
+def at_once(what: str, make: Callable[[], Made]) -> Made:
+    """Remember nothing."""
+    return make()
+
+
+def overview_of(
+    study: Study, certificate: Certificate, course: CourseSoFar, remembered: Remembering = at_once
+) -> Overview:
+    """Everything from one moment of a study.
+
+    Args:
+        study: The study.
+        certificate: Of this moment.
+        course: How its bound fell, as far as that was computed.
+        remembered: Makes what follows from the log alone, or finds what was made before.
+    """
     analysis = study.analysis()
     known = course.brought_up(analysis, certificate)
     fallen = _course(known, certificate)
-    jobs, why_none = suggestions(study, certificate)
-    shown = certificate.option is not None and not certificate.withheld
-    intervals = ""
-    if shown and certificate.n_options > 1:
-        view = view_of(analysis, certificate)
-        intervals = options_figure(study.frame("options"), view, certificate, DRAWN, table_too=False)
+    jobs, why_none = remembered(
+        f"suggested beside {len(study.pending)}", lambda: suggestions(study, certificate)
+    )
+    intervals = remembered("intervals", lambda: _intervals(study, certificate))
     misfit = bool(certificate.withheld) and study.check().freedom > 0
     return Overview(
         course=fallen,
@@ -74,6 +95,13 @@ def overview_of(study: Study, certificate: Certificate, course: CourseSoFar) -> 
         none_suggested=why_none,
         policy=study.policy,
     )
+
+
+def _intervals(study: Study, certificate: Certificate) -> str:
+    if not certificate.may_show_bounds or certificate.n_options < 2:
+        return ""
+    view = view_of(study.analysis(), certificate)
+    return options_figure(study.frame("options"), view, certificate, DRAWN, table_too=False)
 
 
 def suggestions(study: Study, certificate: Certificate) -> tuple[list[Job], str]:
