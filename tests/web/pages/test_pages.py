@@ -248,6 +248,7 @@ def test_a_table_is_previewed_and_then_told(place, client):
     table = "name,HV,err\nA,10.1,0.1\nB,13.0,0.1\n"
     shown = send(client, "reached", "paste", page="paste", table=table, do="preview")
     assert "Which column is what?" in shown.text
+    assert f">\n{table}</textarea>" in shown.text
     roles = {"role.0": "option", "role.1": "value", "role.2": "se"}
     ready = send(client, "reached", "paste", page="paste", table=table, do="preview", **roles)
     assert "2 measurements told" in ready.text

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from fastapi import Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from noisewise.charts.inline.rows import SHAPES
@@ -30,9 +31,17 @@ def environment() -> Environment:
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
     made.filters["segment"] = lambda name: quote(name_in_path(str(name)), safe="")
+    made.filters["as_typed"] = as_typed
     made.filters["together"] = lambda words: str(words).replace(" %", "\u00a0%")
     made.globals["shapes"] = SHAPES
     return made
+
+
+def as_typed(text: str) -> Markup:
+    """A text of several lines as it was typed, escaped: line breaks and tabs stay what they are."""
+    lines = str(text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    seen = ["\t".join(printable(cell) for cell in line.split("\t")) for line in lines]
+    return Markup("\n") + escape("\n".join(seen))  # a text area drops the first line break
 
 
 def root_of(request: Request) -> str:

@@ -76,7 +76,7 @@ function drawCourses() {
     plane.classList.add("hidden-text");
     const axis = { stroke: ink, font, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };
     const chart = new uPlot({
-      width: live.clientWidth || 300, height: 250, padding: [12, 12, 0, 0],
+      width: live.clientWidth || 300, height: 250, padding: [12, 28, 0, 0],
       scales: { x: { time: false, range: (u, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3, range: (u, low, high) => [low / 1.25, high * 1.25] } },
       legend: { show: false }, cursor: { y: false, points: { size: 7 } },
       axes: [{ ...axis, grid: { show: false }, values: (u, all) => all.map((one) => Number.isInteger(one) ? one.toLocaleString("en") : "") },
