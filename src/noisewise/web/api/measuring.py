@@ -16,7 +16,16 @@ from noisewise.web.api.answers import (
     Suggestions,
     Worker,
 )
-from noisewise.web.api.bodies import Asking, Closing, Failing, Importing, OneOrSeveral, Reading, Telling, Tellings
+from noisewise.web.api.bodies import (
+    Asking,
+    Closing,
+    Failing,
+    Importing,
+    OneOrSeveral,
+    Reading,
+    Telling,
+    Tellings,
+)
 from noisewise.web.api.changes import IfMatch, Key, change, check_key
 from noisewise.web.api.table_texts import table_of
 from noisewise.web.auth.roles import Visitor
