@@ -39,6 +39,7 @@ NAMES = (
     "storage",
     "workers",
     "starving",
+    "serving",
     "imports",
     "flips",
     "adversaries",
