@@ -22,7 +22,7 @@ if (themes) {
   });
 }
 
-// Round values for a logarithmic axis, few enough to be read.
+// Round values for an axis, few enough to be read: 1, 2 and 5 times powers of ten, or even steps in a narrow range.
 function roundSplits(chart, axis, low, high) {
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
     const found = [];
@@ -32,9 +32,14 @@ function roundSplits(chart, axis, low, high) {
         if (value >= low && value <= high) found.push(value);
       }
     }
-    if (found.length < 8 || steps.length === 1) return found.length > 1 ? found : [low * 1.25, high / 1.25];
+    if (found.length < 3) break;
+    if (found.length < 8) return found;
   }
-  return [];
+  const size = 10 ** Math.floor(Math.log10((high - low) / 4));
+  const step = [1, 2, 5, 10].map((one) => one * size).find((one) => (high - low) / one <= 5);
+  const found = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(Number((k * step).toPrecision(12)));
+  return found;
 }
 
 // A chart of the bound that can be read off; the drawing of the server stays where this fails.

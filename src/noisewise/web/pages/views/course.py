@@ -47,14 +47,29 @@ class CourseSoFar:
             return _frame({}, analysis)
         self._known[count] = certificate.bound
         until = time.monotonic() + seconds
-        missing = [place for place in _places(count) if not self._near(place, count)]
-        for place in missing:
+        while (place := self._next(count)) is not None:
             self._known[place] = bound_after(analysis, place)
             if time.monotonic() > until:
                 break
-        self.unfinished = bool(missing) and place != missing[-1]
+        self.unfinished = self._next(count) is not None
         self._thin()
         return _frame(self._known, analysis)
+
+    def _next(self, count: int) -> int | None:
+        """After how many measurements to look next: first where bounds begin, then evenly from there on.
+
+        There is no bound before every option was measured, or linked with the others. Halving finds the place
+        in a few looks.
+        """
+        known = self._known
+        bounded = [place for place, bound in known.items() if math.isfinite(bound)]
+        if not bounded:
+            return None
+        first = min(bounded)
+        none_at = max((place for place in known if place < first), default=0)
+        if first - none_at > max(1, count // (4 * MOST)):
+            return (first + none_at) // 2
+        return next((place for place in _places(first, count) if not self._near(place, count)), None)
 
     def _near(self, place: int, count: int) -> bool:
         """Whether the bound is known after so many, or nearly: a study that goes on has other even steps."""
@@ -81,9 +96,10 @@ def _stands_on(analysis: Analysis) -> Any:
     )
 
 
-def _places(count: int) -> list[int]:
+def _places(first: int, count: int) -> list[int]:
     """Numbers of measurements to look after: coarse ones first, then those between."""
-    wanted = np.unique(np.linspace(1, count, min(count, MOST)).round().astype(int))[::-1]
+    many = min(count - first + 1, MOST)
+    wanted = np.unique(np.linspace(first, count, many).round().astype(int))[::-1]
     order: list[int] = []
     step = 1 << max(0, int(wanted.size).bit_length() - 1)
     while step:

@@ -78,7 +78,7 @@ def _leads(certificate: Certificate, *, bounded: bool) -> str:
 
 def _instead(certificate: Certificate) -> str:
     if certificate.withheld:
-        return certificate.withheld[0]
+        return certificate.withheld[0].partition(": ")[0]
     if certificate.may_show_bounds and certificate.bound < float("inf"):
         return f"{certificate.bound_text}, no eps"
     return "no bound yet"
