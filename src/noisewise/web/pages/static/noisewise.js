@@ -85,11 +85,19 @@ function drawCourses() {
       scales: { x: { time: false, range: (u, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3, range: (u, low, high) => [low / 1.25, high * 1.25] } },
       legend: { show: false }, cursor: { y: false, points: { size: 7 } },
       axes: [{ ...axis, grid: { show: false }, values: (u, all) => all.map((one) => Number.isInteger(one) ? one.toLocaleString("en") : "") },
-        { ...axis, size: 56, splits: roundSplits, values: (u, all) => all.map((one) => one === null ? "" : round(one)) }],
+        { ...axis, size: 56, splits: roundSplits, filter: (u, all) => all, values: (u, all) => all.map((one) => one === null ? "" : round(one)) }],
       series: [{},
         { stroke: colours.line, width: 2, paths: uPlot.paths.stepped({ align: 1 }), points: { show: course.x.length < 40, size: 5 } },
         { stroke: colours.edge, width: 1, dash: [5, 4], points: { show: false } }],
-      hooks: { setCursor: [(u) => {
+      hooks: { draw: [(u) => {
+        if (course.eps === null) return;
+        u.ctx.save();
+        u.ctx.fillStyle = colours.edge;
+        u.ctx.font = Math.round(12 * devicePixelRatio) + "px " + getComputedStyle(body).fontFamily;
+        u.ctx.textAlign = "left";
+        u.ctx.fillText("good enough: " + round(course.eps) + unit, u.bbox.left + 4, u.valToPos(course.eps, "y", true) - 6 * devicePixelRatio);
+        u.ctx.restore();
+      }], setCursor: [(u) => {
         const at = u.cursor.idx;
         const last = course.x.length - 1, place = at === null || at === undefined ? last : at;
         reading.textContent = "after " + course.x[place].toLocaleString("en") + ": " + roundUp(course.y[place]) + unit;

@@ -73,7 +73,7 @@ class CourseSoFar:
 
     def _near(self, place: int, count: int) -> bool:
         """Whether the bound is known after so many, or nearly: a study that goes on has other even steps."""
-        reach = count // (2 * MOST)
+        reach = count // (4 * MOST)
         return any(near in self._known for near in range(place - reach, place + reach + 1))
 
     def _thin(self) -> None:
