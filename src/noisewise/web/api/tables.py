@@ -12,8 +12,8 @@ from noisewise.study.log.export import log_lines
 from noisewise.web.api.answers import (
     REFUSALS,
     UNCHANGED,
-    TablePage,
     StudyName,
+    TablePage,
     Viewer,
     answer,
     etag_of,
