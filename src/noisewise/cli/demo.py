@@ -37,7 +37,7 @@ def demo(
     rules: Annotated[bool, typer.Option("--rules", help="Let the rules race instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Watch a study find the best of 223 language models, or the rules race."""
+    """Watch a study find the best of 223 models, or the rules race."""
     if rules:
         from noisewise.cli.worlds.race import race
 
