@@ -37,6 +37,7 @@ NAMES = (
     "certificate_times",
     "deviation",
     "storage",
+    "running",
     "workers",
     "starving",
     "serving",

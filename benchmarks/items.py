@@ -16,6 +16,7 @@ from benchmarks.timing import Row
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.pairs import PairedItems
+from noisewise.study.inputs.value_scale import AS_TOLD
 from noisewise.study.log.items import Items, ToldItems
 from noisewise.study.models.boundary import LITTLE, PAIRED, Shares
 from noisewise.study.models.option_evidence import separate_options
@@ -29,6 +30,7 @@ class _Question:
 
     seed = 0
     range_of_items = (0.0, 1.0)
+    value_scale = AS_TOLD
 
     def __init__(self, pool: int | None) -> None:
         self.items = pool

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisewise.charts.inline.plane import HEIGHT, Plane, Point
-from noisewise.charts.inline.rows import SHAPES, bar_row, interval_row
+from noisewise.charts.inline.rows import SHAPES, axis_row, bar_row, interval_row
 from noisewise.charts.inline.scale import Scale, alike, anchor, scale_of, tick_label
 
 LIST = st.lists(st.floats(-1e9, 1e9).map(lambda value: round(value, 6)), min_size=1, max_size=8)
@@ -60,6 +60,12 @@ def test_a_row_stands_at_per_cents_of_its_cell():
     assert [part.get("x1") for part in row.iter("line") if part.get("class") == "edge"] == ["70.0%"]
     assert set(SHAPES) == {"recommended", "may", "out", "uncertain"}
     assert ET.fromstring(bar_row(scale, [], "may", 2.5)).find("rect").get("width") == "25.0%"
+
+
+def test_numbers_below_rows_do_not_touch():
+    labels = re.findall(r">([^<]+)</text>", axis_row(Scale(1197.0, 2078.0).ticks(5)))
+    assert labels == ["1,200", "1,600", "2,000"]  # at the left end a number is not centred
+    assert axis_row(Scale(0.0, 10.0).ticks(5)).count("<text") == 6
 
 
 def test_what_lies_outside_of_a_plane_stands_at_its_edge():

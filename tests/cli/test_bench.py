@@ -1,6 +1,7 @@
 """``noisewise bench``: answers, exit codes, files."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -87,3 +88,13 @@ def test_ctrl_c_says_what_is_known_and_ends_with_130(tmp_path):
     assert running.returncode == 130
     assert "interrupted" in " ".join(said.split())
     assert "times as long" in said
+
+
+def test_commands_get_the_environment_of_the_person(tmp_path):
+    """Not the one thread for matrices that this program allows itself."""
+    seen = tmp_path / "seen"
+    line = f"echo ${{OMP_NUM_THREADS-none}} >> {seen}"
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    words = [sys.executable, "-m", "noisewise", "bench", line, f"sleep 0.05; {line}", "--budget", "6"]
+    subprocess.run(words, env=environment, check=False, capture_output=True, timeout=60)
+    assert set(seen.read_text().split()) == {"none"}

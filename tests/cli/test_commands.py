@@ -44,6 +44,10 @@ def test_the_version_is_the_packages():
     assert run("--version").stdout == f"noisewise {nw.__version__}\n"
 
 
+def test_no_line_of_the_list_of_commands_is_cut_off():
+    assert "..." not in run("--help").stdout.partition("Commands:")[2]
+
+
 def test_policies_lists_every_rule():
     listed = json.loads(run("policies", "--json").stdout)
     assert listed["schema"] == "noisewise.policies/1"

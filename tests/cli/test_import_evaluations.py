@@ -29,9 +29,9 @@ def refused(*arguments):
 
 def test_a_folder_of_samples_is_imported_once(store):
     command = ("import", store, LM_EVAL, "--from", "lm-eval-samples", "--task", "digits", "--metric", "acc")
-    assert "it would be: told 2 with 24 items" in said(run(*command, "--dry-run"))
+    assert "it would be: told 2 results with 24 items" in said(run(*command, "--dry-run"))
     assert plain("status", store)["measurements"] == 0
-    assert "told 2 with 24 items" in said(run(*command))
+    assert "told 2 results with 24 items" in said(run(*command))
     assert "24 rows, all known already." in said(run(*command))
     why = refused("import", store, LM_EVAL, "--from", "lm-eval", "--task", "digits", "--metric", "acc")
     assert "the same answers would count twice" in why

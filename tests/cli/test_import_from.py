@@ -61,7 +61,7 @@ def test_unknown_options_are_refused_with_the_flags_to_type(store, others):
 def test_a_dry_run_shows_what_would_be_told_and_tells_nothing(store, others):
     shown = said(run("import", store, others, "--from", "hyperfine", "--add", "--dry-run"))
     assert "row 1 (at results[0]): option sort data.txt, values (8 from 9.72332 to 10.2355)" in shown
-    assert "Nothing was told; it would be: told 2, 1 known already" in shown
+    assert "Nothing was told; it would be: told 2 results, 1 known already" in shown
     assert plain("status", store)["measurements"] == 3
 
 

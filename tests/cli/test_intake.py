@@ -78,6 +78,11 @@ def test_a_file_that_is_no_table_is_not_an_option(refused, tmp_path, name):
     assert "looks like a file" in refused("init", tmp_path / "new.db", "a.csv", "b.csv", "--eps", 1)
 
 
+def test_a_command_that_ends_with_a_file_is_an_option(tmp_path):
+    run("init", tmp_path / "new.db", "sort words.txt", "sort -u words.txt", "--eps", 1)
+    assert nw.load_study(tmp_path / "new.db").options == ["sort words.txt", "sort -u words.txt"]
+
+
 def test_release_ask_1_ask_999_releases_nothing(store, refused):
     run("ask", store, "-n", 2)
     assert "got 'ask-999'" in refused("release", store, "ask-1", "ask-999")

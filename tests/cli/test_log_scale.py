@@ -29,6 +29,17 @@ def store(tmp_path):
     return place
 
 
+def test_a_withheld_certificate_speaks_of_flags(tmp_path):
+    store = tmp_path / "log.db"
+    run("init", store, "a", "b", "--eps", "2%", "--scale", "log", "--unit", "ms")
+    run("tell", store, "a", "10", "--se", "3")
+    run("tell", store, "b", "12", "--se", "3")
+    for command, code in (("certify", 3), ("status", 0), ("best", 0)):
+        said = " ".join(run(command, store, code=code).split())
+        assert "Certificate withheld: " in said
+        assert "tell single readings (--values), or make a study without --scale log" in said
+
+
 def test_a_study_is_made_told_and_certified_in_per_cent(store):
     assert nw.load_study(store).specification.eps == pytest.approx(math.log(1.02))
     said = run("certify", store)

@@ -278,6 +278,16 @@ def test_standard_output_carries_the_protocol_only_and_nonsense_ends_nothing(ser
     assert len(answers[4]["result"]["structuredContent"]["rows"]) == 3
 
 
+def test_an_assistant_that_is_gone_leaves_no_traceback(server):
+    process, send = server
+    process.stdout.close()
+    send(json.dumps({"jsonrpc": "2.0", **request}) for request in REQUESTS[:1])
+    time.sleep(2.0)  # it answers, to nobody
+    process.stdin.close()
+    assert process.wait(20.0) == 0
+    assert "Traceback" not in process.stderr.read()
+
+
 ENDS = {"left": 0, "killed": -signal.SIGKILL, "interrupted": 130}
 
 

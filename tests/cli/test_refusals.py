@@ -175,6 +175,8 @@ REFUSED = [
     ("import s.db sums.csv --from sums --choose n=user", "there is no column 'user' for n; there are 'name', 'users'"),
     ("import s.db sums.csv --from auto --choose n=users --block b --only A --as Z", "'Z' is not in the catalogue (3 options). --add adds it"),
     ("import s.db run.json", "It looks like a file of hyperfine: --from hyperfine reads it."),
+    ("init n.db --from sums.csv --eps 1", "It looks like a file of sums: --from sums:sums.csv reads it."),
+    ("run missing.db -- ./measure {option}", "there is no 'missing.db'. --new, options and --eps make it."),
     ("certify s.db --verify missing.json", "--verify must be a certificate as JSON; there is no file 'missing.json'."),
     ("certify s.db --verify cert.json", "--verify must be a certificate as JSON; 'cert.json' is not."),
     ("export s.db --what nothing", "--what must be one of 'log'"),

@@ -7,6 +7,7 @@ import pytest
 from tests.support.fake_machine import FakeMachine
 
 import noisewise as nw
+from noisewise.timing.cautions import cautions_of
 from noisewise.timing.race import AT_LEAST, PATIENCE, Race, Timed
 
 EIGHT = dict(zip("abcdefgh", (0.105, 0.1, 0.12, 0.14, 0.17, 0.2, 0.3, 1.5), strict=True))
@@ -207,3 +208,23 @@ def test_one_option_or_two_of_the_same_name_are_refused():
         machine.race({"a": 0.1})
     with pytest.raises(ValueError, match="name of its own"):
         Race([machine.timed("a", 1.0), machine.timed("a", 2.0)], eps="2%")
+
+
+def test_slow_runs_of_one_option_alone_are_called_its_own_doing():
+    rng = np.random.default_rng(3)
+    slow = np.where(rng.random(60) < 0.3, 1.5, 1.0)
+    steady = {"fitful": slow, "steady": np.ones(60)}
+    scattered = {name: runs * np.exp(0.01 * rng.normal(size=60)) for name, runs in steady.items()}
+    said = cautions_of(scattered)[-1]
+    assert f"{(slow[1:] > 1.0).sum()} of them of `fitful`" in said
+    assert "need not be true of its typical time" in said
+    both = {name: runs * np.where(rng.random(60) < 0.3, 1.5, 1.0) for name, runs in scattered.items()}
+    both["fitful"] = both["fitful"] / slow
+    said = cautions_of(both)[-1]
+    assert said.endswith("so that they do little harm.")
+
+
+def test_thousands_of_slow_runs_can_be_counted():
+    slow = np.tile([1.0, 1.0, 2.0], 5000)
+    said = cautions_of({"fitful": slow, "steady": np.ones(15000)})[-1]
+    assert "of them of `fitful`" in said

@@ -9,6 +9,7 @@ from tests.support.postgres import NoPostgresError, running_server
 from tests.support.web_stores import API, small_study
 
 import noisewise as nw
+from noisewise.web import open_studies
 from noisewise.web.app import make_app
 
 
@@ -279,3 +280,13 @@ def test_the_description_is_openapi_3_1_and_declares_every_refusal(client):
             if status >= "4"
         )
     assert "HTTPValidationError" not in json.dumps(found)
+
+
+def test_a_study_that_another_process_renames_is_found_under_its_new_name(client, monkeypatch):
+    monkeypatch.setattr(open_studies, "LOOK", 0.0)
+    assert client.get(f"{API}/tea").status_code == 200
+    nw.open_store(client.store).rename("tea", "chai")
+    assert client.get(f"{API}/tea").status_code == 404
+    assert client.get(f"{API}/chai").json()["measurements"] == 3
+    small_study(client.store, "tea").tell(option="A", value=9.0, se=0.1)
+    assert client.get(f"{API}/tea").json()["measurements"] == 4

@@ -8,6 +8,7 @@ import typer
 from noisewise.cli.studies.judgement import DISAGREES, NOT_YET
 from noisewise.cli.studies.session import Json, say
 from noisewise.cli.terminal.output import print_json
+from noisewise.cli.terminal.threads import environment
 
 if TYPE_CHECKING:
     from noisewise.timing import Timings
@@ -58,7 +59,7 @@ def bench(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find the fastest of some commands, and time them for as long as that takes.
+    """Find the fastest of some commands. They are timed for as long as that takes.
 
     Exit code 0: the named command is the fastest, or at most --eps slower. 3: undecided within the budget.
     With --baseline and --candidate, 0: the candidate is at most --eps slower than the baseline; 1: it is more
@@ -73,7 +74,7 @@ def bench(
         chosen, names=None if names is None else names.split(","), eps=eps, confidence=confidence,
         budget=budget, baseline=baseline is not None, warmup=warmup, setup=setup, prepare=prepare,
         shell=shell, ignore_failure=ignore_failure, clock=clock, seed=seed,
-        store=":memory:" if keep is None else keep,
+        store=":memory:" if keep is None else keep, env=environment(),
     )  # fmt: skip
     _tell(found, export, json)
     if code := exit_code(found):

@@ -44,7 +44,7 @@ def demo(
     port: Annotated[int, typer.Option(help="Where to serve it; 0 for any port that is free.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Watch a study find the best of 223 language models, or the rules race."""
+    """Watch a study find the best of 223 models, or the rules race."""
     if rules:
         from noisewise.cli.worlds.race import race
 

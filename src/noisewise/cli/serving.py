@@ -36,9 +36,9 @@ def serve(
     ] = [],  # noqa: B006 - typer reads it; it is never changed
     tokens: TokenPath = None,
 ) -> None:
-    """Serve all studies of a store to browsers and programs, with pages and a JSON interface.
+    """Serve the studies of a store to browsers and programs.
 
-    Without tokens it can be reached from this machine only.
+    There are pages and a JSON interface. Without tokens it can be reached from this machine only.
     """
     missing = [name for name in ("fastapi", "uvicorn", "jinja2") if importlib.util.find_spec(name) is None]
     if missing:
@@ -67,7 +67,7 @@ def token(
     tokens: TokenPath = None,
     json: Json = False,
 ) -> None:
-    """Make, list or revoke the tokens with which people and programs reach the server of a store.
+    """Make, list or revoke the tokens of a store's server.
 
     A viewer sees everything; a worker also asks and tells; an owner may do all. What they tell is by them.
     """

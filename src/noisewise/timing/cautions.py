@@ -15,6 +15,8 @@ FIRST_RUN, FAR = 1.2, 5.0
 DISTURBED, SOME = 1.25, 0.05
 #: By how much the machine's speed may differ between the halves of a race before it is told.
 DRIFT = 1.05
+#: Slow runs that fall on one option as often as they do by chance in so few races are its own doing.
+OWN_DOING = 0.001
 
 
 def cautions_of(times: dict[str, Floats]) -> list[str]:
@@ -78,14 +80,30 @@ def _about_disturbed(
     logs: dict[str, Floats], usual: dict[str, float], scatter: dict[str, float]
 ) -> str | None:
     """How many runs took much longer than usual."""
-    total = sum(runs.size - FIRST for runs in logs.values())
-    far = sum(
-        int((runs[FIRST:] - usual[name] > max(np.log(DISTURBED), FAR * scatter[name])).sum())
+    far = {
+        name: int((runs[FIRST:] - usual[name] > max(np.log(DISTURBED), FAR * scatter[name])).sum())
         for name, runs in logs.items()
-    )
-    if far < 2 or far < SOME * total:
+    }
+    counts = {name: runs.size - FIRST for name, runs in logs.items()}
+    many, total = sum(far.values()), sum(counts.values())
+    if many < 2 or many < SOME * total:
         return None
+    said = f"{many} of {total} runs took much longer than usual"
+    worst = max(far, key=lambda name: far[name] / counts[name])
+    if len(far) > 1 and len(far) * _chance(far[worst], many, counts[worst] / total) < OWN_DOING:
+        return (
+            f"{said}, {far[worst]} of them of `{printable(worst)}`: more than a machine would do that treats "
+            "all alike. If that is its own doing, the answer need not be true of its typical time, nor of "
+            "its mean."
+        )
     return (
-        f"{far} of {total} runs took much longer than usual, as if something else ran at the same time; each "
-        "counts as slower, whatever by how much, so that they do little harm."
+        f"{said}, as if something else ran at the same time; each counts as slower, whatever by how much, so "
+        "that they do little harm."
     )
+
+
+def _chance(hits: int, of: int, share: float) -> float:
+    """How likely so many hits, or more, of all of them fall on somebody with this share."""
+    from scipy import special
+
+    return float(special.betainc(hits, of - hits + 1, share)) if hits else 1.0

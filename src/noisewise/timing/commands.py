@@ -5,7 +5,7 @@ import shlex
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class Command:
         prepare: A command that runs before each timing, and is not timed.
         ignore_failure: Whether exit codes do not matter.
         clock: "wall", or "cpu": seconds that the process and its children computed.
+        env: Its environment; default: that of this process.
     """
 
     def __init__(
@@ -54,7 +55,9 @@ class Command:
         prepare: str | None = None,
         ignore_failure: bool = False,
         clock: str = WALL,
+        env: Mapping[str, str] | None = None,
     ) -> None:
+        self._env = env
         self.line, self._words = line, words_of(line, shell=shell)
         self._prepare = None if prepare is None else words_of(prepare, shell=needs_shell(prepare))
         self._ignore, self._cpu = ignore_failure, clock == CPU
@@ -74,11 +77,13 @@ class Command:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=said,
+                    env=self._env,
                     close_fds=False,  # faster, and nothing that is open here is meant for it
                 )
             except OSError as problem:
+                hint = "" if words[0] == SHELL else " What only a shell knows needs --shell."
                 raise CommandFailedError(
-                    f"`{printable(what)}` could not be started: {problem.strerror or problem}."
+                    f"`{printable(what)}` could not be started: {problem.strerror or problem}.{hint}"
                 ) from None
             try:
                 _, status, used = os.wait4(process.pid, 0)
@@ -137,6 +142,7 @@ def bench(
     clock: str = WALL,
     seed: int | None = None,
     store: str | Path = MEMORY,
+    env: Mapping[str, str] | None = None,
     progress: bool = True,
 ) -> Timings:
     """Find the fastest of some commands, and time them for as long as that takes.
@@ -159,6 +165,7 @@ def bench(
         clock: ``"wall"``, seconds that pass, or ``"cpu"``, seconds that are computed.
         seed: Of the order within rounds.
         store: Where the study is kept, if it is to be kept: a file.
+        env: The environment of the commands; default: that of this process.
         progress: Whether a terminal shows how it goes.
     """
     if isinstance(commands, str) or len(commands) < 2:
@@ -167,12 +174,12 @@ def bench(
     called = _names(commands, names)
     shell = any(map(needs_shell, commands)) if shell is None else shell
     timed = [
-        Command(line, shell=shell, prepare=prepare, ignore_failure=ignore_failure, clock=clock)
+        Command(line, shell=shell, prepare=prepare, ignore_failure=ignore_failure, clock=clock, env=env)
         for line in commands
     ]
     versus = versus_of(called, called[0], called[1]) if baseline else None
     if setup is not None:
-        Command(setup, shell=needs_shell(setup)).take()
+        Command(setup, shell=needs_shell(setup), env=env).take()
     race = Race(
         [Timed(name, one.take) for name, one in zip(called, timed, strict=True)], eps=eps,
         confidence=confidence, budget=budget, warmup=warmup, seed=seed, store=store, versus=versus,

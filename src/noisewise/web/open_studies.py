@@ -14,6 +14,8 @@ from noisewise.web.problems import ProblemError
 
 #: Seconds that a request waits for others on the same study.
 PATIENCE = 30.0
+#: Seconds between two looks at the names of studies.
+LOOK = 1.0
 #: Tables that are kept.
 MOST_FRAMES = 16
 
@@ -42,6 +44,7 @@ class OpenStudies:
         self._locks: dict[str, threading.RLock] = {}
         self._frames: dict[tuple[str, str], tuple[int, Any]] = {}
         self._changing = threading.Lock()
+        self._looked = 0.0
         #: Called with a study's name after every use that may have changed it.
         self.watchers: list[Callable[[str], None]] = []
 
@@ -123,13 +126,23 @@ class OpenStudies:
     def _lock(self, name: str) -> threading.RLock:
         with self._changing:
             found = self._locks.get(name)
-        if found is not None:
+            fresh = time.monotonic() - self._looked < LOOK
+        if found is not None and fresh:
             return found
         names = self.names()
+        self._forget_renamed(names)
         if name not in names:  # or anybody could fill the memory with locks
             raise ProblemError(404, str(unknown(name, names).args[0]))
         with self._changing:
             return self._locks.setdefault(name, threading.RLock())
+
+    def _forget_renamed(self, names: list[str]) -> None:
+        """Let go of studies that another process has renamed: their old name may be given to another."""
+        with self._changing:
+            self._looked = time.monotonic()
+            for gone in self._locks.keys() - set(names):
+                del self._locks[gone]
+                self._open.pop(gone, None)
 
     def _study(self, name: str) -> Study:
         study = self._open.get(name)

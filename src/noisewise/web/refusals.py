@@ -83,7 +83,8 @@ def _place(error: Any, body: Any) -> str:
         return str(parts[0] if parts else first)
     here, place = body, []
     for at, part in enumerate(parts):
-        if (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
+        listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
+        if listed or (isinstance(here, dict) and part in here):
             here = here[part]
         elif at < len(parts) - 1 or error["type"] != "missing":
             continue

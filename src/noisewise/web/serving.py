@@ -166,7 +166,7 @@ def _listen(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except socket.gaierror:
         raise ValueError(f"`host` must be a name or an address of this machine; got {host!r}.") from None
-    # With the protocol named: asyncio asks for it before it turns off the delay of small packets (40 ms each).
+    # With the protocol named: else asyncio leaves the delay of small packets on, 40 ms each.
     listening = socket.socket(found[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":

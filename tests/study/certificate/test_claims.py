@@ -437,3 +437,12 @@ def test_differences_come_first_where_nothing_else_is_known(told, only):
         assert frame["difference"].to_list() == pytest.approx([0.0, -1.0])
         assert frame["difference_se"][0] == 0.0
         assert frame["linked"].to_list() == [True, True]
+
+
+def test_values_without_error_bars_that_were_repeated_are_not_said_to_be_new():
+    study = nw.create_study(options=["A", "B"], eps=0.5)
+    for k in range(12):
+        study.tell(option="A", value=1.0 + 0.01 * k)
+        study.tell(option="B", value=2.0 - 0.01 * k)
+    said = study.certificate().assumptions[-1]
+    assert said == "not checked: whether the model fits (nothing with an error bar was repeated)"

@@ -344,3 +344,31 @@ def test_few_readings_are_the_reason_why_nothing_is_bounded():
     for option, readings in (("A", [1.0, 2.0, 3.0, 2.0] * 2), ("B", [2.0, 2.5, 3.0] * 2)):
         study.tell(option=option, values=readings)
     assert study.certificate().sentence.endswith("read B again.")
+
+
+@pytest.mark.parametrize("count", [3, 6, 7, 20])
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ({}, {}),
+        ({}, {"instrument": "scale"}),
+        ({}, {"block": "Monday"}),
+        ({"scatter": "pooled"}, {}),
+        ({"scale": "log", "eps": "1%"}, {}),
+    ],
+)
+def test_equal_readings_say_nothing_of_their_scatter_however_their_mean_is_rounded(count, question, told):
+    study = nw.create_study(options=["A", "B"], **({"eps": 0.01} | question))
+    for _ in range(3):
+        study.tell(option="A", values=[0.4] * count, **told)
+        study.tell(option="B", values=[0.7] * count, **told)
+    assert study.certificate().withheld
+    assert not study.certificate().reached
+
+
+def test_equal_single_values_of_an_options_own_scatter_say_nothing_of_it():
+    study = nw.create_study(options=["A", "B"], eps=0.01, scatter="own")
+    for _ in range(7):
+        study.tell(option="A", value=0.4)
+        study.tell(option="B", value=0.7)
+    assert study.certificate().withheld

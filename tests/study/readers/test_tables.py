@@ -33,6 +33,16 @@ def test_columns_may_be_called_anything():
     ]
 
 
+def test_columns_that_are_not_used_are_said_and_nights_are_asked_for():
+    text = "night,variant,n,sum,ss\n1,a,3,6,14\n1,b,3,7,19\n2,a,3,7,19\n2,b,3,6,14\n"
+    readout = read_text(text, "sums")
+    assert readout.notes[0] == "Columns not used: night."
+    assert readout.notes[1].startswith("Options have several rows; if these are days or sites, choose")
+    said = read_text(text, "sums", blocks="night")
+    assert said.notes == ()
+    assert [row.fields["block"] for row in said.rows] == ["1", "1", "2", "2"]
+
+
 def test_two_columns_that_could_be_n_are_refused():
     text = "variation,users,count,main_sum,main_sum_squares\na,10,7,5,30\n"
     with pytest.raises(ValueError, match="'count' and 'users' could both be n; name the column: say n="):

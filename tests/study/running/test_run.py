@@ -262,7 +262,24 @@ def test_it_runs_until_what_was_said():
     assert study.run(measured).measured == 0 or study.certificate().reached
 
 
-def test_interrupted_it_gives_everything_back():
+def test_a_certificate_that_stays_withheld_is_given_up():
+    study = nw.create_study(options=["a", "b"], eps=0.1)
+    found = study.run(lambda job: 1.0, workers=2)  # it does not scatter at all
+    assert not found.reached
+    assert found.certificate.withheld
+    assert "have not changed that the certificate is withheld" in found.ended
+    assert found.measured < 120
+
+
+@pytest.fixture
+def heeds_ctrl_c():
+    """Programs that were begun in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupted_it_gives_everything_back(heeds_ctrl_c):
     def interrupted(job):
         if int(job.id[4:]) == 9:
             signal.raise_signal(
@@ -351,3 +368,87 @@ def test_a_run_killed_ten_times_ends_as_an_undisturbed_one(tmp_path):
     assert (found.option, found.bound) == (ends.certificate.option, ends.certificate.bound)
     assert killed.pending == []
     json.dumps(told(killed))
+
+
+class WordlessError(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def leave(job):
+    raise SystemExit(3)
+
+
+def interrupt(job):
+    raise KeyboardInterrupt
+
+
+def wordless(job):
+    raise WordlessError
+
+
+async def leave_later(job):
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("measure", [leave, interrupt, wordless, leave_later])
+@pytest.mark.parametrize("with_executor", [False, True])
+def test_whatever_a_function_raises_is_a_failure_and_never_a_run_that_waits_for_ever(measure, with_executor):
+    study = nw.create_study(options=["A", "B"], eps=0.3)
+    with ThreadPoolExecutor(1) as executor:
+        on = executor if with_executor and measure is not leave_later else None
+        with pytest.raises(RuntimeError, match="failed 3 times in a row"):
+            study.run(measure, on=on)
+    assert not study.pending
+
+
+@pytest.mark.parametrize("until", ["certified", 0.2])
+def test_a_run_whose_certificate_stays_withheld_is_given_up(until):
+    study = nw.create_study(options=["A", "B"], eps=0.3)
+    run = study.run(lambda job: {"A": 1.0, "B": 2.0}[job.option], workers=2, until=until)
+    assert run.ended.endswith("have not changed that the certificate is withheld")
+    assert run.certificate.withheld
+    assert not run.reached
+    assert run.measured < 100
+
+
+@pytest.mark.parametrize("workers", [1, 8, 64])
+def test_a_budget_of_cost_counts_what_measurements_said_they_cost(workers):
+    study = nw.create_study(options=["A", "B"], eps=0.3)
+    run = study.run(
+        lambda job: {"value": 1.0, "se": 1.0, "cost": 10.0},
+        workers=workers,
+        until="spent",
+        budget={"cost": 100.0},
+    )
+    assert run.ended == "the budget of a cost of 100 is spent"
+    if workers == 1:  # until the first of them says so, measurements are taken to cost what the study says: 1
+        assert run.measured == 10
+
+
+@pytest.mark.parametrize("workers", [1, 8, 64])
+def test_many_workers_spend_no_more_than_a_budget_of_cost(workers):
+    priced = nw.create_study(options={"id": ["A", "B"], "cost": [10.0, 10.0]}, eps=0.3, cost="cost")
+    spent = priced.run(lambda job: (1.0, 1.0), workers=workers, until="spent", budget={"cost": 100.0})
+    assert spent.measured == 10
+
+
+def test_a_key_of_a_measurement_is_the_runs_own():
+    study = nw.create_study(options=["A", "B"], eps=0.3)
+    with pytest.raises(RuntimeError, match="'key', which is no field"):
+        study.run(lambda job: {"value": 1.0, "se": 0.1, "key": "always the same"})
+
+
+def test_processes_are_gone_when_a_run_ends():
+    study = nw.create_study(options=OPTIONS, eps=0.3)
+    study.run(measured, workers=2, on="processes", budget=4)
+    listed = subprocess.run(
+        ["ps", "--ppid", str(os.getpid()), "-o", "stat=,args="], capture_output=True, text=True, check=True
+    )
+    assert not [line for line in listed.stdout.splitlines() if line.startswith("Z") or "spawn_main" in line]
+
+
+def test_a_run_that_had_to_exclude_every_option_says_that_measuring_failed():
+    study = nw.create_study(options=["A", "B"], eps=0.3)
+    with pytest.raises(MeasuringError, match="every option of this study is excluded"):
+        study.run(wordless, on_error="exclude")

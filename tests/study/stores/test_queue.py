@@ -191,8 +191,8 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
     study.tell_many({"option": options, "value": [0.0] * 6, "se": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]})
     prepare, rivals = suggestion.Asking, []
 
-    def prepared(*arguments):
-        made = prepare(*arguments)
+    def prepared(*arguments, **named):
+        made = prepare(*arguments, **named)
         if not rivals:
             rivals.append(None)
             rivals[:] = rival.ask()
@@ -212,8 +212,8 @@ def test_whatever_else_happens_meanwhile_makes_a_suggestion_anew(tmp_path, monke
     assert study.ask(dry_run=True)[0].option == "C"
     prepare, done = suggestion.Asking, []
 
-    def prepared(*arguments):
-        made = prepare(*arguments)
+    def prepared(*arguments, **named):
+        made = prepare(*arguments, **named)
         done.append(1)
         if len(done) == 1:
             rival.exclude("C", reason="broken")

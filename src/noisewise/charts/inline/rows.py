@@ -4,10 +4,13 @@ Every mark stands at a per cent of its cell, so a row is drawn anew at every wid
 says; colours are those of the page, light or dark.
 """
 
+import itertools
 from collections.abc import Sequence
 
 from noisewise.charts.inline.scale import Scale, Tick, anchor
 
+#: The width of a letter, in per cent of a cell that is 230 points wide.
+LETTER = 3.0
 #: Shapes around (0, 0): what may be read off without colour.
 SHAPES = {
     "recommended": "M0-7L7 0L0 7L-7 0Z",
@@ -55,12 +58,26 @@ def band_row(scale: Scale, ticks: Sequence[Tick], ends: tuple[float, float, floa
 
 
 def axis_row(ticks: Sequence[Tick]) -> str:
-    """The numbers below the rows."""
+    """The numbers below the rows; every second one where they would touch."""
+    while any(_end(one) > _begin(other) for one, other in itertools.pairwise(ticks)):
+        ticks = ticks[::2]
     labels = "".join(
         f'<text x="{tick.place}%" y="1.1em" text-anchor="{anchor(tick.place)}">{tick.text}</text>'
         for tick in ticks
     )
     return f'<svg class="axis" aria-hidden="true" focusable="false">{labels}</svg>'
+
+
+def _begin(tick: Tick) -> float:
+    """Where a label begins, in per cent of its cell."""
+    return tick.place - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor(tick.place)] * LETTER * len(
+        tick.text
+    )
+
+
+def _end(tick: Tick) -> float:
+    """Where a label ends, with a letter of space behind it."""
+    return _begin(tick) + LETTER * (len(tick.text) + 1)
 
 
 def grid(ticks: Sequence[Tick]) -> str:

@@ -48,7 +48,7 @@ def mcp(
     ] = False,
     worker: Annotated[bool, typer.Option("--worker", hidden=True)] = False,
 ) -> None:
-    """Serve the study commands to an assistant, as tools of the Model Context Protocol.
+    """Serve the study commands to an assistant. They become tools of the Model Context Protocol (MCP).
 
     Tools only read unless --allow-write is given. They work on this store, and open no other file unless
     --files is given.
@@ -79,12 +79,12 @@ def mcp(
         typer.echo(WAITS, err=True)
     toolbox = Toolbox(root.commands, Permissions(store, allow_write, folder))
 
-    async def served() -> None:
-        await serve(toolbox, Workers(seconds))
-
     # The thread that waits for the next line of input cannot be woken. Workers end with this process.
     signal.signal(signal.SIGINT, _end_at_once)
-    asyncio.run(served())
+    try:
+        asyncio.run(serve(toolbox, Workers(seconds)))
+    except* (BrokenPipeError, ConnectionResetError):  # the assistant is gone: nobody is left to answer
+        os._exit(0)
 
 
 def _end_at_once(*_: Any) -> None:

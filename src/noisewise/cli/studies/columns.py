@@ -161,7 +161,8 @@ def read_options(options: list[str]) -> Any:
     if len(options) == 1 and (path.suffix.lower() in ENDINGS or path.is_file()):
         return _only_table(options[0], path)
     for option in options:
-        if option.lower().endswith((*ENDINGS, *FOREIGN)):
+        is_command = " " in option and not Path(option).exists()  # sort -u words.txt
+        if option.lower().endswith((*ENDINGS, *FOREIGN)) and not is_command:
             raise ValueError(
                 f"options must be names, or one table that ends in {', '.join(ENDINGS)}; {option!r} looks "
                 "like a file. Save it as CSV in UTF-8."

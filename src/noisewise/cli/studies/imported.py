@@ -15,7 +15,7 @@ def import_in_words(content: dict[str, Any]) -> list[str]:
     if _nothing_new(content):
         return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content), *unused]
     on_items = f" with {counted(content['items'], 'item')}" if content["items"] else ""
-    parts = [f"told {content['told']}{on_items}"]
+    parts = [f"told {counted(content['told'], 'result')}{on_items}"]
     if content["amended"]:
         parts.append(f"corrected {len(content['amended'])}")
     if content["known"]:
@@ -26,9 +26,10 @@ def import_in_words(content: dict[str, Any]) -> list[str]:
         parts.append(f"{counted(content['empty'], 'row')} still empty")
     if not any(content[name] for name in ("told", "known", "voided", "empty", "amended")):
         parts = ["told nothing, because the table has no rows"]
-    if content["unasked"]:
+    if content["unasked"] and (content["pending"] or content["unasked"] < content["told"]):
         parts.append(f"{content['unasked']} never asked for (fine)")
-    lines = [f"{', '.join(parts)}; {counted(content['pending'], 'suggestion')} under way."]
+    under_way = f"; {counted(content['pending'], 'suggestion')} under way" if content["pending"] else ""
+    lines = [f"{', '.join(parts)}{under_way}."]
     lines += _about_equal(content)
     if content["missing"]:
         are, they = ("is", "it counts") if len(content["missing"]) == 1 else ("are", "they count")

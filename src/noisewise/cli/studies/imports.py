@@ -107,7 +107,7 @@ def import_(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Tell the study a table of results, or files of other tools: all of it, or nothing if a row is bad.
+    """Tell the study a table of results, or files of other tools. All of it, or nothing if a row is bad.
 
     Told again, each row counts once.
     """
@@ -212,8 +212,8 @@ class _HowToRead(NamedTuple):
 
 
 @contextmanager
-def _other_tools(file: str) -> Iterator[None]:
-    """Say beside the refusal of a table that it looks like a file of another tool."""
+def _other_tools(file: str, wording: str = "{reader}") -> Iterator[None]:
+    """Say beside the refusal of a table that it looks like a file of another tool, and what to say then."""
     try:
         yield
     except ValueError as problem:
@@ -222,7 +222,7 @@ def _other_tools(file: str) -> Iterator[None]:
         found = likely(file) if Path(file).is_file() else []
         if not found or len(problem.args) != 1:
             raise
-        hint = f"It looks like a file of {found[0]}: --from {found[0]} reads it."
+        hint = f"It looks like a file of {found[0]}: --from {wording.replace('{reader}', found[0])} reads it."
         raise ValueError(f"{problem.args[0]} {hint}") from None
 
 
@@ -239,7 +239,8 @@ def first_results(results: str, unit: str | None, choices: list[str], *said: Any
     if reader is None:
         if choices:
             raise ValueError("--choose goes with files of other tools, such as --from hyperfine:run.json.")
-        return understand_table(results, *said)
+        with _other_tools(results, "{reader}:" + results):
+            return understand_table(results, *said)
     map, ignore, decimal, allow_missing_se, about, _, studies = said
     if map or ignore or decimal or allow_missing_se or about or studies.layout:
         raise ValueError(f"{results!r} is a file of another tool: flags on columns are for tables.")

@@ -31,7 +31,7 @@ LOGS = ("scale", "bound_ratio", "eps_ratio")
 
 
 def status(store: Store, study: Name = None, json: Json = False) -> None:
-    """Show where a study stands: certificate, measurements, suggestions under way."""
+    """Show where a study stands. That is its certificate, measurements, and suggestions under way."""
     from noisewise.core.support.words import counted
     from noisewise.study.plain import status_of
 
@@ -68,7 +68,7 @@ def certify(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """State how much worse than the best the recommended option can be, and whether measuring may stop.
+    """State how far from the best the recommended option can be. That decides whether measuring may stop.
 
     Exit code 0: stopping is allowed. 3: not yet. With --verify: 0 if the log agrees, 1 if not.
     """
@@ -124,7 +124,7 @@ def _read(place: str) -> str:
 
 
 def check(store: Store, study: Name = None, json: Json = False) -> None:
-    """Check whether the measurements fit the model and their own error bars.
+    """Check whether measurements fit the model and their error bars.
 
     Exit code 0: nothing speaks against that. 1: a problem withholds the certificate.
     """

@@ -25,7 +25,7 @@ def list_studies(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the studies of a store, with the state of each: leader, bound, whether measuring may stop.
+    """List the studies of a store, with the state of each. That is leader, bound, and if it may stop.
 
     Certificates that would take longer than 10 s together are left out, and shown as "…".
     """

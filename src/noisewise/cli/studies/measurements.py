@@ -61,7 +61,7 @@ def ask(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Suggest what to measure next, and why; the suggestions are reserved for you."""
+    """Suggest what to measure next, and why. The suggestions are reserved for you."""
     from noisewise.study.plain import job_row
 
     if out is not None and out.suffix != ".csv":
@@ -124,7 +124,7 @@ def tell(
     json: Json = False,
     **told: Any,
 ) -> None:
-    """Tell the study a result, suggested or not, with its error bar if you know one."""
+    """Tell the study a result, with its error bar if you know one. It need not have been suggested."""
     from noisewise.study.plain import measurement_row
 
     opened = open_study(store, study, write=True)
@@ -156,7 +156,7 @@ def amend(
     json: Json = False,
     **told: Any,
 ) -> None:
-    """Correct a measurement: what is given here replaces what was told; the old stays in the log."""
+    """Correct a measurement. What is given here replaces what was told; the old stays in the log."""
     from noisewise.study.plain import measurement_row
 
     opened = open_study(store, study, write=True)
@@ -174,7 +174,7 @@ def void(store: Store, measurement: Id, reason: Reason, study: Name = None, json
 
 
 def mend(store: Store, event: Ignored, reason: Reason, study: Name = None, json: Json = False) -> None:
-    """Accept that an unusable event stays ignored; an unusable measurement can be amended instead."""
+    """Accept that an unusable event stays ignored. An unusable measurement can be amended instead."""
     opened = open_study(store, study, write=True)
     opened.mend(event, reason)
     report(
@@ -183,7 +183,7 @@ def mend(store: Store, event: Ignored, reason: Reason, study: Name = None, json:
 
 
 def fail(store: Store, job: Job, reason: Reason, study: Name = None, json: Json = False) -> None:
-    """Report that a suggestion could not be measured; it is free again, and the reason is kept."""
+    """Report that a suggestion could not be measured. It is free again, and the reason is kept."""
     opened = open_study(store, study, write=True)
     opened.fail(job, reason)
     report("fail", opened, json, {"job": job, "reason": reason}, f"{job} failed: {reason}.")

@@ -43,7 +43,7 @@ def switch(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Use another model from now on; the measurements stay, and the log keeps the change."""
+    """Use another model from now on. The measurements stay, and the log keeps the change."""
     from noisewise.study.log.looks import COST
     from noisewise.study.plain import certificate_of
 

@@ -52,7 +52,7 @@ def plan(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Forecast how many more measurements (and days) it takes until the bound is small enough."""
+    """Forecast how many more measurements (and days) it takes."""
     opened = open_study(store, study)
     made = opened.plan(
         read_noise(noise), menu=read_menu(menu), eps=size(eps), span=size(span), paths=paths, seed=seed,
@@ -68,7 +68,7 @@ def worth(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Show what each measurement contributed: precision, information, the bound before and after."""
+    """Show what each measurement contributed. That is precision, information, the bound before and after."""
     from noisewise.study.plain import worth_row
 
     opened = open_study(store, study)
@@ -92,7 +92,7 @@ def slot(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Suggest what to measure with a known error bar, and what that is worth; nothing is reserved."""
+    """Suggest what to measure with a known error bar. It says what that is worth; nothing is reserved."""
     opened = open_study(store, study)
     probed: Any = probe  # checked there
     slots = opened.slot([size(one) or one for one in sigma], budget=budget, block=block, probe=probed)
@@ -113,7 +113,7 @@ def report(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Write everything about a study as one HTML page that needs neither a network nor scripts."""
+    """Write everything about a study as one HTML page. It needs neither a network nor scripts."""
     opened = open_study(store, study)
     asked = noise or menu
     made = opened.plan(read_noise(noise), menu=read_menu(menu)) if asked else plan

@@ -15,7 +15,7 @@ DISAGREES = 1
 
 
 def restore(backup: Path, store: Path, json: Json = False) -> None:
-    """Replace a store (a file) with a backup of it; the old file is kept beside it.
+    """Replace a store (a file) with a backup of it. The old file is kept beside it.
 
     The backup is checked first. Refused while others have the store open.
     """
@@ -40,7 +40,7 @@ def verify(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Compute every hash afresh, and name the first event that does not fit.
+    """Compute every hash afresh. It names the first event that does not fit.
 
     Exit code 0: all is as it was written. 1: something is not.
     """
@@ -58,7 +58,7 @@ def verify(
 
 
 def backup(store: Store, path: Path, json: Json = False) -> None:
-    """Copy every study of a store to a new file; others may go on working."""
+    """Copy every study of a store to a new file. Others may go on working."""
     import noisewise as nw
 
     with told_warnings():
@@ -70,7 +70,7 @@ def backup(store: Store, path: Path, json: Json = False) -> None:
 
 
 def migrate(store: Store, json: Json = False) -> None:
-    """Bring a store that an older noisewise wrote up to date; a file gets a backup beside it."""
+    """Bring a store that an older noisewise wrote up to date. A file gets a backup beside it."""
     import noisewise as nw
     from noisewise.study.stores.secrets import without_secrets
 

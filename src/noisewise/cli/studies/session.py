@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from noisewise.cli.terminal.flags import in_flags
 from noisewise.cli.terminal.lines import width_of, wrapped
 from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.threads import threads_for
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 DAY = 86400.0
 #: Sentences and tables of studies fit a small terminal.
 WIDTH = 80
+#: How the sentence begins that says why there is no certificate, with arguments of Python in it.
+WITHHELD = "Certificate withheld:"
 
 Store = Annotated[str, typer.Argument(help="The store: a file, or postgresql://user@host/database.")]
 Name = Annotated[
@@ -67,7 +70,8 @@ def report(command: str, study: "Study", json: bool, content: dict[str, Any], wo
     if json:
         print_json(command, {"study": study.name, **content})
         return
-    say(words)
+    lines = [words] if isinstance(words, str) else words
+    say([in_flags(line) if line.startswith(WITHHELD) else line for line in lines])
 
 
 def say(words: str | list[str]) -> None:

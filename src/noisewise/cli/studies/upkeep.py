@@ -286,7 +286,7 @@ def export(
     study: Name = None,
     json: Json = False,
 ) -> None:
-    """Write the whole study as JSON lines (see rebuild), or one of its tables."""
+    """Write a study as JSON lines (see rebuild), or one of its tables."""
     from noisewise.core.support.checks import check_choice
     from noisewise.study.inputs.delimited import write_delimited
     from noisewise.study.log.export import log_lines, write_log
@@ -336,7 +336,7 @@ def rebuild(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Rebuild a study from an exported log: same events, same certificate, same next suggestion."""
+    """Rebuild a study from an exported log. It has the same events, certificate and next suggestion."""
     import noisewise as nw
     from noisewise.core.support.words import counted
 

@@ -60,7 +60,7 @@ def arena(
     out: Annotated[Path, typer.Option(help="Folder for the matches and the page.")] = Path("arena"),
     json: JsonTable = False,
 ) -> None:
-    """Let rules play against each other in many worlds; finished matches are kept and not played again."""
+    """Let rules play against each other in many worlds. Finished matches are kept and not played again."""
     from noisewise.arena import cells_named, load_arena, run_arena, write_page
     from noisewise.core.support.checks import check_choice
 

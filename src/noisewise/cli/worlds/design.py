@@ -26,7 +26,7 @@ def design(
     chart: Annotated[Path | None, typer.Option(help="Draw the shares (.png .svg .html).")] = None,
     json: JsonTable = False,
 ) -> None:
-    """Find the shares of measurements under which every option becomes known equally well."""
+    """Find in which shares to measure options. Every option then becomes known equally well."""
     import noisewise as nw
 
     columns = split_list(features)

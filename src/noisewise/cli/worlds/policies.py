@@ -18,7 +18,7 @@ SEES = {
 def policies(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a list.")] = False,
 ) -> None:
-    """List all rules: what each does, sees of sigma, promises and costs, and where it comes from."""
+    """List all rules. It says what each does, sees of sigma, promises and costs, and where it comes from."""
     rows = describe_all()
     if json:
         print_json("policies", {"policies": rows})

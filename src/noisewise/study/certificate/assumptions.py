@@ -182,6 +182,8 @@ def about_fit(analysis: Analysis, check: Check) -> list[str]:
         return [f"the fit was checked: reduced chi-square {number(check.reduced)} on {freedom}"]
     if check.compared:
         return [f"it was checked that {counted(check.compared, 'option')} measured repeatedly did not change"]
+    if NONE in _kinds(analysis):  # repeated or not: their scatter is all that is known of their errors
+        return ["not checked: whether the model fits (nothing with an error bar was repeated)"]
     return ["not checked yet: whether the model fits (nothing was repeated)"]
 
 

@@ -17,7 +17,12 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import as_float, check_probability
 from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, check_count_within
-from noisewise.study.inputs.logarithms import note_if_rough, of_logarithms, refuse_no_logarithm
+from noisewise.study.inputs.logarithms import (
+    mean_and_scatter,
+    note_if_rough,
+    of_logarithms,
+    refuse_no_logarithm,
+)
 from noisewise.study.inputs.numbers import Written, carries_error, check_value, read_value
 from noisewise.study.inputs.value_scale import LogLimits
 
@@ -217,8 +222,7 @@ def _of_readings(
         mean, scatter = of_logarithms(readings)
         shown = math.sqrt(scatter / (n - 1) / n)
         return Measured(mean, READINGS, None, shown, n, scatter, (), tuple(readings.tolist()))
-    mean = float(np.mean(readings))
-    scatter = float(np.sum((readings - mean) ** 2))
+    mean, scatter = mean_and_scatter(readings)
     if not SQUARES.holds(scatter):
         raise ValueError(f"values scatter by {math.sqrt(scatter / n):g}, which is too much: change the unit.")
     return Measured(mean, READINGS, None, math.sqrt(scatter / (n - 1) / n), n, scatter, ())
@@ -232,8 +236,8 @@ def _of_bounded(readings: Floats, bounds: Bounds, logs: LogLimits | None) -> Mea
             f"{outside[0]:g} lies outside of the bounds of this study, {low:g} to {high:g}: no reading can. "
             "If it is right, make the study with wider bounds, or without."
         )
-    n, mean, width = readings.size, float(np.mean(readings)), high - low
-    scatter = float(np.sum((readings - mean) ** 2))
+    n, width = readings.size, high - low
+    mean, scatter = mean_and_scatter(readings)
     if logs is not None:
         mean, scatter = of_logarithms(readings)
         width = mean * math.log(high / low)

@@ -29,10 +29,17 @@ def logarithms(value: Floats, sigma: Floats, scatter: Floats) -> Logarithms:
 
 def of_logarithms(readings: Floats) -> tuple[float, float]:
     """The geometric mean of readings, and the squares of their logarithms' scatter times its square."""
-    logs = np.log(readings)
-    mean = float(np.mean(logs))
+    mean, scatter = mean_and_scatter(np.log(readings))
     value = float(np.exp(mean))
-    return value, float(np.sum((logs - mean) ** 2)) * value**2
+    return value, scatter * value**2
+
+
+def mean_and_scatter(readings: Floats) -> tuple[float, float]:
+    """The mean of readings, and the sum of squares around it; 0 if they are equal, whatever is rounded."""
+    if readings.min() == readings.max():  # the mean of seven times 0.4 is not 0.4, and would seem to scatter
+        return float(readings[0]), 0.0
+    mean = float(np.mean(readings))
+    return mean, float(np.sum((readings - mean) ** 2))
 
 
 def refuse_no_logarithm(given: dict[str, Any]) -> None:

@@ -228,7 +228,7 @@ class ValueScale:
         part = check_amount(name, _number(name, given))
         if part >= 1.0:
             raise ValueError(
-                f'`{name}` is a part of a value in a study with scale="log", such as 0.02 or "2%"; got '
+                f'`{name}` is a part of a value on a log scale, such as 0.02 or "2%"; got '
                 f'{given!r}. If you mean more than all of it, write per cent: "{100.0 * part:g}%".'
             )
         return part

@@ -17,6 +17,8 @@ from noisewise.study.models.sums import totals
 
 #: Readings of an option below which nothing is known of its own scatter.
 LEAST = 2
+#: A scatter below this part of a value is rounding.
+ROUNDING = 8.0 * float(np.finfo(float).eps)
 
 
 def has_own_scatter(state: State) -> bool:
@@ -130,4 +132,9 @@ def own_readings(columns: Columns, n: int) -> OwnReadings:
     within = totals(plus, columns.scatter[order], n)
     between = totals(plus, count * (value - centre - mean[plus]) ** 2, n)
     told = totals(plus, np.ones(plus.size), n)
+    # Equal readings scatter by what their mean was rounded by: three times 0.1 by 2e-17.
+    largest = np.zeros(n)
+    np.maximum.at(largest, plus, np.abs(value))
+    equal = within + between <= readings * (ROUNDING * largest) ** 2
+    within, between = np.where(equal, 0.0, within), np.where(equal, 0.0, between)
     return OwnReadings(readings, told, np.where(readings > 0.0, mean + centre, 0.0), within + between, within)

@@ -152,7 +152,10 @@ def _recognised(source: "Path | ResultFile") -> str:
     if len(fits) == 1:
         return fits[0]
     if fits:
-        raise ValueError(f"{printable(said)!r} looks like a file of {' and of '.join(fits)}: say which.")
+        raise ValueError(
+            f"{printable(said)!r} looks like a file of {' and of '.join(fits)}: name the reader "
+            f"(import --from {fits[-1]}, init --from {fits[-1]}:FILE)."
+        )
     known = ", ".join(names())
     raise ValueError(
         f"{printable(said)!r} looks like none that is read ({known}); plain tables need no reader."

@@ -10,7 +10,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import Executor, Future
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ from noisewise.study.running.outcomes import NoResultError
 THREADS, PROCESSES = "threads", "processes"
 #: Seconds that workers have to end by themselves.
 FAREWELL = 1.0
+#: Seconds that a process has to start, which is not part of measuring.
+TO_START = 120.0
 Measure = Callable[[Job], Any]
 
 
@@ -92,13 +94,13 @@ class Threads(Crew):
             attempt, job = task
             if attempt in self._given_up:
                 continue
-            self._began[attempt] = time.monotonic()
             done = self._attempt(attempt, job)
             if attempt in self._given_up:
                 return  # somebody else took this place
             self.finished.put(done)
 
     def _attempt(self, attempt: int, job: Job) -> Finished:
+        self._began[attempt] = time.monotonic()
         try:
             return Finished(attempt, self._measure(job))
         except BaseException as error:  # whatever a person's function does, the run must hear of it
@@ -131,14 +133,21 @@ class Processes(Threads):
     def close(self) -> None:
         """All processes are ended."""
         super().close()
-        for child, _ in list(self._children.values()):
+        children = [child for child, _ in list(self._children.values())]
+        for child in children:
             child.kill()
+        for child in children:
+            child.join(FAREWELL)  # or it stays in the list of processes, as a zombie
 
     def _attempt(self, attempt: int, job: Job) -> Finished:
         child, pipe = self._child()
         self._by_attempt[attempt] = child
         try:
             pipe.send(job)
+            if not pipe.poll(TO_START):
+                child.kill()
+            pipe.recv()  # it has started: only from here on its time counts
+            self._began[attempt] = time.monotonic()
             fine, said = pipe.recv()
         except (EOFError, OSError):
             child.join(FAREWELL)
@@ -164,7 +173,8 @@ def _serve(pipe: Connection, measure: Measure) -> None:
     while True:
         try:
             job = pipe.recv()
-        except (EOFError, KeyboardInterrupt):
+            pipe.send(None)
+        except (EOFError, OSError, KeyboardInterrupt):
             return
         try:
             answer: tuple[bool, Any] = True, measure(job)
@@ -206,7 +216,7 @@ class Futures(Crew):
             return
         try:
             self.finished.put(Finished(attempt, future.result()))
-        except (Exception, CancelledError, asyncio.CancelledError) as error:
+        except BaseException as error:  # SystemExit too: whoever measured, the run must hear of it
             self.finished.put(Finished(attempt, problem=in_words(error), error=error))
 
 
@@ -245,12 +255,24 @@ def _tasks(measure: Any) -> Crew:
         if not thread.is_alive():
             loop.close()
 
-    return Futures(lambda job: asyncio.run_coroutine_threadsafe(measure(job), loop), close)
+    async def attempt(job: Job) -> Any:
+        try:
+            return await measure(job)
+        except (
+            KeyboardInterrupt,
+            SystemExit,
+        ) as error:  # these would end the loop, and nobody would hear of it
+            raise NoResultError(in_words(error)) from error
+
+    return Futures(lambda job: asyncio.run_coroutine_threadsafe(attempt(job), loop), close)
 
 
 def in_words(error: BaseException) -> str:
     """An exception in one line, with the place it comes from."""
-    said = " ".join(str(error).split()) or "no message"
+    try:
+        said = " ".join(str(error).split()) or "no message"
+    except Exception:  # an exception whose own words fail
+        said = "no message"
     if isinstance(error, NoResultError):
         return said
     frames = traceback.extract_tb(error.__traceback__)

@@ -4,7 +4,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
@@ -16,6 +16,12 @@ CERTIFIED, SPENT = "certified", "spent"
 Until = str | float | Callable[[Certificate], bool]
 #: What a budget may limit.
 KINDS = ("measurements", "cost", "seconds")
+#: Measurements after which a certificate that is withheld all the time is given up: so many, or so many for
+#: each option. What withholds it, such as values that do not scatter at all, seldom goes away by itself.
+PATIENCE, FOR_EACH = 30, 3
+#: Measurements from one look at the whole certificate to the next, however large the bound is: at first, and
+#: while it is withheld; and else.
+SOON, SELDOM = 6, 60
 _SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -32,6 +38,7 @@ class Limits:
         self._until, self._began = _check_until(study, until), time.monotonic()
         self._budget = read_budget(budget)
         self.told, self.cost = 0, 0.0
+        self._judged, self._withheld_from, self._pause = 0, cast(int | None, None), SOON
         left = study.budget_left
         if left is not None and "measurements" not in self._budget:
             self._budget["measurements"] = max(0, left)
@@ -53,20 +60,39 @@ class Limits:
             return bool(self._until(certificate))
         return not certificate.withheld and certificate.bound <= float(self._until)
 
-    def may_be_reached(self, study: Runnable) -> bool:
+    def wants_certificate(self, study: Runnable) -> bool:
         """Whether it is worth to make the certificate: most of the time a glance at the bound says no."""
         if self._until == SPENT or callable(self._until):
             return callable(self._until)
         most = study.specification.eps if self._until == CERTIFIED else float(self._until)
-        return most is not None and study._bound_now() <= most
+        return study._bound_now() <= (most or 0.0) or self.told - self._judged >= self._pause
 
-    def left(self, under_way: int) -> float:
-        """How many more measurements may be begun, if all that are under way succeed."""
+    def hopeless(self, certificate: Certificate) -> str | None:
+        """Why this will not be reached, in words: the certificate was withheld all the time."""
+        self._judged, self._pause = self.told, SOON if certificate.withheld else SELDOM
+        if self._until == SPENT or callable(self._until):
+            return None
+        if not certificate.withheld:
+            self._withheld_from = None
+        elif self._withheld_from is None:
+            self._withheld_from = certificate.n_measurements
+        else:
+            many = certificate.n_measurements - self._withheld_from
+            if many >= max(PATIENCE, FOR_EACH * certificate.n_options):
+                return f"{counted(many, 'measurement')} have not changed that the certificate is withheld"
+        return None
+
+    def left(self, under_way: int, cost: float = 0.0) -> float:
+        """How many more measurements may be begun, if all that are under way, at this cost, succeed."""
         if self.seconds >= self._budget.get("seconds", math.inf):
             return 0.0
-        if self.cost >= self._budget.get("cost", math.inf):
-            return 0.0
-        return max(0.0, self._budget.get("measurements", math.inf) - self.told - under_way)
+        left = max(0.0, self._budget.get("measurements", math.inf) - self.told - under_way)
+        if "cost" in self._budget:
+            spent, begun = self.cost + cost, self.told + under_way
+            each = spent / begun if begun else math.inf  # the first one shows what a measurement costs
+            more = max(0.0, self._budget["cost"] - spent)
+            left = min(left, math.ceil(more / each) if 0.0 < each < math.inf else math.ceil(min(1.0, more)))
+        return left
 
     def spent(self) -> str | None:
         """Which part of the budget is spent, in words; None if nothing is."""

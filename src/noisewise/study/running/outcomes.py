@@ -7,8 +7,11 @@ from noisewise.core.support.checks import nearest
 from noisewise.study.intake.entry import Told
 from noisewise.study.log.jobs import Job
 
-#: What a function may say of its measurement: the job is known already.
-FIELDS = tuple(name for name in ("value", *Told.__annotations__) if name not in ("option", "plus", "minus"))
+#: What a function may say of its measurement: the job is known already, and its key is the run's own. With a
+#: key that was told before nothing would be told, and the suggestion would stay open for ever.
+FIELDS = tuple(
+    name for name in ("value", *Told.__annotations__) if name not in ("option", "plus", "minus", "key")
+)
 
 
 class NoResultError(RuntimeError):

@@ -32,7 +32,7 @@ from noisewise.study.running.outcomes import fields_of
 from noisewise.study.running.owners import is_left_behind, mark
 from noisewise.study.running.studied import Runnable
 
-REACHED = "what was to be reached is reached"
+REACHED = "certain enough to stop"
 FAIL, RAISE, EXCLUDE = REACTIONS = ("fail", "raise", "exclude")
 #: Seconds that a result waits for those that were asked for before it.
 PATIENCE = 5.0
@@ -100,17 +100,9 @@ class Runner:
     """
 
     def __init__(
-        self,
-        study: Runnable,
-        crew: Crew,
-        limits: Limits,
-        *,
-        workers: int,
-        timeout: float | None,
-        retries: int,
-        on_error: str,
-        progress: LiveLine,
-    ) -> None:
+        self, study: Runnable, crew: Crew, limits: Limits, *, workers: int, timeout: float | None,
+        retries: int, on_error: str, progress: LiveLine,
+    ) -> None:  # fmt: skip
         self._study, self._crew, self._limits, self._progress = study, crew, limits, progress
         self._workers, self._each = workers, group_size(workers)
         # Where several wait for one decision, as many suggestions wait for them.
@@ -154,17 +146,26 @@ class Runner:
     def _take_over(self) -> None:
         """Measure what a run that was killed left behind."""
         left = [job for job in self._study.pending if is_left_behind(job.by)]
-        for job in left[: round(min(len(left), self._limits.left(0)))]:
-            self._launch(job)
+        for job in left:
+            if self._left() >= 1:
+                self._launch(job)
+
+    def _left(self) -> float:
+        """How many more measurements may be begun."""
+        cost = sum(self._study.cost_of(one.job.option) for one in self._open.values())
+        return self._limits.left(len(self._open), cost)
 
     def _fill(self) -> None:
         """Ask until everybody has something to do."""
         while True:
-            free = min(self._window - len(self._open), self._limits.left(len(self._open)))
+            free = min(self._window - len(self._open), self._left())
             if free < 1:
                 return
             each = int(min(self._each, free))
-            jobs = self._study._ask_at_once(each, by=self._mark)
+            try:
+                jobs = self._study._ask_at_once(each, by=self._mark)
+            except ValueError as nothing:  # such as: every option was excluded
+                raise MeasuringError(str(nothing)) if self.failed else nothing from None
             if not jobs:
                 return
             for job in jobs:
@@ -269,8 +270,8 @@ class Runner:
             )
         except (ValueError, TypeError, KeyError):
             return False
-        for one in attempts:
-            self._told(one)
+        for one, row in zip(attempts, rows, strict=True):
+            self._told(one, row)
         return True
 
     def _tell_one(self, attempt: Attempt, row: dict[str, Any]) -> None:
@@ -279,14 +280,15 @@ class Runner:
         except (ValueError, TypeError, KeyError) as nonsense:
             attempt.done = Finished(0, problem=str(nonsense.args[0] if nonsense.args else nonsense))
             return
-        self._told(attempt)
+        self._told(attempt, row)
 
-    def _told(self, attempt: Attempt) -> None:
+    def _told(self, attempt: Attempt, row: dict[str, Any]) -> None:
         del self._open[attempt.job.id]
         self._in_a_row.pop(attempt.job.option, None)
         self.measured += 1
         self._limits.told += 1
-        self._limits.cost += self._study.cost_of(attempt.job.option)
+        said = row.get("cost")  # what it really cost, if it said so
+        self._limits.cost += self._study.cost_of(attempt.job.option) if said is None else float(said)
 
     def _fail(self, attempt: Attempt, done: Finished) -> None:
         """A measurement that gave nothing."""
@@ -301,15 +303,17 @@ class Runner:
             self._study.exclude(job.option, f"could not be measured: {why}"[:500])
         elif self._in_a_row[job.option] >= IN_A_ROW:
             raise MeasuringError(
-                f"{job.what} failed {IN_A_ROW} times in a row, the last time with: {why}. Mend it, or "
-                f'exclude it (on_error="{EXCLUDE}" does so by itself).'
+                f"{job.what} failed {IN_A_ROW} times in a row, the last time with: {why.rstrip('.')}. Repair "
+                f'what measures it, or exclude the option (on_error="{EXCLUDE}" does so by itself).'
             ) from done.error
 
     def _ended(self) -> str | None:
-        if self._limits.may_be_reached(self._study):
+        if self._limits.wants_certificate(self._study):
             certificate = self._progress.certificate = self._study.certificate()
             if self._limits.reached(certificate):
                 return REACHED
+            if (why := self._limits.hopeless(certificate)) is not None:
+                return why
         return self._limits.spent() if not self._limits.left(0) else None
 
     def _leave(self) -> None:

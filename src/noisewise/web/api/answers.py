@@ -20,7 +20,7 @@ StudyName = Annotated[
 ]
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """Why a request was refused (RFC 9457)."""
 
     type: str
@@ -104,7 +104,7 @@ class StudyStandings(BaseModel):
     next: str | None = Field(description="The value of `after` for the next page; null: this is the last.")
 
 
-class Rows(BaseModel):
+class TablePage(BaseModel):
     """A page of a table."""
 
     study: str

@@ -26,7 +26,7 @@ class StrictBody(BaseModel):
         return self.model_dump(exclude_none=True)
 
 
-class Measured(StrictBody):
+class MeasuredBody(StrictBody):
     """A value with at most one error bar, and what else is known about it."""
 
     value: Amount | None = None
@@ -51,7 +51,7 @@ class Measured(StrictBody):
     note: Long | None = None
 
 
-class Telling(Measured):
+class TellingBody(MeasuredBody):
     """The result of a measurement, asked for (`job`) or not (`option`, or `plus` and `minus`)."""
 
     job: Text | None = None
@@ -66,7 +66,7 @@ class Telling(Measured):
 class Tellings(StrictBody):
     """Several results: all of them are taken, or none."""
 
-    tells: Annotated[list[Telling], Field(min_length=1, max_length=MOST_ROWS)]
+    tells: Annotated[list[TellingBody], Field(min_length=1, max_length=MOST_ROWS)]
 
 
 def _one_or_several(body: Any) -> str:
@@ -75,11 +75,11 @@ def _one_or_several(body: Any) -> str:
 
 #: One result, or several; which, is known before the rest is read, so that a refusal speaks of one of them.
 OneOrSeveral = Annotated[
-    Annotated[Telling, Tag("one")] | Annotated[Tellings, Tag("several")], Discriminator(_one_or_several)
+    Annotated[TellingBody, Tag("one")] | Annotated[Tellings, Tag("several")], Discriminator(_one_or_several)
 ]
 
 
-class Asking(StrictBody):
+class AskBody(StrictBody):
     """What to measure next."""
 
     n: Annotated[int, Field(ge=1, le=10_000)] = 1
@@ -113,7 +113,7 @@ class Voiding(StrictBody):
     reason: Long
 
 
-class Amending(Measured):
+class Amending(MeasuredBody):
     """A measurement as it should have been told."""
 
     measurement: Text
@@ -183,7 +183,7 @@ class Renaming(StrictBody):
     name: Text
 
 
-class Reading(StrictBody):
+class ReadingBody(StrictBody):
     """How a table is read."""
 
     map: dict[str, str] | None = Field(None, description="Which column is what: {role: column}.")
@@ -194,7 +194,7 @@ class Reading(StrictBody):
     counts: Literal["shares"] | None = None
 
 
-class Importing(Reading):
+class Importing(ReadingBody):
     """A table of results: text with a line of headers, told whole or not at all."""
 
     table: Annotated[str, Field(min_length=1)] = Field(description="CSV, or with tabs or semicolons.")
@@ -212,7 +212,7 @@ class NewStudy(StrictBody):
     results: Annotated[str, Field(min_length=1)] | None = Field(
         None, description="A table of results to begin with, as text."
     )
-    reading: Reading | None = Field(None, description="How `results` are read.")
+    reading: ReadingBody | None = Field(None, description="How `results` are read.")
     id: Text | None = None
     features: Annotated[list[Text], Field(max_length=10_000)] | None = None
     cost: Text | None = None
@@ -239,7 +239,7 @@ class NewStudy(StrictBody):
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
 
 
-class Level(StrictBody):
+class NoiseLevelBody(StrictBody):
     """A level of noise, with its share of the measurements or its cost."""
 
     sigma: Amount
@@ -250,8 +250,8 @@ class Level(StrictBody):
 class Planning(StrictBody):
     """A forecast, which is computed by a worker."""
 
-    noise: Annotated[list[Level], Field(min_length=1, max_length=100)] | None = None
-    menu: Annotated[list[Level], Field(min_length=1, max_length=100)] | None = None
+    noise: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100)] | None = None
+    menu: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100)] | None = None
     eps: Amount | None = None
     span: Amount | None = None
     paths: Annotated[int, Field(ge=2, le=1000)] = 60

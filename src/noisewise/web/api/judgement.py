@@ -23,7 +23,7 @@ from noisewise.web.api.answers import (
     name_in,
     unchanged,
 )
-from noisewise.web.api.bodies import Certified, Level, Planning, Slots
+from noisewise.web.api.bodies import Certified, NoiseLevelBody, Planning, Slots
 from noisewise.web.auth.roles import Role, Visitor
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
@@ -253,7 +253,7 @@ async def report_page(
     return HTMLResponse(task.result, headers=headers)
 
 
-def _level(name: str, level: Level, second: str) -> tuple[float | str, float]:
+def _level(name: str, level: NoiseLevelBody, second: str) -> tuple[float | str, float]:
     amount = getattr(level, second)
     other = level.cost if second == "share" else level.share
     if amount is None or other is not None:

@@ -17,13 +17,13 @@ from noisewise.web.api.answers import (
     Worker,
 )
 from noisewise.web.api.bodies import (
-    Asking,
+    AskBody,
     Closing,
     Failing,
     Importing,
     OneOrSeveral,
-    Reading,
-    Telling,
+    ReadingBody,
+    TellingBody,
     Tellings,
 )
 from noisewise.web.api.changes import IfMatch, Key, change, check_key
@@ -38,7 +38,7 @@ MEASURING = APIRouter(prefix="/studies/{study}", tags=["measuring"], responses=R
 def ask(
     request: Request,
     study: StudyName,
-    asked: Asking,
+    asked: AskBody,
     visitor: Worker,
     if_match: IfMatch = None,
     key: Key = None,
@@ -153,13 +153,13 @@ def by_of(visitor: Visitor, said: str | None) -> str | None:
     return visitor.name or said
 
 
-def reading_of(said: Reading) -> dict[str, Any]:
+def reading_of(said: ReadingBody) -> dict[str, Any]:
     """How a table is read, as `Study.tell_many` takes it."""
-    names = Reading.model_fields.keys()
+    names = ReadingBody.model_fields.keys()
     return {name: part for name, part in said.said().items() if name in names}
 
 
-def _listed(told: Telling | Tellings) -> list[Telling]:
+def _listed(told: TellingBody | Tellings) -> list[TellingBody]:
     return told.tells if isinstance(told, Tellings) else [told]
 
 

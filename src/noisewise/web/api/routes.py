@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from noisewise.web.api.answers import Problem
+from noisewise.web.api.answers import ProblemDocument
 from noisewise.web.api.changes import Replays
 from noisewise.web.api.corrections import CORRECTIONS
 from noisewise.web.api.health import HEALTH
@@ -47,7 +47,7 @@ def described(app: FastAPI) -> dict[str, Any]:
         )
         parts = schema.setdefault("components", {})
         schemas = parts.setdefault("schemas", {})
-        schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas["Problem"] = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

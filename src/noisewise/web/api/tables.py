@@ -12,8 +12,8 @@ from noisewise.study.log.export import log_lines
 from noisewise.web.api.answers import (
     REFUSALS,
     UNCHANGED,
-    Rows,
     StudyName,
+    TablePage,
     Viewer,
     answer,
     etag_of,
@@ -35,7 +35,7 @@ Limit = Annotated[int, Query(ge=1, le=MOST)]
 What = Literal["measurements", "options", "events", "items"]
 
 
-@TABLES.get("/options", response_model=Rows, responses=UNCHANGED)
+@TABLES.get("/options", response_model=TablePage, responses=UNCHANGED)
 def options(
     request: Request,
     study: StudyName,
@@ -52,7 +52,7 @@ def options(
     return _page(request, study, "options", after, limit, sort, descending, search)
 
 
-@TABLES.get("/measurements", response_model=Rows, responses=UNCHANGED)
+@TABLES.get("/measurements", response_model=TablePage, responses=UNCHANGED)
 def measurements(
     request: Request,
     study: StudyName,
@@ -71,7 +71,7 @@ def measurements(
 
 @TABLES.get(
     "/events",
-    response_model=Rows,
+    response_model=TablePage,
     responses={
         **UNCHANGED,
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events."},

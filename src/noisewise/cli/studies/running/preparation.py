@@ -120,7 +120,10 @@ def begin(
 ) -> tuple[Begun, Columns]:
     """The study to run, and the columns that the command names; nothing is made if they do not fit."""
     if options is None:
-        begun = Begun(open_study(store, name, write=True), None, False)
+        try:
+            begun = Begun(open_study(store, name, write=True), None, False)
+        except FileNotFoundError as missing:
+            raise FileNotFoundError(f"{missing} --new, options and --eps make it.") from None
     else:
 
         def check(sketch: "Study", table: Any) -> None:

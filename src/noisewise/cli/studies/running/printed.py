@@ -112,7 +112,8 @@ def _why(line: str) -> str:
     if line.startswith("[") and line.endswith("]"):
         return 'a list: print {"values": [...]} if these are readings'
     strange = "which is not UTF-8" if "\ufffd" in line else "which is not a number alone"
-    return f"{strange}: {comma_hint(line).strip().rstrip('.') or WAYS}"
+    hint = comma_hint(line).strip().rstrip(".")
+    return f"{strange}: {hint[:1].lower() + hint[1:] or WAYS}"
 
 
 def _short(line: str) -> str:

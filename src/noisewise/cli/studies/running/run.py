@@ -1,6 +1,5 @@
 """``noisewise run``: ask, measure with a command, and tell, until the certificate allows to stop."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -103,7 +102,9 @@ def run(
     json: Json = False,
     **question: Any,
 ) -> None:
-    """Measure with a command until the certificate allows to stop: ask, run it, tell, again and again.
+    """Measure with a command until the certificate allows to stop.
+
+    Ask, run it, tell, again and again: noisewise run study.db --new red green --eps 0.5 -- ./measure {option}
 
     The command stands behind --, with {option} in the place of the option's name; also {col:NAME} (a column
     of the options), {items}, {out} (a file to write the result to), {job}, {study}, {minus}. It ends its
@@ -133,7 +134,7 @@ def run(
     try:
         with told_warnings(), ending(children.stop):
             done = opened.run(
-                failures.measure, workers=workers, until=goal.may_stop, budget=budget, retries=retries,
+                failures.measure, workers=workers, until=goal.until, budget=budget, retries=retries,
                 on_error=on_error, progress=not json,
             )  # fmt: skip
     except MeasuringError as failed:
@@ -144,7 +145,7 @@ def run(
         raise
     finally:
         children.close()
-    _report(begun, done if goal.given_up is None else replace(done, ended=goal.given_up), failures, json)
+    _report(begun, done, failures, json)
     if not goal.is_reached(done.certificate):
         raise typer.Exit(NOT_YET)
 

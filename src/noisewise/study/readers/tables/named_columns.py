@@ -59,6 +59,12 @@ class NamedColumns:
                     f"{first!r} and {second!r} could both be {role}; name the column: say {role}=."
                 )
 
+    def unused(self) -> list[str]:
+        """A note on columns that are nothing here, if there are any."""
+        known = set(self.columns.values())
+        rest = [printable(name) for name in self._table.frame.columns if name not in known]
+        return [f"Columns not used: {', '.join(rest)}."] if rest else []
+
     def _columns(self) -> str:
         names = [printable(name) for name in self._table.frame.columns]
         return ", ".join(repr(name if len(name) <= 40 else f"{name[:40]}…") for name in names[:12])

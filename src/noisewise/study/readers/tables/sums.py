@@ -70,7 +70,12 @@ def read(
         mean, sd, count = _moments(file, where, cells)
         fields = {"option": name, **told_as_scatter(mean, sd, count)}
         rows.append(ReadRow(table.place(row), fields | {field: cells[row] for field, cells in about.items()}))
-    return Readout(rows, unit=unit)
+    notes = table.unused()
+    if "blocks" not in table.columns and len(set(names)) < len(names):
+        notes.append(
+            "Options have several rows; if these are days or sites, choose their column: blocks=COLUMN."
+        )
+    return Readout(rows, unit=unit, notes=notes)
 
 
 def _moments(file: ResultFile, where: str, cells: list[float | None]) -> tuple[float, float, int]:

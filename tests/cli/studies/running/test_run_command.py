@@ -210,7 +210,7 @@ def test_three_failures_in_a_row_end_a_run_and_an_option_may_be_excluded_instead
     done = typed("run", "s.db", "--", "./fragile", "{option}")
     assert done.exit_code == 1
     assert (
-        "Error: C failed 3 times in a row, the last time with: exit code 9. Mend it, or exclude it (--on-error exclude does so by itself).\n"
+        "Error: C failed 3 times in a row, the last time with: exit code 9. Repair what measures it, or exclude the option (--on-error exclude does so by itself).\n"
         in done.stderr
     )
     assert "ask-" in done.stderr.splitlines()[0]
@@ -518,7 +518,7 @@ def test_the_help_shows_where_the_command_stands():
     assert "{col:NAME}" in shown
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "running.md"
+PAGE = Path(__file__).parents[4] / "docs" / "running.md"
 
 
 def test_the_lines_of_the_page_are_understood():

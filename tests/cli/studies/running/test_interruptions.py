@@ -59,6 +59,8 @@ def lives(process):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_gives_suggestions_back_and_ends_its_commands(number):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip("whoever began these tests (nohup, say) has this signal ignored")
     study = nw.create_study("s.db", options=OPTIONS, eps=0.1)
     script('#!/bin/sh\nsleep 300 & echo "$$ $!" >> running\nsleep 300\n', "hang")
     process = begin("s.db", "-j", 3, "--", "./hang", "{option}")
@@ -91,6 +93,7 @@ def test_the_commands_of_a_run_that_was_killed_end_all_the_same():
     script('#!/bin/sh\nsleep 300 & echo "$$ $!" >> running\nsleep 300\n', "hang")
     process = begin("s.db", "-j", 3, "--", "./hang", "{option}")
     wait_for(lambda: Path("running").exists() and len(Path("running").read_text().splitlines()) == 3)
+    time.sleep(0.5)  # a command that begins in this very moment is not known to the watchdog yet
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     started = [int(one) for one in Path("running").read_text().split()]
