@@ -102,7 +102,7 @@ def _measure_slowly(path: Path, name: str, world: "_World", over: Any) -> None:
     """Ask, measure and tell, slowly enough to be watched; on a study of its own, as any other process."""
     import noisewise as nw
 
-    study = nw.load_study(path, name)
+    study: Any = nw.load_study(path, name)
     while not over.is_set() and not study.certificate().reached:
         never = len(world.models) - study.n_measurements
         for job in study.ask(min(max(never, 1), FIRST_BATCH), by="demo"):

@@ -31,7 +31,7 @@ class ChiSquare(NamedTuple):
     over: bool
 
 
-class Remedy(NamedTuple):
+class WhatWouldHelp(NamedTuple):
     """Something that would help."""
 
     words: str
@@ -55,7 +55,7 @@ class CheckPage(NamedTuple):
     ok: bool
     verdict: str
     problems: list[str]
-    remedies: list[Remedy]
+    remedies: list[WhatWouldHelp]
     notes: list[str]
     worst: list[WorstRow]
     chi: ChiSquare | None
@@ -97,7 +97,7 @@ def check_page(check: Check, analysis: Analysis) -> CheckPage:
     )
 
 
-def _remedies(check: Check) -> list[Remedy]:
+def _remedies(check: Check) -> list[WhatWouldHelp]:
     found = []
     for place, words in enumerate(check.remedies):
         cause = next((one for one in check.causes if one.words == words or one.unsure == words), None)
@@ -106,7 +106,7 @@ def _remedies(check: Check) -> list[Remedy]:
         switch = dict(cause.switch) if cause is not None else {}
         if not switch and place == 0 and cause is None:
             switch = dict(check.advice)
-        found.append(Remedy(words, measurement, switch))
+        found.append(WhatWouldHelp(words, measurement, switch))
     return found
 
 
