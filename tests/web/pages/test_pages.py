@@ -305,6 +305,18 @@ def test_a_viewer_sees_everything_and_no_form_that_changes(place, tmp_path):
         assert client.post(address_of("going", "void"), headers=worker, data={}).status_code == 403
 
 
+def test_what_a_form_corrects_is_by_the_holder_of_the_token(place, tmp_path):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    owner = {"authorization": f"Bearer {tokens.add('otto', 'owner')[1]}", **HTML}
+    with TestClient(make_app(place, tokens=tokens), base_url="http://127.0.0.1", headers=owner) as client:
+        assert send(client, "going", "void", measurement="m-2", reason="a slip").status_code == 303
+        assert (
+            send(client, "going", "tell", what="A-05", kind="none", **{"none.value": "1"}).status_code == 303
+        )
+    last = nw.load_study(place, "going", read_only=True).events()[-2:]
+    assert [(event.kind, event.body["by"]) for event in last] == [("void", "otto"), ("tell", "otto")]
+
+
 def test_a_stranger_is_asked_to_sign_in(place, tmp_path):
     tokens = TokenFile(tmp_path / "tokens.json")
     secret = tokens.add("otto", "owner")[1]

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from noisewise.study.intake.entry import measurement_of, read_told
 from noisewise.study.study import Study
 from noisewise.web.auth.forms import read_form
-from noisewise.web.auth.roles import Role, Visitor, needs
+from noisewise.web.auth.roles import Role, Visitor, needs, visitor_of
 from noisewise.web.pages.long_pages import stopped
 from noisewise.web.pages.shown import (
     shown_check,
@@ -57,7 +57,8 @@ async def _changed(
     def done() -> Response:
         with used(request, segment, write=True) as study:
             try:
-                return RedirectResponse(change(study, form), 303)
+                with study.acting(visitor_of(request).name):
+                    return RedirectResponse(change(study, form), 303)
             except REFUSED as problem:
                 return refusal(request, study, form, said_by(problem))
 
@@ -241,7 +242,8 @@ def _table(request: Request, study: Study, texts: dict[str, str], file_name: str
         chosen: Any = texts if "role.0" in texts and not content else None
         if texts.get("do") == "tell" and chosen is not None:
             reading = reading_of(columns_of(table.frame, chosen))
-            taken = study.tell_many(table, amend=amend_reason or None, **reading)
+            with study.acting(visitor_of(request).name):
+                taken = study.tell_many(table, amend=amend_reason or None, **reading)
             first = next((one.id for one in taken), "")
             return RedirectResponse(f"measurements?{urlencode({'told': first})}", 303)
         page = preview(study, table, shown, chosen, amend_reason)
