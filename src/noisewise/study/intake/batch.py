@@ -95,7 +95,7 @@ class Taken(MadeOnDemand[Measurement]):
 
     def __init__(self, batch: Batch) -> None:
         self.understood: Any = None  # how the table was read: `Understood`
-        self._batch = batch
+        self.batch = batch
         self.known, self.voided = batch.told.known, batch.told.voided
         rows = batch.parsed.rows
         #: Rows that were taken for equal ones of another table, and the measurements that these are.
@@ -109,11 +109,11 @@ class Taken(MadeOnDemand[Measurement]):
         self.unasked = len(batch) - (sum(place in jobs for place in batch.told.fresh) if jobs else 0)
 
     def __len__(self) -> int:
-        return len(self._batch)
+        return len(self.batch)
 
     def make(self, place: int) -> Measurement:
         """The measurement that a place became."""
-        return measurement_of(self._batch.first + place, self._batch.body(place))
+        return measurement_of(self.batch.first + place, self.batch.body(place))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -123,8 +123,8 @@ class Taken(MadeOnDemand[Measurement]):
 
     def with_notes(self) -> Iterator[Measurement]:
         """Those about which there is something to say."""
-        told = self._batch.told
-        whole = self._batch.parsed._bodies
+        told = self.batch.told
+        whole = self.batch.parsed._bodies
         for at, place in enumerate(told.fresh):
             if place in told.notes or (whole is not None and "notes" in whole[place]):
                 yield self[at]
