@@ -61,14 +61,19 @@ def read_log(path: Path) -> Log | None:
         salts, at = head[16:24], _LOG_HEADER
         first: Header | None = None
         last: Header | None = None
+        newest: Header | None = None
         while True:
             log.seek(at)
             frame = log.read(_FRAME + HEADER)
             if len(frame) < _FRAME + HEADER or frame[8:16] != salts:
                 return Log(salts, first, last)
+            if newest is not None:
+                first, last, newest = first or newest, newest, None
             if int.from_bytes(frame[:4], "big") == 1:
-                last = parse_header(frame[_FRAME:])
-                first = first or last
+                # It counts once another frame follows. SQLite writes the head of a frame before its page, and
+                # the first page before the others of a change: a process that was killed between the two
+                # leaves, at the very end, a head above what an earlier log had in its place.
+                newest = parse_header(frame[_FRAME:])
             at += _FRAME + size
 
 
