@@ -98,6 +98,7 @@ def _kills(store: Path) -> Row:
         time.sleep(1.0)
         for client in clients:
             client.stdin.close()  # type: ignore[union-attr]
+            client.stdin = None  # or `communicate` would write to it
         acknowledged = {
             key for client in clients for key in json.loads(client.communicate()[0])["acknowledged"]
         }
