@@ -55,6 +55,12 @@ class Journal:
         return self._head
 
     @property
+    def n_events(self) -> int:
+        """How many events the log has."""
+        self._catch_up()
+        return self._state.n_events
+
+    @property
     def last_change(self) -> float | None:
         """When the last event was appended, in seconds since 1970; None before the first."""
         self._catch_up()

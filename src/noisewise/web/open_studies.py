@@ -1,0 +1,110 @@
+"""The studies of a store, each kept open once for all requests, one at a time on each."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from noisewise.study.creation import create_study
+from noisewise.study.stores.address import open_store
+from noisewise.study.stores.protocol import Storage, StoreChangedError, unknown
+from noisewise.study.study import Study
+from noisewise.web.problems import ProblemError
+
+#: Seconds that a request waits for others on the same study.
+PATIENCE = 30.0
+
+
+class OpenStudies:
+    """Open studies by name; each catches up with its log when it is used, so others may write to the store.
+
+    Threads take turns: `use` holds the lock of one study, and of no other.
+    """
+
+    def __init__(
+        self,
+        store: Any,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+        patience: float = PATIENCE,
+    ) -> None:
+        #: The address, for workers that open the store by themselves.
+        self.place = store
+        self.read_only = read_only
+        self.storage: Storage = open_store(store, read_only=read_only)
+        self._clock, self._patience = clock, patience
+        self._open: dict[str, Study] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        self._changing = threading.Lock()
+        #: Called with a study's name after every use that may have changed it.
+        self.watchers: list[Callable[[str], None]] = []
+
+    def names(self) -> list[str]:
+        """The studies there are now, the oldest first."""
+        return self.storage.names()
+
+    @contextmanager
+    def use(self, name: str, *, write: bool = False) -> Iterator[Study]:
+        """A study, caught up with its log, for this thread alone until the block ends.
+
+        Args:
+            name: Which one; `ProblemError` 404 if there is none.
+            write: Whether the block may change it.
+        """
+        if write and self.read_only:
+            raise ProblemError(403, "this server only reads: it was started with --read-only.")
+        lock = self._lock(name)
+        if not lock.acquire(timeout=self._patience):
+            raise ProblemError(
+                503,
+                f"others have been working on {name!r} for {self._patience:g} s; try again.",
+                headers={"Retry-After": "5"},
+            )
+        try:
+            yield self._study(name)
+        except StoreChangedError:
+            self._open.pop(name, None)  # the next request opens what is there now
+            raise
+        finally:
+            lock.release()
+            if write:
+                for watcher in self.watchers:
+                    watcher(name)
+
+    def number(self, name: str) -> int:
+        """How many events the log has: the study's version, which is its ETag."""
+        with self.use(name) as study:
+            return study.n_events
+
+    def create(self, name: str, **question: Any) -> None:
+        """Begin a study; the arguments are those of `create_study`."""
+        if self.read_only:
+            raise ProblemError(403, "this server only reads: it was started with --read-only.")
+        create_study(self.storage, name=name, clock=self._clock, **question)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._open.clear()
+        self.storage.close()
+
+    def _lock(self, name: str) -> threading.RLock:
+        with self._changing:
+            found = self._locks.get(name)
+        if found is not None:
+            return found
+        names = self.names()
+        if name not in names:  # or anybody could fill the memory with locks
+            raise ProblemError(404, str(unknown(name, names).args[0]))
+        with self._changing:
+            return self._locks.setdefault(name, threading.RLock())
+
+    def _study(self, name: str) -> Study:
+        study = self._open.get(name)
+        if study is None:
+            try:
+                study = self._open[name] = Study(self.storage, name, self._clock)
+            except KeyError as problem:  # renamed meanwhile
+                raise ProblemError(404, str(problem.args[0])) from None
+        return study
