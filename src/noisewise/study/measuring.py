@@ -13,6 +13,7 @@ from noisewise.study.log.state import Job
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:  # what a run stands on is loaded when there is one
+    from noisewise.study.inputs.value_scale import ValueScale
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
@@ -43,6 +44,16 @@ class Measuring(Entries):
         self._catch_up()
         found = recommend(self._quick())
         return math.inf if found is None else found.bound
+
+    @property
+    def eps(self) -> float | None:
+        """How far from the best is close enough; on a log scale, of logarithms."""
+        return self.specification.eps
+
+    @property
+    def value_scale(self) -> "ValueScale":
+        """How its numbers are read and shown."""
+        return self.specification.value_scale
 
     def cost_of(self, option: str) -> float:
         """What one measurement of an option costs; 1 where no costs were given."""

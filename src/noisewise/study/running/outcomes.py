@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.core.support.checks import nearest
-from noisewise.study.intake.entry import Told
 from noisewise.study.log.jobs import Job
+from noisewise.study.log.told import Told
 
 #: What a function may say of its measurement: the job is known already.
 FIELDS = tuple(name for name in ("value", *Told.__annotations__) if name not in ("option", "plus", "minus"))
