@@ -9,9 +9,11 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
 from noisewise.core.support.version import __version__
+from noisewise.web.api.routes import add_api
 from noisewise.web.auth.forms import SIGNING_IN
 from noisewise.web.auth.keys import BURST, RATE, Keys
 from noisewise.web.auth.tokens import TokenFile
+from noisewise.web.counters import Counters
 from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.pages.routes import PAGES, STATIC
@@ -51,6 +53,8 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        app.state.streams.stopping.set()
+        await app.state.tasks.close()
         studies.close()
 
     app = FastAPI(
@@ -63,10 +67,18 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.studies, app.state.keys = studies, keys
+    app.state.studies, app.state.keys, app.state.counters = studies, keys, Counters()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    add_api(app, studies)
     app.include_router(PAGES)
     app.include_router(SIGNING_IN)
     answer_refusals(app)
-    app.add_middleware(Guards, keys=keys, hosts=hosts, most_bytes=most_bytes, seconds=body_seconds)
+    app.add_middleware(
+        Guards,
+        keys=keys,
+        counters=app.state.counters,
+        hosts=hosts,
+        most_bytes=most_bytes,
+        seconds=body_seconds,
+    )
     return app

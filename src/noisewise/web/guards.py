@@ -4,6 +4,7 @@ Plain ASGI, so that it costs nothing to speak of and sees the request before a b
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from noisewise.web.auth.keys import Keys
 from noisewise.web.auth.roles import Visitor
 from noisewise.web.auth.sessions import CSRF_HEADER
+from noisewise.web.counters import Counters
 from noisewise.web.problems import ProblemError, problem_response
 
 #: Nothing but what this server itself sends; no page of others may frame it.
@@ -43,11 +45,12 @@ class Guards:
         self,
         app: ASGIApp,
         keys: Keys,
+        counters: Counters,
         hosts: Sequence[str] | None,
         most_bytes: int = MOST_BYTES,
         seconds: float = BODY_SECONDS,
     ) -> None:
-        self.app, self.keys = app, keys
+        self.app, self.keys, self.counters = app, keys, counters
         self.hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
         self.most_bytes, self.seconds = most_bytes, seconds
 
@@ -56,7 +59,7 @@ class Guards:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        guarded = _with_headers(send)
+        guarded = _with_headers(send, scope["method"], self.counters)
         try:
             headers = dict(scope["headers"])
             self._check_host(headers)
@@ -118,6 +121,8 @@ class LimitedBody:
         self._read, self._whole = 0, False
         self._began = asyncio.get_running_loop().time()
         length = headers.get(b"content-length", b"0")
+        if length == b"0" and b"transfer-encoding" not in headers:
+            self._whole = True
         if length.isdigit() and int(length) > most:
             raise self._too_much()
 
@@ -159,11 +164,13 @@ def _name(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
-def _with_headers(send: Send) -> Send:
-    """Add the headers that every answer has; a route may have said its own."""
+def _with_headers(send: Send, method: str, counters: Counters) -> Send:
+    """Add the headers that every answer has, unless a route has said its own, and count it."""
+    began = time.perf_counter()
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
+            counters.note(method, message["status"], time.perf_counter() - began)
             there = {name for name, _ in message["headers"]}
             message["headers"] = [
                 *message["headers"],

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from noisewise.study.creation import create_study
 from noisewise.study.stores.address import open_store
@@ -14,6 +14,8 @@ from noisewise.web.problems import ProblemError
 
 #: Seconds that a request waits for others on the same study.
 PATIENCE = 30.0
+#: Tables that are kept.
+MOST_FRAMES = 16
 
 
 class OpenStudies:
@@ -37,9 +39,15 @@ class OpenStudies:
         self._clock, self._patience = clock, patience
         self._open: dict[str, Study] = {}
         self._locks: dict[str, threading.RLock] = {}
+        self._frames: dict[tuple[str, str], tuple[int, Any]] = {}
         self._changing = threading.Lock()
         #: Called with a study's name after every use that may have changed it.
         self.watchers: list[Callable[[str], None]] = []
+
+    @property
+    def n_open(self) -> int:
+        """How many studies are open."""
+        return len(self._open)
 
     def names(self) -> list[str]:
         """The studies there are now, the oldest first."""
@@ -53,8 +61,8 @@ class OpenStudies:
             name: Which one; `ProblemError` 404 if there is none.
             write: Whether the block may change it.
         """
-        if write and self.read_only:
-            raise ProblemError(403, "this server only reads: it was started with --read-only.")
+        if write:
+            self.check_writable()
         lock = self._lock(name)
         if not lock.acquire(timeout=self._patience):
             raise ProblemError(
@@ -78,11 +86,33 @@ class OpenStudies:
         with self.use(name) as study:
             return study.n_events
 
+    def frame(self, study: Study, what: Literal["options", "measurements"]) -> Any:
+        """A table of a study that this thread uses; kept until the study changes."""
+        key, number = (study.name, what), study.n_events
+        kept = self._frames.get(key)
+        if kept is None or kept[0] != number:
+            kept = self._frames[key] = number, study.frame(what)
+            while len(self._frames) > MOST_FRAMES:
+                self._frames.pop(next(iter(self._frames)), None)
+        return kept[1]
+
     def create(self, name: str, **question: Any) -> None:
         """Begin a study; the arguments are those of `create_study`."""
+        self.check_writable()
+        create_study(self.storage, name=name, clock=self._clock, **question)
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a study another name."""
+        with self.use(name, write=True):
+            self.storage.rename(name, new)
+            self._open.pop(name, None)
+        with self._changing:
+            self._locks.pop(name, None)
+
+    def check_writable(self) -> None:
+        """Refuse a change where the server only reads."""
         if self.read_only:
             raise ProblemError(403, "this server only reads: it was started with --read-only.")
-        create_study(self.storage, name=name, clock=self._clock, **question)
 
     def close(self) -> None:
         """Let go of everything."""

@@ -9,7 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from noisewise.core.support.text import printable
-from noisewise.study.stores.protocol import DamagedError, LogMovedOnError
+from noisewise.study.intake.told_before import ToldOtherwiseError
+from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
 from noisewise.web.problems import ProblemError, problem_response
 
 LOG = logging.getLogger("noisewise.web")
@@ -63,7 +64,8 @@ def _error(error: Any) -> dict[str, Any]:
 def _bad_input(request: Request, problem: Exception) -> Response:
     """What the study refuses, in its own words."""
     said = problem.args[0] if problem.args else problem
-    return problem_response(422, printable(said))
+    taken = isinstance(problem, ToldOtherwiseError | NameTakenError)
+    return problem_response(409 if taken else 422, printable(said))
 
 
 def _of_store(request: Request, problem: Exception) -> Response:

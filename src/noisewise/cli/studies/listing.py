@@ -1,7 +1,7 @@
 """Where each study of a store stands: ``list``."""
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -9,14 +9,10 @@ from noisewise.cli.studies.session import Json, Store, say, told_warnings
 from noisewise.cli.terminal.lines import cells
 from noisewise.cli.terminal.output import print_json
 
-if TYPE_CHECKING:
-    from noisewise.study import Study
-
 #: Seconds after which certificates are left out: many studies, or large ones.
 SECONDS = 10.0
 #: In the place of what was not computed.
 LEFT_OUT = "…"
-READY, NOT_YET, WITHHELD, NOTHING, UNREADABLE = "ready", "not yet", "withheld", "no results", "unreadable"
 TITLES = ("study", "state", "leader", "bound", "told", "last change")
 #: Columns that a long name may take.
 LONGEST = 18
@@ -52,6 +48,7 @@ def list_studies(
 def _row(storage: Any, name: str, quick: bool) -> dict[str, Any]:
     import noisewise as nw
     from noisewise.core.support.words import moment
+    from noisewise.study.plain import UNREADABLE, standing_of
 
     row: dict[str, Any] = {"name": name, "state": None, "leader": None, "bound": None}
     try:
@@ -59,27 +56,11 @@ def _row(storage: Any, name: str, quick: bool) -> dict[str, Any]:
         at = study.last_change
         row |= {"measurements": study.n_measurements, "options": len(study.options)}
         row |= {"last_change": None if at is None else f"{moment(at):%Y-%m-%dT%H:%M:%SZ}", "problem": None}
-        return row if quick else row | _judged(study)
+        return row if quick else row | standing_of(study)
     except (ValueError, KeyError, TypeError, OSError) as problem:
         said = str(problem.args[0]) if problem.args else str(problem)
         more = {"measurements": None, "options": None, "last_change": None, "problem": said}
         return {**row, **more, "state": UNREADABLE}
-
-
-def _judged(study: "Study") -> dict[str, Any]:
-    """The state, the leader and its bound; none is named where the certificate is withheld."""
-    certificate = study.certificate()
-    if certificate.withheld:
-        return {"state": WITHHELD}
-    if not study.n_measurements:
-        return {"state": NOTHING}
-    finite = certificate.may_show_bounds and certificate.bound < float("inf")
-    return {
-        "state": READY if certificate.reached else NOT_YET,
-        "leader": certificate.option,
-        "bound": certificate.bound if finite else None,
-        "bound_text": certificate.value_scale.short(certificate.bound) if finite else None,
-    }
 
 
 def _table(rows: list[dict[str, Any]]) -> list[str]:

@@ -1,6 +1,5 @@
-"""What the commands on studies share: opening, printing, the JSON of jobs and measurements."""
+"""What the commands on studies share: opening and printing."""
 
-import json as json_format
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,48 +78,9 @@ def say(words: str | list[str]) -> None:
             typer.echo(piece)
 
 
-def certificate_of(study: "Study") -> dict[str, Any]:
-    """The certificate as JSON values."""
-    plain: dict[str, Any] = json_format.loads(study.certificate().to_json())
-    return plain
-
-
-def job_row(job: "Job") -> dict[str, Any]:
-    """A suggestion as JSON values."""
-    return {
-        "id": job.id,
-        "option": job.option,
-        "why": job.why,
-        "expires": job.expires.isoformat(),
-        "sigma": job.sigma,
-        "by": job.by,
-        "status": job.status,
-        "block": job.block,
-        "minus": job.minus,
-        "together": job.together,
-        "items": list(job.items),
-        "fresh": job.fresh,
-    }
-
-
 def job_in_words(job: "Job") -> str:
     """What to measure, and in which block, for people."""
     return ", ".join(part for part in (f"{job.id}  {job.what}", job.on_items, job.where) if part)
-
-
-def measurement_row(measurement: "Measurement") -> dict[str, Any]:
-    """A measurement as JSON values."""
-    return {
-        "id": measurement.id,
-        "option": measurement.option,
-        "minus": measurement.minus,
-        "value": measurement.value,
-        "se": measurement.se,
-        "sigma": measurement.sigma,
-        "kind": measurement.kind,
-        "block": measurement.block,
-        "notes": list(measurement.notes),
-    }
 
 
 def in_words(measurement: "Measurement") -> list[str]:

@@ -32,6 +32,10 @@ class LogMovedOnError(RuntimeError):
     """Somebody else appended to the log meanwhile: read on, and decide again."""
 
 
+class NameTakenError(ValueError):
+    """There is a study of this name already."""
+
+
 class OutcomeUnknownError(OSError):
     """The answer to a change was lost, and the store cannot be asked: it was written, or it was not."""
 
@@ -178,7 +182,7 @@ def check_name(name: Any) -> str:
 def refuse_taken(name: str, names: Iterable[str]) -> None:
     """Refuse a name that is in use."""
     if name in names:
-        raise ValueError(f"`name` must be new in this store; there is a study {name!r} already.")
+        raise NameTakenError(f"`name` must be new in this store; there is a study {name!r} already.")
 
 
 def unknown(name: str, names: Iterable[str]) -> KeyError:

@@ -5,7 +5,7 @@ from http.cookies import CookieError, SimpleCookie
 from noisewise.web.auth.limits import RateLimit
 from noisewise.web.auth.roles import ROLES, Role, Visitor
 from noisewise.web.auth.sessions import COOKIE, Sessions
-from noisewise.web.auth.tokens import Token, TokenFile
+from noisewise.web.auth.tokens import SHARE, Token, TokenFile
 
 #: Requests a second of one token, on average and at once; and of strangers, by address.
 RATE, BURST = 500.0, 2000.0
@@ -31,7 +31,7 @@ class Keys:
     @property
     def open(self) -> bool:
         """Whether there are no tokens at all: then whoever reaches the server is an owner."""
-        return self.tokens is None or not self.tokens.tokens()
+        return self.tokens is None or all(token.role == SHARE for token in self.tokens.tokens())
 
     def visitor(self, headers: dict[bytes, bytes]) -> Visitor:
         """Who sends these headers."""

@@ -30,6 +30,11 @@ class Visitor(NamedTuple):
     token: str | None = None  # the id of the token, which is no secret
     session: str | None = None  # of a browser; then changes need the CSRF token
 
+    @property
+    def may_correct(self) -> bool:
+        """Whether they may let what was told count otherwise."""
+        return self.role is not None and self.role >= Role.OWNER
+
 
 ROLES = {role.word: role for role in Role}
 #: What a request without a valid token is told.

@@ -1,0 +1,72 @@
+"""Links that show the report of one study to whoever has them, and nothing else."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from noisewise.web.api.answers import REFUSALS, AnyObject, Owner, StudyName, answer, name_in
+from noisewise.web.api.bodies import Sharing
+from noisewise.web.api.judgement import report_page
+from noisewise.web.auth.keys import Keys
+from noisewise.web.auth.roles import Visitor
+from noisewise.web.auth.tokens import SHARE, Token, TokenFile
+from noisewise.web.open_studies import OpenStudies
+from noisewise.web.problems import ProblemError
+
+SHARES = APIRouter(prefix="/studies/{study}/shares", tags=["sharing"], responses=REFUSALS)
+SHARED = APIRouter(include_in_schema=False)
+
+
+@SHARES.get("", response_model=AnyObject)
+def list_shares(request: Request, study: StudyName, visitor: Owner) -> Response:
+    """The links that are valid, without their secrets."""
+    name = _known(request, study)
+    found = [_row(token) for token in _tokens(request).tokens() if token.study == name]
+    return answer({"study": name, "shares": found})
+
+
+@SHARES.post("", status_code=201, response_model=AnyObject)
+def share(request: Request, study: StudyName, shared: Sharing, visitor: Owner) -> Response:
+    """Make a link that shows the report; its address is told here and nowhere else."""
+    name = _known(request, study)
+    token, secret = _tokens(request).share(shared.name, name)
+    place = f"{request.scope.get('root_path', '')}/share/{secret}"
+    return answer({"study": name, **_row(token), "path": place}, 201)
+
+
+@SHARES.delete("/{id}", response_model=AnyObject)
+def unshare(request: Request, study: StudyName, id: str, visitor: Owner) -> Response:
+    """Let a link be valid no longer."""
+    name, tokens = _known(request, study), _tokens(request)
+    if not any(token.id == id and token.study == name for token in tokens.tokens()):
+        raise ProblemError(404, f"{name!r} has no link {id!r}.")
+    return answer({"study": name, **_row(tokens.revoke(id))})
+
+
+@SHARED.get("/share/{secret}")
+async def shared_report(request: Request, secret: str) -> Response:
+    """The report, for whoever has the link."""
+    keys: Keys = request.app.state.keys
+    token = None if keys.tokens is None else keys.tokens.find(secret)
+    if token is None or token.role != SHARE or token.study is None:
+        raise ProblemError(404, "this link is not valid, or no longer: ask whoever gave it to you.")
+    return await report_page(request, token.study, Visitor(token=token.id))
+
+
+def _known(request: Request, study: str) -> str:
+    studies: OpenStudies = request.app.state.studies
+    name = name_in(study)
+    studies.number(name)
+    return name
+
+
+def _tokens(request: Request) -> TokenFile:
+    keys: Keys = request.app.state.keys
+    if keys.tokens is None:
+        raise ProblemError(422, "a store that is only in memory has no place for links.")
+    return keys.tokens
+
+
+def _row(token: Token) -> dict[str, Any]:
+    return {"id": token.id, "name": token.name, "made": token.at}

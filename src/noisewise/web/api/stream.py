@@ -1,0 +1,89 @@
+"""Events as they happen, as a server-sent stream: the id of each is its number, so that a stream resumes."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from noisewise.study.stores.protocol import Event
+from noisewise.web.open_studies import OpenStudies
+from noisewise.web.problems import ProblemError
+
+#: Seconds between two looks at what other processes wrote, and between two signs of life.
+LOOK, ALIVE = 0.4, 15.0
+#: Streams at a time.
+MOST_STREAMS = 500
+
+
+class EventStreams:
+    """Who listens to which study, and waking them when this server has written."""
+
+    def __init__(self, studies: OpenStudies) -> None:
+        self._studies = studies
+        self._listening: dict[str, set[asyncio.Event]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.open = 0
+        #: Set when the server ends: streams would keep it waiting.
+        self.stopping = threading.Event()
+        studies.watchers.append(self._wake_from_thread)
+
+    def check_room(self) -> None:
+        """Refuse one stream too many."""
+        if self.open >= MOST_STREAMS:
+            raise ProblemError(429, "too many streams are open; ask for events page by page.")
+
+    async def listen(self, name: str, after: int) -> AsyncIterator[bytes]:
+        """The events of a study with numbers above ``after``, and those to come."""
+        self._loop = asyncio.get_running_loop()
+        news = asyncio.Event()
+        self._listening.setdefault(name, set()).add(news)
+        self.open += 1
+        said = self._loop.time()
+        try:
+            yield b"retry: 2000\n\n"
+            while not self.stopping.is_set():
+                news.clear()
+                events = await run_in_threadpool(self._studies.storage.read, name, after)
+                for event in events:
+                    yield _message(event)
+                    after = event.number
+                if events:
+                    said = self._loop.time()
+                    continue
+                if self._loop.time() - said > ALIVE:
+                    yield b": still here\n\n"
+                    said = self._loop.time()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), LOOK)
+        finally:
+            self.open -= 1
+            self._listening[name].discard(news)
+            if not self._listening[name]:
+                del self._listening[name]
+
+    def _wake_from_thread(self, name: str) -> None:
+        if self._loop is not None and name in self._listening:
+            self._loop.call_soon_threadsafe(self._wake, name)
+
+    def _wake(self, name: str) -> None:
+        for news in self._listening.get(name, ()):
+            news.set()
+
+
+def event_row(event: Event) -> dict[str, Any]:
+    """An event as JSON values."""
+    return {
+        "number": event.number,
+        "at": event.at,
+        "kind": event.kind,
+        "body": event.body,
+        "hash": event.hash,
+    }
+
+
+def _message(event: Event) -> bytes:
+    return f"id: {event.number}\nevent: {event.kind}\ndata: {json.dumps(event_row(event))}\n\n".encode()
