@@ -11,7 +11,13 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.study.certificate.verdicts import BOUNDED, NOTHING, REACHED, UNBOUNDED, UNDECIDED, WITHHELD
+from noisewise.study.certificate.verdicts import BOUNDED as BOUNDED
+from noisewise.study.certificate.verdicts import IN_WORDS as IN_WORDS
+from noisewise.study.certificate.verdicts import NOTHING as NOTHING
+from noisewise.study.certificate.verdicts import REACHED as REACHED
+from noisewise.study.certificate.verdicts import UNBOUNDED as UNBOUNDED
+from noisewise.study.certificate.verdicts import UNDECIDED as UNDECIDED
+from noisewise.study.certificate.verdicts import WITHHELD as WITHHELD
 
 if TYPE_CHECKING:
     from noisewise.study.certificate.bound import Recommended

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.text import some_of as some_of
 
 
 @dataclass(frozen=True)

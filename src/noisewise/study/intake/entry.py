@@ -20,7 +20,10 @@ from noisewise.study.intake.item_entry import items_content
 from noisewise.study.intake.suited import refuse_unsuited
 from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import OPEN, Job, State
-from noisewise.study.log.told import Measurement
+from noisewise.study.log.told import Measurement as Measurement
+from noisewise.study.log.told import Told as Told
+from noisewise.study.log.told import check_arguments as check_arguments
+from noisewise.study.log.told import measurement_of as measurement_of
 
 #: Distinct pairs of options that may be compared in models where each adds an unknown.
 MOST_PAIRS = 500
