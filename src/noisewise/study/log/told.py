@@ -7,6 +7,9 @@ from typing import Any, TypedDict
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.text import printable
 
+#: How keys begin that a client made, so that what it sends again is known: nobody wants to read them.
+GENERATED = "sent-"
+
 
 class Told(TypedDict, total=False):
     """What `tell` takes besides a job and a value."""

@@ -6,7 +6,8 @@ import re
 import time
 from pathlib import Path
 
-_MARK = re.compile(r"run (?P<host>\S+) (?P<process>\d+) (?P<began>\d+)")
+#: On a server, the name of the token stands before it.
+_MARK = re.compile(r"(?:.*: )?run (?P<host>\S+) (?P<process>\d+) (?P<began>\d+)")
 
 
 def mark() -> str:

@@ -140,8 +140,13 @@ def release(
 
 
 def by_of(visitor: Visitor, said: str | None) -> str | None:
-    """Who measured: the holder of the token; without tokens, whoever the request names."""
-    return visitor.name or said
+    """Who measured: the holder of the token, and what the request says of them behind it.
+
+    A run marks its suggestions with its process, so that the next one finds what a killed run left.
+    """
+    if visitor.name is None or said is None:
+        return visitor.name or said
+    return visitor.name if said == visitor.name else f"{visitor.name}: {said}"
 
 
 def reading_of(said: Reading) -> dict[str, Any]:

@@ -97,7 +97,10 @@ def get_study(request: Request, study: StudyName, visitor: Viewer) -> Response:
         number = opened.n_events
         if (same := unchanged(request, number)) is not None:
             return same
-        return answer({"study": opened.name, "event": number, **status_of(opened)}, event=number)
+        words = repr(opened).splitlines()
+        return answer(
+            {"study": opened.name, "event": number, **status_of(opened), "words": words}, event=number
+        )
 
 
 @STUDIES.post("/{study}/rename", response_model=Done)
