@@ -103,6 +103,15 @@ def get_study(request: Request, study: StudyName, visitor: Viewer) -> Response:
         )
 
 
+@STUDIES.get("/{study}/specification", response_model=AnyObject)
+def get_specification(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """What a study was made with; it never changes, and with the events everything follows from it."""
+    studies: OpenStudies = request.app.state.studies
+    name = name_in(study)
+    with studies.use(name):  # refuses an unknown name
+        return answer({"study": name, "specification": studies.storage.specification(name)})
+
+
 @STUDIES.post("/{study}/rename", response_model=Done)
 def rename(request: Request, study: StudyName, new: Renaming, visitor: Owner) -> Response:
     """Give a study another name; work on it goes on."""

@@ -12,6 +12,7 @@ import socket
 import ssl
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -65,6 +66,7 @@ class Connection:
         self._context = ssl.create_default_context() if address.secure else None
         self._idle: list[http.client.HTTPConnection] = []
         self._changing, self._process = threading.Lock(), os.getpid()
+        weakref.finalize(self, _close_all, self._idle)
 
     def __repr__(self) -> str:
         return f"Connection({self.address})"
@@ -186,7 +188,8 @@ class Connection:
     def _take(self) -> http.client.HTTPConnection:
         with self._changing:
             if self._process != os.getpid():  # connections of the parent are not ours
-                self._idle, self._process = [], os.getpid()
+                _close_all(self._idle)
+                self._process = os.getpid()
             if self._idle:
                 return self._idle.pop()
         if self._context is None:
@@ -205,9 +208,12 @@ class Connection:
     def close(self) -> None:
         """Let go of all connections."""
         with self._changing:
-            idle, self._idle = self._idle, []
-        for line in idle:
-            line.close()
+            _close_all(self._idle)
+
+
+def _close_all(lines: list[http.client.HTTPConnection]) -> None:
+    while lines:
+        lines.pop().close()
 
 
 def path_of(*parts: str) -> str:

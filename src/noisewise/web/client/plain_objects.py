@@ -90,7 +90,7 @@ def id_of(thing: Job | Measurement | str | int | None) -> str | None:
         return thing.id
     if isinstance(thing, int) and not isinstance(thing, bool):
         return f"m-{thing}"
-    return thing
+    return None if thing is None else str(thing)
 
 
 def new_key() -> str:

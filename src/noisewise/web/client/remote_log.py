@@ -1,6 +1,7 @@
 """The log of a study on a server as a store that can be read: what is computed from it is computed here."""
 
 import json
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from noisewise.study.stores.protocol import Event
@@ -20,13 +21,17 @@ class RemoteLog:
 
     def names(self) -> list[str]:
         """The studies there are, the oldest first."""
-        return [row["name"] for row in standings(self._connection)]
+        return [row["name"] for row in self.standings()]
+
+    def standings(self) -> list[dict[str, Any]]:
+        """Where each of them stands."""
+        return standings(self._connection)
 
     def specification(self, name: str) -> dict[str, Any]:
         """What a study was created with, which never changes."""
         if name not in self._specifications:
-            first = self.export(name).partition(b"\n")[0]
-            self._specifications[name] = json.loads(first)["specification"]
+            reply = self._connection.get(path_of("studies", name, "specification"))
+            self._specifications[name] = self._connection.json_of(reply)["specification"]
         found: dict[str, Any] = json.loads(json.dumps(self._specifications[name]))
         return found
 
@@ -49,23 +54,32 @@ class RemoteLog:
         """Give a study another name."""
         self._connection.post(path_of("studies", name, "rename"), {"name": new}, new_key())
 
-    def create(self, name: str, specification: dict[str, Any]) -> NoReturn:
-        """Refused: a study is made on the server."""
-        self._refuse()
+    def create(self, name: str, specification: dict[str, Any]) -> None:
+        """Begin a study with an empty log."""
+        from noisewise.study.log.export import log_lines
+        from noisewise.study.stores.protocol import MemoryStorage
+
+        alone = MemoryStorage()
+        alone.create(name, specification)
+        self.rebuild(log_lines(alone, name), name)
+
+    def rebuild(self, lines: Iterable[str], name: str | None = None) -> str:
+        """Make a study of an exported log; returns its name."""
+        said = {"log": "\n".join(lines), **({} if name is None else {"name": name})}
+        # Not tried again: the second try would find the name taken by the first.
+        reply = self._connection.call("POST", path_of("studies", "rebuild"), body=said, patience=0.0)
+        return str(self._connection.json_of(reply)["study"])
 
     def append(self, name: str, after: int, events: list[Event]) -> NoReturn:
         """Refused: the server decides what is written."""
-        self._refuse()
-
-    def close(self) -> None:
-        """Let go of the connections."""
-        self._connection.close()
-
-    def _refuse(self) -> NoReturn:
         raise PermissionError(
             f"{self._connection.address} writes its logs itself: use the methods of the study that "
             "`load_study` returns."
         )
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._connection.close()
 
 
 def standings(connection: Connection) -> list[dict[str, Any]]:

@@ -68,6 +68,11 @@ class RemoteStudy(RemoteChanges):
             self._seen = reply.tag or "", self._connection.json_of(reply)
         return self._seen[1]
 
+    def status(self) -> dict[str, Any]:
+        """Where it stands, as the server says it: what ``noisewise status --json`` prints."""
+        apart = ("study", "event", "words")
+        return {name: part for name, part in self._status().items() if name not in apart}
+
     @property
     def pending(self) -> list[Job]:
         """Suggestions that are under way."""

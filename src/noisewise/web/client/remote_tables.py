@@ -75,7 +75,7 @@ def tell_table(
     from noisewise.study.intake.columns.understanding import check_reading, understand
     from noisewise.study.table_entries import check_unit, described_columns
 
-    check_reading(reading, "tell_many")  # type: ignore[arg-type]
+    check_reading(reading, "tell_many")
     settled = reading.get("map") or reading.get("layout")
     others = () if settled else described_columns(study.specification)
     understood = understand(measurements, others=others, **reading)

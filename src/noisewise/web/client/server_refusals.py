@@ -50,7 +50,7 @@ def refusal(where: str, status: int, problem: dict[str, Any] | None, with_token:
     if status in (429, 503):
         return ConnectionError(f"{where} is too busy, or cannot use its store: {said}")
     if status >= 500:
-        return RuntimeError(f"{where}: {said}")
+        return OSError(f"{where}: {said}")
     return ERRORS.get(str(problem.get("error")), KeyError if status == 404 else ValueError)(said)
 
 
