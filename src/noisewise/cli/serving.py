@@ -1,4 +1,4 @@
-"""``noisewise serve``: a team's studies in the browser and over HTTP; ``noisewise token``: who may come in."""
+"""``noisewise serve`` and ``noisewise token``: studies in the browser and over HTTP, and who may come in."""
 
 import importlib.util
 import time

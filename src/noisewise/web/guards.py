@@ -4,18 +4,21 @@ Plain ASGI, so that it costs nothing to speak of and sees the request before a b
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from noisewise.core.support.text import printable
 from noisewise.web.auth.keys import Keys
 from noisewise.web.auth.roles import Visitor
 from noisewise.web.auth.sessions import CSRF_HEADER
 from noisewise.web.counters import Counters
 from noisewise.web.problems import ProblemError, problem_response
 
+LOG = logging.getLogger("noisewise.web")
 #: Nothing but what this server itself sends; no page of others may frame it.
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -64,7 +67,7 @@ class Guards:
             headers = dict(scope["headers"])
             self._check_host(headers)
             self._check_origin(scope["method"], headers)
-            visitor = scope["visitor"] = self.keys.visitor(headers)
+            visitor = scope["visitor"] = self._visitor(headers)
             client = scope.get("client") or ("", 0)
             if wait := self.keys.wait(visitor, client[0]):
                 raise ProblemError(
@@ -80,6 +83,13 @@ class Guards:
             await refusal(scope, receive, guarded)
             return
         await self.app(scope, limited, guarded)
+
+    def _visitor(self, headers: dict[bytes, bytes]) -> Visitor:
+        try:
+            return self.keys.visitor(headers)
+        except (ValueError, OSError) as problem:
+            LOG.error("the tokens cannot be read: %s", printable(problem))
+            raise ProblemError(503, "the server cannot read its tokens; its log has the details.") from None
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         """Refuse names that are not this server's: a page of a stranger's site may lead its name here."""

@@ -46,19 +46,36 @@ def _refused(request: Request, problem: Exception) -> Response:
 def _invalid(request: Request, problem: Exception) -> Response:
     """A body, a query or a path that is not of the declared types."""
     assert isinstance(problem, RequestValidationError)
-    errors = [_error(error) for error in problem.errors()[:MOST_NAMED]]
-    broken = any(error["type"] == "json_invalid" for error in problem.errors())
-    if broken:
-        return problem_response(400, "the body is no JSON; nothing was changed.", errors=errors)
-    first = errors[0]
-    said = f"`{first['where']}`: {first['what']}."
-    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
-    return problem_response(422, printable(f"{said}{more}"), errors=errors)
+    found = problem.errors()
+    if any(error["type"] == "json_invalid" for error in found):
+        return problem_response(400, "the body is no JSON; nothing was changed.")
+    said: dict[str, list[str]] = {}
+    for error in found:
+        what = str(error["msg"]).rstrip(".")
+        said.setdefault(_place(error, problem.body), []).append(what[:1].lower() + what[1:])
+    errors = [
+        {"where": printable(where), "what": printable(" or ".join(dict.fromkeys(whats)))}
+        for where, whats in list(said.items())[:MOST_NAMED]
+    ]
+    more = f" ({len(said) - 1} more are listed)" if len(said) > 1 else ""
+    return problem_response(422, f"`{errors[0]['where']}`: {errors[0]['what']}{more}.", errors=errors)
 
 
-def _error(error: Any) -> dict[str, Any]:
-    where = ".".join(str(part) for part in error["loc"]) or "body"
-    return {"where": printable(where), "what": printable(str(error["msg"]).rstrip("."))}
+def _place(error: Any, body: Any) -> str:
+    """Where in the request it is; names of alternatives are no places."""
+    first, *parts = error["loc"] or ("body",)
+    if first != "body":
+        return str(parts[0] if parts else first)
+    here, place = body, []
+    for at, part in enumerate(parts):
+        if isinstance(here, dict) and part in here:
+            here = here[part]
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        elif at < len(parts) - 1 or error["type"] != "missing":
+            continue
+        place.append(str(part))
+    return ".".join(place) or "body"
 
 
 def _bad_input(request: Request, problem: Exception) -> Response:
@@ -67,14 +84,20 @@ def _bad_input(request: Request, problem: Exception) -> Response:
     taken = isinstance(problem, ToldOtherwiseError | NameTakenError)
     # A client raises the same error.
     kind = next(one.__name__ for one in (KeyError, TypeError, ValueError) if isinstance(problem, one))
-    return problem_response(409 if taken else 422, printable(said), error=kind)
+    return problem_response(409 if taken else 422, sentence(said), error=kind)
 
 
 def _of_store(request: Request, problem: Exception) -> Response:
     LOG.error("the store refused: %s", printable(problem))
-    return problem_response(503, printable(problem), {"Retry-After": "5"})
+    return problem_response(503, sentence(problem), {"Retry-After": "5"})
 
 
 def _fault(request: Request, problem: Exception) -> Response:
     LOG.error("a fault of the server at %s", request.url.path, exc_info=problem)
     return problem_response(500, "a fault of the server; its log has the details.")
+
+
+def sentence(said: Any) -> str:
+    """What was said, as a sentence."""
+    text = printable(said)
+    return text if text.endswith((".", "?", "…")) else f"{text}."

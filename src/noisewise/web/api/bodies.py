@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 #: A finite number; an amount may also be written as people do, "2%" or "12.3(4)".
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -67,6 +67,16 @@ class Tellings(StrictBody):
     """Several results: all of them are taken, or none."""
 
     tells: Annotated[list[Telling], Field(min_length=1, max_length=MOST_ROWS)]
+
+
+def _one_or_several(body: Any) -> str:
+    return "several" if isinstance(body, Tellings) or (isinstance(body, dict) and "tells" in body) else "one"
+
+
+#: One result, or several; which, is known before the rest is read, so that a refusal speaks of one of them.
+OneOrSeveral = Annotated[
+    Annotated[Telling, Tag("one")] | Annotated[Tellings, Tag("several")], Discriminator(_one_or_several)
+]
 
 
 class Asking(StrictBody):
@@ -244,11 +254,11 @@ class Planning(StrictBody):
     menu: Annotated[list[Level], Field(min_length=1, max_length=100)] | None = None
     eps: Amount | None = None
     span: Amount | None = None
-    paths: Annotated[int, Field(ge=2, le=10_000)] = 60
+    paths: Annotated[int, Field(ge=2, le=1000)] = 60
     most: Annotated[int, Field(ge=1, le=10**9)] = 1_000_000
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    block: Count | None = None
-    batch: Count | None = None
+    block: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    batch: Annotated[int, Field(ge=1, le=10_000)] | None = None
 
 
 class Slots(StrictBody):

@@ -118,10 +118,10 @@ async def plan(
     study: StudyName,
     visitor: Viewer,
     eps: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
-    paths: Annotated[int, Query(ge=2, le=10_000)] = 60,
+    paths: Annotated[int, Query(ge=2, le=1000)] = 60,
     seed: Annotated[int, Query(ge=0, le=2**63 - 1)] = 0,
-    block: Annotated[int | None, Query(ge=1, le=10**12)] = None,
-    batch: Annotated[int | None, Query(ge=1, le=10**12)] = None,
+    block: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+    batch: Annotated[int | None, Query(ge=1, le=10_000)] = None,
 ) -> Response:
     """Forecast how many more measurements it takes; who goes away meanwhile cancels it."""
     said = {"eps": None if eps is None else _amount(eps), "block": block, "batch": batch}

@@ -16,7 +16,7 @@ from noisewise.web.api.answers import (
     Suggestions,
     Worker,
 )
-from noisewise.web.api.bodies import Asking, Closing, Failing, Importing, Reading, Telling, Tellings
+from noisewise.web.api.bodies import Asking, Closing, Failing, Importing, OneOrSeveral, Reading, Telling, Tellings
 from noisewise.web.api.changes import IfMatch, Key, change, check_key
 from noisewise.web.api.table_texts import table_of
 from noisewise.web.auth.roles import Visitor
@@ -48,7 +48,7 @@ def ask(
 def tell(
     request: Request,
     study: StudyName,
-    told: Telling | Tellings,
+    told: OneOrSeveral,
     visitor: Worker,
     if_match: IfMatch = None,
     key: Key = None,

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from noisewise.study.inputs.delimited import write_delimited
 from noisewise.study.log.export import log_lines
 from noisewise.web.api.answers import (
     REFUSALS,
@@ -143,6 +142,8 @@ def export(
         frame = opened.frame(what)
         headers["ETag"] = etag_of(opened.n_events)
     if ending == "csv":
+        from noisewise.study.inputs.delimited import write_delimited
+
         return Response(write_delimited(frame), media_type="text/csv", headers=headers)
     file = io.BytesIO()
     frame.write_parquet(file)

@@ -24,14 +24,21 @@ class Keys:
         burst: float = BURST,
     ) -> None:
         self.tokens, self.read_only = tokens, read_only
+        self._closed = False
         self.sessions = Sessions()
         self.known = RateLimit(rate, burst)
         self.strangers = RateLimit(STRANGER_RATE, STRANGER_BURST)
 
     @property
     def open(self) -> bool:
-        """Whether there are no tokens at all: then whoever reaches the server is an owner."""
-        return self.tokens is None or all(token.role == SHARE for token in self.tokens.tokens())
+        """Whether there never was a token: then whoever reaches the server is an owner.
+
+        Revoking the last token, or removing the file, lets nobody in.
+        """
+        if self.tokens is None or self._closed:
+            return not self._closed
+        self._closed = any(token.role != SHARE for token in self.tokens.tokens(revoked=True))
+        return not self._closed
 
     def visitor(self, headers: dict[bytes, bytes]) -> Visitor:
         """Who sends these headers."""
