@@ -1,7 +1,8 @@
 """Tables of results for a study on a server: read and understood here, checked and told there."""
 
+import re
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisewise.study.log.told import Measurement
@@ -9,6 +10,9 @@ from noisewise.study.log.told import Measurement
 if TYPE_CHECKING:
     from noisewise.study.intake.columns.understanding import Understood
     from noisewise.web.client.remote_study import RemoteStudy
+
+#: A row with its line, as `ReadTable.with_lines` writes it.
+_LINE = re.compile(r"(row \d+)(?: \(line \d+\)|( \([^()]*), line \d+(?=\)))")
 
 
 class CorrectedRow(NamedTuple):
@@ -97,11 +101,21 @@ def tell_table(
     rows = understood.frame.height
     if watch is not None:
         watch("sending", 0, rows)
-    with understood.table.placed() if understood.table is not None else nullcontext():
+    with understood.table.placed(), _without_lines():
         answer = study._change("imports", said, keyed=not dry_run, writes=not dry_run)
     if watch is not None:
         watch("sending", rows, rows)
     return TakenRemotely(answer, understood)
+
+
+@contextmanager
+def _without_lines() -> Iterator[None]:
+    """Leave out the lines of the text that was sent, which nobody has seen."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError) as problem:
+        said = str(problem.args[0] if problem.args else problem)
+        raise type(problem)(_LINE.sub(r"\1\2", said)) from None
 
 
 def _text_of(understood: "Understood") -> str:
