@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
-from tests.support.lossy_proxy import answering  # noqa: E402
+from tests.support.lossy_proxy import LossyProxy, answering  # noqa: E402
 from tests.support.servers import in_thread  # noqa: E402
 from tests.support.web_stores import guarded_app  # noqa: E402
 
@@ -97,8 +97,19 @@ def test_which_of_several_studies_is_meant_has_to_be_said(tmp_path):
 
 def test_a_server_behind_a_prefix_is_found(tmp_path):
     nw.create_study(tmp_path / "s.db", name="s", options=["A", "B"], eps=0.1)
-    with in_thread(make_app(tmp_path / "s.db", root_path="/lab/one")) as address:
-        assert nw.load_study(f"{address}/lab/one/").options == ["A", "B"]
+    with in_thread(make_app(tmp_path / "s.db")) as server:
+        proxy = LossyProxy(server)
+
+        def below(handler, body):
+            if not handler.path.startswith("/lab/one/"):
+                handler.reply(404, {"Content-Type": "text/html"}, b"nothing here")
+                return
+            handler.path = handler.path.removeprefix("/lab/one")
+            proxy(handler, body)
+
+        with answering(below) as address:
+            assert nw.load_study(f"{address}/lab/one/").options == ["A", "B"]
+            assert "prefix" in refused(ConnectionError, address)
 
 
 def test_a_server_that_is_gone_is_said_to_be(tmp_path):
