@@ -13,7 +13,7 @@ class _Quiet(BaseHTTPRequestHandler):
     def log_message(self, *_):
         """Say nothing."""
 
-    def do_GET(self):  # noqa: N802 - so http.server calls it
+    def do_GET(self):
         """All methods alike."""
         length = int(self.headers.get("Content-Length") or 0)
         self.server.answer(self, self.rfile.read(length))

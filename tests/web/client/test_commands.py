@@ -6,11 +6,11 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
-from tests.support.commands import plain, run  # noqa: E402
-from tests.support.servers import in_thread  # noqa: E402
+from tests.support.commands import plain, run
+from tests.support.servers import in_thread
 
-import noisewise as nw  # noqa: E402
-from noisewise.web.app import make_app  # noqa: E402
+import noisewise as nw
+from noisewise.web.app import make_app
 
 
 @pytest.fixture
@@ -34,7 +34,8 @@ def common(content):
 
 
 STEPS = [
-    "status", "ask -n 2", "tell {} ask-1 1.0 --se 0.1", "tell {} B 3.04(5) --key b", "tell {} ask-2 2.9 --se 0.1",
+    "status", "ask -n 2", "tell {} ask-1 1.0 --se 0.1", "tell {} B 3.04(5) --key b",
+    "tell {} ask-2 2.9 --se 0.1",
     "tell {} Z 1", "status", "best", "certify", "check", "worth", "slot {} 0.1", "plan {} --paths 4 --span 5",
     "amend {} m-1 typo --value 1.1 --se 0.1", "void {} m-2 wrong", "exclude {} C gone", "include {} C",
     "add {} D", "fail {} ask-9 why", "release {} ask-2", "switch {} --extra-scatter 0.1", "list",
@@ -103,3 +104,14 @@ def test_a_certificate_is_verified_from_the_log_of_the_server(places, tmp_path):
 def test_what_works_on_the_store_itself_is_refused(command):
     done = run(*command.format("https://host.example/lab").split())
     assert "not through a server" in str(done.exception)
+
+
+def test_a_run_makes_its_study_there_and_goes_on_with_it(places):
+    _, address = places
+    line = ("run", address, "--new", "X", "Y", "--eps", "5", "--study", "auto", "--json", "--")
+    first = run(*line, "echo", "1.0(1)")
+    assert first.exit_code == 0, first.output
+    assert json.loads(first.stdout)["made"]
+    again = json.loads(run(*line, "echo", "1.0(1)").stdout)
+    assert (again["made"], again["measured"]) == (False, 0)
+    assert nw.load_study(address, "auto").n_measurements == json.loads(first.stdout)["measured"]

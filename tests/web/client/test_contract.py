@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
-from tests.support.servers import in_thread  # noqa: E402
+from tests.support.servers import in_thread
 
-import noisewise as nw  # noqa: E402
-from noisewise.web.app import make_app  # noqa: E402
+import noisewise as nw
+from noisewise.web.app import make_app
 
 NOW = 1.8e9
 

@@ -27,9 +27,14 @@ def test_the_argument_goes_before_the_environment_before_the_file(tmp_path):
 
 
 def test_a_token_of_the_file_goes_to_its_own_server_only(tmp_path):
-    lines = "# mine\nhttps://host.example nw_all\nhttps://host.example/lab nw_lab\nhttps://other.example nw_other\n"
+    lines = (
+        "# mine",
+        "https://host.example nw_all",
+        "https://host.example/lab nw_lab",
+        "https://other nw_other",
+    )
     env = {"XDG_CONFIG_HOME": str(tmp_path)}
-    write(tmp_path / "noisewise" / "client-tokens", lines)
+    write(tmp_path / "noisewise" / "client-tokens", "\n".join(lines))
     found = {
         address: find_token(read_address(address), None, env)
         for address in (

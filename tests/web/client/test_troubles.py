@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
-from tests.support.lossy_proxy import LossyProxy, answering  # noqa: E402
-from tests.support.servers import in_thread  # noqa: E402
-from tests.support.web_stores import guarded_app  # noqa: E402
+from tests.support.lossy_proxy import LossyProxy, answering
+from tests.support.servers import in_thread
+from tests.support.web_stores import guarded_app
 
-import noisewise as nw  # noqa: E402
-from noisewise.web.app import make_app  # noqa: E402
+import noisewise as nw
+from noisewise.web.app import make_app
 
 SECRET = "nw_" + "s" * 43
 

@@ -68,7 +68,9 @@ def load_remote(
             raise ValueError(f"`name` must say which study unless there is one; the server has {listed}.")
         (name,) = names
     # Who is not known, or asks for what is not there, is told so now.
-    connection.call("GET", path_of("studies", name, "events"), query={"limit": 1}, patience=STARTING)
+    connection.call(
+        "GET", path_of("studies", name, "events"), query={"limit": 1}, patience=min(STARTING, timeout)
+    )
     return RemoteStudy(connection, name, read_only)
 
 
