@@ -68,9 +68,7 @@ def _place(error: Any, body: Any) -> str:
         return str(parts[0] if parts else first)
     here, place = body, []
     for at, part in enumerate(parts):
-        if isinstance(here, dict) and part in here:
-            here = here[part]
-        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+        if (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
             here = here[part]
         elif at < len(parts) - 1 or error["type"] != "missing":
             continue

@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -14,6 +15,12 @@ import noisewise as nw
 from noisewise.web.app import make_app
 
 NOW = 1.8e9
+
+
+class WithError:
+    """As of the package uncertainties."""
+
+    nominal_value, std_dev = 3.0, 0.25
 
 
 def clock():
@@ -51,6 +58,14 @@ ACTS = {
     "tell the key again": lambda s: s.tell(option="C", value=2.0, se=0.05, key="k"),
     "tell the key otherwise": lambda s: s.tell(option="C", value=2.5, se=0.05, key="k"),
     "tell readings": lambda s: s.tell(option="A", values=[1.2, 1.3, 1.25]),
+    "tell numbers of NumPy": lambda s: s.tell(
+        option="B", value=np.float64(3.0), se=np.float32(0.5), cost=np.int64(2)
+    ),
+    "tell an array": lambda s: s.tell(option="B", values=np.array([3.0, 3.1, 2.9])),
+    "tell an interval": lambda s: s.tell(option="B", value=3.0, ci=(2.5, 3.5), level=0.9),
+    "tell a value with its error": lambda s: s.tell(option="B", value=WithError()),
+    "tell infinity": lambda s: isinstance(s.tell(option="B", value=float("inf")), str),
+    "tell counts with a difference": lambda s: s.tell(plus="A", minus="B", value=-2.0, se=0.1),
     "tell an unknown option": lambda s: s.tell(option="Z", value=1.0),
     "tell nothing": lambda s: s.tell(option="A"),
     "tell a wrong type": lambda s: s.tell(option="A", value=True),
@@ -59,6 +74,9 @@ ACTS = {
     "tell all": lambda s: s.tell_all([{"option": "B", "value": 3.0, "se": 0.05, "key": "x"},
                                       {"job": "ask-2", "value": 2.9, "se": 0.05}]),
     "tell a table": lambda s: len(s.tell_many({"option": ["A", "B"], "value": [1.2, 3.1], "se": [0.1, 0.1]})),
+    "tell a table for suggestions": lambda s: s.tell_many(
+        {"option": ["B", "C"], "value": [3.1, 2.1], "se": [0.1, 0.1]}, match=True).unasked,
+    "tell a table with a gap": lambda s: s.tell_many({"option": ["A", "B"], "value": [1.2, None]}),
     "tell a bad table": lambda s: s.tell_many({"option": ["A", "Q"], "value": [1.2, 3.1], "se": [0.1, 0.1]}),
     "fail": lambda s: s.fail("ask-3", "the oven broke"),
     "fail it again": lambda s: s.fail("ask-3", "the oven broke"),

@@ -77,7 +77,7 @@ def test_the_measurement_is_by_the_token(guarded):
     study = nw.load_study(address, token=secrets["worker"])
     study.tell(option="A", value=1.0, se=0.1, by="somebody else")
     (job,) = study.ask()
-    assert study.frame("measurements")["by"][-1] == "worker one: somebody else"
+    assert study.frame("measurements")["by"][-1] == "worker one"
     assert job.by == "worker one"
 
 
@@ -137,6 +137,28 @@ def test_a_server_that_goes_away_and_comes_back_is_waited_for(tmp_path):
         assert study.options == []
     assert len(times) == 4
     assert threading.active_count() < 20
+
+
+def test_a_server_that_asks_to_wait_is_obeyed():
+    times = []
+
+    def answer(handler, body):
+        times.append(time.monotonic())
+        if len(times) == 2:
+            handler.reply(429, {"Content-Type": "application/problem+json", "Retry-After": "1"}, b"{}")
+        else:
+            handler.reply(200, {"Content-Type": "application/json"}, b'{"rows": [], "next": null}')
+
+    with answering(answer) as address:
+        assert nw.load_study(address, "s").options == []
+    assert 0.9 < times[2] - times[1] < 5.0
+
+
+def test_what_is_no_plain_value_is_refused_before_it_is_sent():
+    with answering(lambda h, body: h.reply(200, {}, b"{}")) as address:
+        study = nw.load_study(address, "s")
+        with pytest.raises(TypeError, match="finite numbers, texts, lists and mappings"):
+            study.tell(option=object(), value=1.0)
 
 
 def test_a_slow_server_is_given_up_after_the_time_out(tmp_path):

@@ -47,7 +47,7 @@ class Reply(NamedTuple):
         return self.headers.get("ETag")
 
 
-class Connection:
+class ServerConnection:
     """Requests to one server, from any thread.
 
     Args:
@@ -69,7 +69,7 @@ class Connection:
         weakref.finalize(self, _close_all, self._idle)
 
     def __repr__(self) -> str:
-        return f"Connection({self.address})"
+        return f"ServerConnection({self.address})"
 
     def get(self, path: str, query: Query | None = None, tag: str | None = None) -> Reply:
         """Look; with a tag, status 304 says that nothing has changed since."""
@@ -114,7 +114,7 @@ class Connection:
         target = f"{self.address.prefix}{API}{path}"
         asked = {name: value for name, value in (query or {}).items() if value is not None}
         target += f"?{urlencode(asked)}" if asked else ""
-        content = None if body is None else json.dumps(body, allow_nan=False).encode()
+        content = None if body is None else written(body)
         give_up = time.monotonic() + (self._timeout if patience is None else patience)
         pause = 0.0  # a connection that was kept may have been closed: then the next try follows at once
         while True:
@@ -214,6 +214,22 @@ class Connection:
 def _close_all(lines: list[http.client.HTTPConnection]) -> None:
     while lines:
         lines.pop().close()
+
+
+def written(body: Any) -> bytes:
+    """What is sent, as JSON; numbers of NumPy are numbers."""
+
+    def plain(thing: Any) -> Any:
+        if not hasattr(thing, "tolist"):
+            raise TypeError(f"{type(thing).__name__} is none of these")
+        return thing.tolist()
+
+    try:
+        return json.dumps(body, allow_nan=False, default=plain).encode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise TypeError(
+            f"what is sent to a server must be finite numbers, texts, lists and mappings; {problem}."
+        ) from None
 
 
 def path_of(*parts: str) -> str:

@@ -11,7 +11,7 @@ from noisewise.web.client.server_address import is_address, read_address
 if TYPE_CHECKING:
     from noisewise.study.stores.protocol import Storage
     from noisewise.study.study import Study
-    from noisewise.web.client.connection import Connection
+    from noisewise.web.client.connection import ServerConnection
 
 #: Seconds to wait for other writers, or for a server.
 PATIENCE = 30.0
@@ -74,10 +74,10 @@ def load_remote(
     return RemoteStudy(connection, name, read_only)
 
 
-def connect(address: str, token: str | Path | None = None, timeout: float = PATIENCE) -> "Connection":
+def connect(address: str, token: str | Path | None = None, timeout: float = PATIENCE) -> "ServerConnection":
     """A connection to a server, with the token that belongs to it."""
-    from noisewise.web.client.connection import Connection
+    from noisewise.web.client.connection import ServerConnection
     from noisewise.web.client.token_sources import find_token
 
     place = read_address(address)
-    return Connection(place, find_token(place, token), check_positive("timeout", timeout))
+    return ServerConnection(place, find_token(place, token), check_positive("timeout", timeout))

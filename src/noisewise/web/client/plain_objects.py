@@ -79,6 +79,8 @@ def number_to_send(name: str, given: Any) -> Any:
     if isinstance(given, int) and not isinstance(given, bool):
         return given
     number = as_float(name, given)
+    if not math.isfinite(number) and name == "value":
+        return str(number)  # which JSON has no number for; the study says what to do
     if not math.isfinite(number):
         raise ValueError(f"`{name}` must be a finite number; got {given!r}.")
     return number

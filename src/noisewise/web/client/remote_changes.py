@@ -9,7 +9,7 @@ from noisewise.core.support.ranges import ASKED, check_count_within
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.told import Measurement, Told, check_arguments
 from noisewise.study.stores.protocol import OutcomeUnknownError
-from noisewise.web.client.connection import Connection, path_of
+from noisewise.web.client.connection import ServerConnection, path_of
 from noisewise.web.client.plain_objects import (
     id_of,
     job_from,
@@ -23,7 +23,7 @@ from noisewise.web.client.plain_objects import (
 class RemoteChanges:
     """The changes that a study can be asked for, made by its server."""
 
-    def __init__(self, connection: Connection, name: str, read_only: bool = False) -> None:
+    def __init__(self, connection: ServerConnection, name: str, read_only: bool = False) -> None:
         self._connection, self._name, self._read_only = connection, name, read_only
         #: By thread: the last change whose answer was lost, and its key. The same call again repeats it.
         self._unanswered: dict[int, tuple[tuple[str, str], str]] = {}
@@ -45,7 +45,7 @@ class RemoteChanges:
         by: str | None = None,
         items: int | None = None,
     ) -> list[Job]:
-        """What to measure next; see `Study.ask`. With tokens, `by` stands behind the token's name."""
+        """What to measure next; see `Study.ask`. With tokens, `by` is the token's name."""
         check_count_within("n", n, ASKED)
         said = {"n": n, "block": block, "probe": probe, "lease": lease, "by": by, "items": items}
         said["sigma"] = None if sigma is None else number_to_send("sigma", sigma)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from noisewise.study.stores.protocol import Event
-from noisewise.web.client.connection import Connection, path_of
+from noisewise.web.client.connection import ServerConnection, path_of
 from noisewise.web.client.plain_objects import event_from, new_key
 
 #: Events of one page.
@@ -15,7 +15,7 @@ PAGE = 10_000
 class RemoteLog:
     """A store (`noisewise.study.stores.protocol.Storage`) whose changes are made by the server alone."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ServerConnection) -> None:
         self._connection = connection
         self._specifications: dict[str, dict[str, Any]] = {}
 
@@ -82,7 +82,7 @@ class RemoteLog:
         self._connection.close()
 
 
-def standings(connection: Connection) -> list[dict[str, Any]]:
+def standings(connection: ServerConnection) -> list[dict[str, Any]]:
     """Where each study of a server stands, the oldest first."""
     rows: list[dict[str, Any]] = []
     after: str | None = None

@@ -15,7 +15,7 @@ from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.jobs import Job
 from noisewise.study.stores.protocol import Event
-from noisewise.web.client.connection import Connection, path_of
+from noisewise.web.client.connection import ServerConnection, path_of
 from noisewise.web.client.plain_objects import certificate_from, job_from, told_to_send
 from noisewise.web.client.remote_changes import RemoteChanges
 from noisewise.web.client.remote_log import RemoteLog
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class RemoteStudy(RemoteChanges):
     """A study on a server: made by `noisewise.load_study` with an address."""
 
-    def __init__(self, connection: Connection, name: str, read_only: bool = False) -> None:
+    def __init__(self, connection: ServerConnection, name: str, read_only: bool = False) -> None:
         super().__init__(connection, name, read_only)
         self._log = RemoteLog(connection)
         self._seen: tuple[str, dict[str, Any]] | None = None  # the version that was looked at last
@@ -51,22 +51,20 @@ class RemoteStudy(RemoteChanges):
 
     def certificate(self) -> Certificate:
         """Which option to take now, how far it can be from the best, and what that rests on."""
-        path = path_of("studies", self._name, "certificate")
-        reply = self._connection.get(path, tag=None if self._certified is None else self._certified[0])
-        if reply.status != 304 or self._certified is None:
-            found = certificate_from(self._connection.json_of(reply)["certificate"])
-            if reply.tag is None:
-                return found
-            self._certified = reply.tag, found
-        return self._certified[1]
+        path, known = path_of("studies", self._name, "certificate"), self._certified
+        reply = self._connection.get(path, tag=None if known is None else known[0])
+        if reply.status == 304 and known is not None:
+            return known[1]
+        found = certificate_from(self._connection.json_of(reply)["certificate"])
+        self._certified = None if reply.tag is None else (reply.tag, found)
+        return found
 
     def _status(self) -> dict[str, Any]:
-        reply = self._connection.get(
-            path_of("studies", self._name), tag=None if self._seen is None else self._seen[0]
-        )
-        if reply.status != 304 or self._seen is None:
-            self._seen = reply.tag or "", self._connection.json_of(reply)
-        return self._seen[1]
+        seen = self._seen  # other threads look as well
+        reply = self._connection.get(path_of("studies", self._name), tag=None if seen is None else seen[0])
+        if reply.status != 304 or seen is None:
+            seen = self._seen = reply.tag or "", self._connection.json_of(reply)
+        return seen[1]
 
     def status(self) -> dict[str, Any]:
         """Where it stands, as the server says it: what ``noisewise status --json`` prints."""

@@ -68,7 +68,7 @@ def tell_table(
     Args:
         study: The study.
         measurements: The table.
-        match: The server always does so; here it says that rows without a result are left for later.
+        match: As in `tell_many`.
         repeat: As in `tell_many`.
         amend: As in `tell_many`.
         unknown: As in `tell_many`.
@@ -93,6 +93,7 @@ def tell_table(
         "map": {role: role for role in understood.frame.columns},
         "decimal": ".",
         "allow_missing_se": understood.allow_missing_se,
+        "match": match,
         "repeat": repeat,
         "amend": amend,
         "unknown": unknown,
