@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the server is an extra")
 
 from tests.support.lossy_proxy import LossyProxy, answering
-from tests.support.servers import in_thread
+from tests.support.servers import ServerProcess, in_thread
 from tests.support.web_stores import guarded_app
 
 import noisewise as nw
@@ -99,3 +100,35 @@ def test_a_run_that_was_killed_is_taken_over_by_the_next(tmp_path):
     told = told_once(here)
     assert {job.id for job in left} <= set(told)
     assert [job for job in here.pending if job.by is not None] == []
+
+
+def test_a_run_outlives_a_server_that_is_killed_and_started_again(tmp_path):
+    here = nw.create_study(tmp_path / "s.db", name="s", options=list(TRUTH), eps=0.01)
+    server = ServerProcess(tmp_path / "s.db")
+    server.start()
+    ended = []
+
+    def slowly(job):
+        time.sleep(0.05)
+        return TRUTH[job.option], 0.3
+
+    def work():
+        study = nw.load_study(server.url)
+        ended.append(study.run(slowly, workers=3, until="spent", budget=40, progress=False))
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        for goal in (8, 20):
+            give_up = time.monotonic() + PATIENCE
+            while here.n_measurements < goal:
+                assert time.monotonic() < give_up
+                time.sleep(0.02)
+            server.process.kill()
+            server.process.communicate()
+            server.start(server.port)
+        worker.join(PATIENCE)
+    finally:
+        server.__exit__()
+    assert ended[0].measured == 40
+    assert len(told_once(here)) == here.n_measurements == 40
