@@ -1,4 +1,4 @@
-"""Servers for tests: in a thread of this process, or as a process of their own; on a free port of loopback."""
+"""Servers for tests: in a thread, or as a process of their own; on a free port of loopback."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from noisewise.web.serving import PatientProtocol
+from noisewise.web.serving import protocol
 
 PATIENCE = 60.0
 
@@ -20,7 +20,7 @@ PATIENCE = 60.0
 def in_thread(app):
     """The address of an app that is served by a thread."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_config=None, access_log=False, http=PatientProtocol, ws="none"
+        app, host="127.0.0.1", port=0, log_config=None, access_log=False, http=protocol(), ws="none"
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -5,11 +5,11 @@ import uuid
 
 import pytest
 from starlette.testclient import TestClient
+from tests.support.postgres import NoPostgresError, running_server
+from tests.support.web_stores import API, small_study
 
 import noisewise as nw
 from noisewise.web.app import make_app
-from tests.support.postgres import NoPostgresError, running_server
-from tests.support.web_stores import API, small_study
 
 
 @pytest.fixture(scope="session")

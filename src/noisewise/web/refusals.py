@@ -28,10 +28,10 @@ def answer_refusals(app: FastAPI) -> None:
     """Answer every error of the app with a problem document."""
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
-    for kind in (ValueError, KeyError, TypeError):
-        app.add_exception_handler(kind, _bad_input)
-    for kind in (OSError, LogMovedOnError, DamagedError):
-        app.add_exception_handler(kind, _of_store)
+    for wrong in (ValueError, KeyError, TypeError):
+        app.add_exception_handler(wrong, _bad_input)
+    for unusable in (OSError, LogMovedOnError, DamagedError):
+        app.add_exception_handler(unusable, _of_store)
     app.add_exception_handler(Exception, _fault)
 
 
@@ -68,7 +68,8 @@ def _place(error: Any, body: Any) -> str:
         return str(parts[0] if parts else first)
     here, place = body, []
     for at, part in enumerate(parts):
-        if (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
+        listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
+        if listed or (isinstance(here, dict) and part in here):
             here = here[part]
         elif at < len(parts) - 1 or error["type"] != "missing":
             continue

@@ -17,7 +17,7 @@ def understood_text(text: str, others: Any = (), **reading: Any) -> "Understood"
     from noisewise.study.inputs.tables import read_whole
     from noisewise.study.intake.columns.understanding import check_reading, understand
 
-    check_reading(reading, "tell_many")  # type: ignore[arg-type]
+    check_reading(reading, "tell_many")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.csv"  # the text itself says what stands between its columns
         file.write_text(text, encoding="utf-8", newline="")

@@ -1,6 +1,6 @@
 """Roles, who is asking, and the dependency by which a route says whom it needs."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -50,13 +50,13 @@ def visitor_of(request: Request) -> Visitor:
     return found
 
 
-def needs(role: Role) -> Callable[[Request], Visitor]:
+def needs(role: Role) -> Callable[[Request], Awaitable[Visitor]]:
     """The dependency of a route that needs at least this role, as in ``Depends(needs(Role.WORKER))``.
 
     It gives the visitor. A test goes through all routes and tries every role on each.
     """
 
-    def allowed(request: Request) -> Visitor:
+    async def allowed(request: Request) -> Visitor:  # without a thread of its own
         visitor = visitor_of(request)
         if visitor.role is None:
             raise ProblemError(401, WHO_ARE_YOU, headers={"WWW-Authenticate": 'Bearer realm="noisewise"'})
