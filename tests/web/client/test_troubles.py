@@ -184,6 +184,23 @@ def test_an_answer_that_is_none_is_said_to_be(status, kind, content, words):
         assert said.isprintable()
 
 
+@pytest.mark.parametrize(
+    "answer", [b"{}", b'{"jobs": 5, "rows": [3], "next": null, "certificate": [], "pending": 1}']
+)
+def test_an_answer_with_other_parts_is_said_to_be_of_another_version(answer):
+    with answering(lambda h, body: h.reply(200, {"Content-Type": "application/json"}, answer)) as address:
+        study = nw.load_study(address, "s")
+        for act in (
+            study.ask,
+            study.certificate,
+            study.events,
+            lambda: study.pending,
+            lambda: study.tell("ask-1", 1),
+        ):
+            with pytest.raises(ConnectionError, match="the same version on both sides"):
+                act()
+
+
 def test_what_is_no_web_server_is_said_to_be_none():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -18,6 +18,7 @@ from noisewise.web.client.plain_objects import (
     number_to_send,
     told_to_send,
 )
+from noisewise.web.client.server_refusals import understanding
 
 
 class RemoteChanges:
@@ -51,7 +52,8 @@ class RemoteChanges:
         said["sigma"] = None if sigma is None else number_to_send("sigma", sigma)
         said["dry_run"] = True if dry_run else None
         answer = self._change("asks", said, keyed=not dry_run, writes=not dry_run)
-        return [job_from(row) for row in answer["jobs"]]
+        with understanding(self._connection.address):
+            return [job_from(row) for row in answer["jobs"]]
 
     def tell(self, job: Job | str | None = None, value: Any = None, **told: Unpack[Told]) -> Measurement:
         """Take the result of a measurement, asked for or not; see `Study.tell`."""
@@ -59,8 +61,7 @@ class RemoteChanges:
         said = told_to_send(job, value, told)
         # The log knows an answer to a suggestion by itself; any other needs a key to be known again.
         known = "job" in said or "key" in said
-        answer = self._change("tells", said, keyed=not known)
-        return measurement_from(answer["measurements"][0])
+        return self._measurements_in(self._change("tells", said, keyed=not known))[0]
 
     def tell_all(self, tellings: Sequence[Mapping[str, Any]]) -> list[Measurement]:
         """Take several results, each the arguments of `tell`: all of them or none."""
@@ -73,8 +74,14 @@ class RemoteChanges:
 
     def _tell_rows(self, rows: list[dict[str, Any]]) -> list[Measurement]:
         known = all("job" in row or "key" in row for row in rows)
-        answer = self._change("tells", {"tells": rows}, keyed=not known)
-        return [measurement_from(row) for row in answer["measurements"]]
+        return self._measurements_in(self._change("tells", {"tells": rows}, keyed=not known))
+
+    def _measurements_in(self, answer: dict[str, Any]) -> list[Measurement]:
+        with understanding(self._connection.address):
+            found = [measurement_from(row) for row in answer["measurements"]]
+            if not found:
+                raise KeyError("a measurement")
+            return found
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""
@@ -94,7 +101,7 @@ class RemoteChanges:
         """Correct a measurement: what is said anew replaces what was told; the old stays in the log."""
         check_arguments(told, "amend")
         said = told_to_send(None, value, told) | {"measurement": id_of(measurement), "reason": reason}
-        return measurement_from(self._change("amend", said)["measurements"][0])
+        return self._measurements_in(self._change("amend", said))[0]
 
     def mend(self, event: int, reason: str) -> None:
         """Settle that an event of the log that cannot be used, and is ignored, stays so; say why."""
@@ -111,7 +118,9 @@ class RemoteChanges:
     def add_options(self, options: Any, *, id: str | None = None, decimal: str | None = None) -> list[str]:
         """Add options to the catalogue, with the same columns as the first ones; returns their names."""
         said = {"options": _rows_of(options), "id": id, "decimal": decimal}
-        return [str(name) for name in self._change("add", said)["added"]]
+        answer = self._change("add", said)
+        with understanding(self._connection.address):
+            return [str(name) for name in answer["added"]]
 
     def set_policy(self, name: str | None = None, **options: Any) -> None:
         """Let another policy ask, or the same one in the version that the server has."""

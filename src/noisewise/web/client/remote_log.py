@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from noisewise.study.stores.protocol import Event
 from noisewise.web.client.connection import ServerConnection, path_of
 from noisewise.web.client.plain_objects import event_from, new_key
+from noisewise.web.client.server_refusals import understanding
 
 #: Events of one page.
 PAGE = 10_000
@@ -31,7 +32,9 @@ class RemoteLog:
         """What a study was created with, which never changes."""
         if name not in self._specifications:
             reply = self._connection.get(path_of("studies", name, "specification"))
-            self._specifications[name] = self._connection.json_of(reply)["specification"]
+            plain = self._connection.json_of(reply)
+            with understanding(self._connection.address):
+                self._specifications[name] = plain["specification"]
         found: dict[str, Any] = json.loads(json.dumps(self._specifications[name]))
         return found
 
@@ -42,8 +45,9 @@ class RemoteLog:
         while place is not None:
             reply = self._connection.get(path_of("studies", name, "events"), {"after": place, "limit": PAGE})
             page = self._connection.json_of(reply)
-            found += [event_from(row) for row in page["rows"]]
-            place = page["next"]
+            with understanding(self._connection.address):
+                found += [event_from(row) for row in page["rows"]]
+                place = page["next"]
         return found
 
     def export(self, name: str) -> bytes:
@@ -68,7 +72,9 @@ class RemoteLog:
         said = {"log": "\n".join(lines), **({} if name is None else {"name": name})}
         # Not tried again: the second try would find the name taken by the first.
         reply = self._connection.call("POST", path_of("studies", "rebuild"), body=said, patience=0.0)
-        return str(self._connection.json_of(reply)["study"])
+        plain = self._connection.json_of(reply)
+        with understanding(self._connection.address):
+            return str(plain["study"])
 
     def append(self, name: str, after: int, events: list[Event]) -> NoReturn:
         """Refused: the server decides what is written."""
@@ -88,7 +94,8 @@ def standings(connection: ServerConnection) -> list[dict[str, Any]]:
     after: str | None = None
     while True:
         page = connection.json_of(connection.get(path_of("studies"), {"after": after, "limit": 500}))
-        rows += page["studies"]
-        after = page["next"]
+        with understanding(connection.address):
+            rows += page["studies"]
+            after = page["next"]
         if after is None:
             return rows

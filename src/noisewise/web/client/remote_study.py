@@ -19,6 +19,7 @@ from noisewise.web.client.connection import ServerConnection, path_of
 from noisewise.web.client.plain_objects import certificate_from, job_from, told_to_send
 from noisewise.web.client.remote_changes import RemoteChanges
 from noisewise.web.client.remote_log import RemoteLog
+from noisewise.web.client.server_refusals import understanding
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
     from noisewise.study.showing.plots import Plots
     from noisewise.study.study import Frame, Study
     from noisewise.web.client.remote_tables import TakenRemotely
+
+#: What a server says of where a study stands.
+STATUS = (
+    "measurements", "model", "deviation", "extra_scatter", "eps", "policy", "budget_left", "pending",
+    "certificate", "notes", "head", "chained",
+)  # fmt: skip
 
 
 class RemoteStudy(RemoteChanges):
@@ -55,7 +62,9 @@ class RemoteStudy(RemoteChanges):
         reply = self._connection.get(path, tag=None if known is None else known[0])
         if reply.status == 304 and known is not None:
             return known[1]
-        found = certificate_from(self._connection.json_of(reply)["certificate"])
+        plain = self._connection.json_of(reply)
+        with understanding(self._connection.address):
+            found = certificate_from(plain["certificate"])
         self._certified = None if reply.tag is None else (reply.tag, found)
         return found
 
@@ -63,7 +72,10 @@ class RemoteStudy(RemoteChanges):
         seen = self._seen  # other threads look as well
         reply = self._connection.get(path_of("studies", self._name), tag=None if seen is None else seen[0])
         if reply.status != 304 or seen is None:
-            seen = self._seen = reply.tag or "", self._connection.json_of(reply)
+            plain = self._connection.json_of(reply)
+            with understanding(self._connection.address):
+                seen = reply.tag or "", plain | {name: plain[name] for name in STATUS}
+            self._seen = seen
         return seen[1]
 
     def status(self) -> dict[str, Any]:
@@ -155,8 +167,9 @@ class RemoteStudy(RemoteChanges):
         while after is not None:
             path = path_of("studies", self._name, "options")
             page = self._connection.json_of(self._connection.get(path, {"after": after, "limit": 10_000}))
-            rows += page["rows"]
-            after = page["next"]
+            with understanding(self._connection.address):
+                rows += page["rows"]
+                after = page["next"]
         return rows
 
     # A run.

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisewise.study.log.told import Measurement
+from noisewise.web.client.server_refusals import understanding
 
 if TYPE_CHECKING:
     from noisewise.study.intake.columns.understanding import Understood
@@ -106,7 +107,8 @@ def tell_table(
         answer = study._change("imports", said, keyed=not dry_run, writes=not dry_run)
     if watch is not None:
         watch("sending", rows, rows)
-    return TakenRemotely(answer, understood)
+    with understanding(study._connection.address):
+        return TakenRemotely(answer, understood)
 
 
 @contextmanager

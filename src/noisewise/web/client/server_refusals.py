@@ -1,6 +1,8 @@
 """From what a server answers to the errors that a study on this machine raises, in the same words."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from noisewise.core.support.text import printable
@@ -61,6 +63,19 @@ def no_json(where: str, content: bytes) -> Exception:
         f"{where} answers with something that is not noisewise's ({begins!r}): look at the address, and at "
         "its prefix."
     )
+
+
+@contextmanager
+def understanding(where: object) -> Iterator[None]:
+    """Refuse an answer without the parts that it should have."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        missing = f"without {problem.args[0]!r}" if isinstance(problem, KeyError) else "with other parts"
+        raise ConnectionError(
+            f"{where} answers {printable(missing)}, which this noisewise does not understand: use the same "
+            "version on both sides."
+        ) from None
 
 
 def redirected(where: str, status: int, target: str) -> Exception:
