@@ -90,7 +90,7 @@ def test_every_other_change_is_made_once(behind, verb, act):
 
 def test_after_giving_up_the_same_call_repeats_the_change_and_another_is_another(behind):
     here, proxy, address = behind
-    study = nw.load_study(address, timeout=0.3)
+    study = nw.load_study(address, timeout=4.0)
     proxy.lose = losing(1000, "/tells")
     with pytest.raises(nw.OutcomeUnknownError, match="Call the same again"):
         study.tell(option="A", value=1.0, se=0.1)
