@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.entries import Entries, given_of
-from noisewise.study.intake.entry import Measurement, measurement_of, read_told
+from noisewise.study.intake.entry import read_told
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.together import told_together
 from noisewise.study.intake.told_before import told_before
-from noisewise.study.log.state import Job
+from noisewise.study.log.jobs import Job
+from noisewise.study.log.told import Measurement, measurement_of
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:  # what a run stands on is loaded when there is one
+    from noisewise.study.inputs.value_scale import ValueScale
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
@@ -64,6 +66,16 @@ class Measuring(Entries):
         self._catch_up()
         found = recommend(self._quick())
         return math.inf if found is None else found.bound
+
+    @property
+    def eps(self) -> float | None:
+        """How far from the best is close enough; on a log scale, of logarithms."""
+        return self.specification.eps
+
+    @property
+    def value_scale(self) -> "ValueScale":
+        """How its numbers are read and shown."""
+        return self.specification.value_scale
 
     def cost_of(self, option: str) -> float:
         """What one measurement of an option costs; 1 where no costs were given."""

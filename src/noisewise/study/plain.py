@@ -38,6 +38,7 @@ def job_row(job: "Job") -> dict[str, Any]:
         "together": job.together,
         "items": list(job.items),
         "fresh": job.fresh,
+        "fresh_from": job.fresh_from,
     }
 
 

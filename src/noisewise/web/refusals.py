@@ -96,7 +96,9 @@ def _bad_input(request: Request, problem: Exception) -> Response:
     """What the study refuses, in its own words."""
     said = problem.args[0] if problem.args else problem
     taken = isinstance(problem, ToldOtherwiseError | NameTakenError)
-    return problem_response(409 if taken else 422, sentence(said))
+    # A client raises the same error.
+    kind = next(one.__name__ for one in (KeyError, TypeError, ValueError) if isinstance(problem, one))
+    return problem_response(409 if taken else 422, sentence(said), error=kind)
 
 
 def _of_store(request: Request, problem: Exception) -> Response:

@@ -8,8 +8,8 @@ SHOWN = 20
 
 def import_in_words(content: dict[str, Any]) -> list[str]:
     """The same in sentences."""
+    from noisewise.core.support.text import some_of
     from noisewise.core.support.words import counted
-    from noisewise.study.inputs.catalogue import some_of
 
     unused = [f"Columns not used: {', '.join(found)}."] if (found := content["unused_columns"]) else []
     if _nothing_new(content):
@@ -54,7 +54,7 @@ def _nothing_new(content: dict[str, Any]) -> bool:
 
 def _about_equal(content: dict[str, Any]) -> list[str]:
     """Which rows were taken for others by their content alone, and how to say that they are none."""
-    from noisewise.study.inputs.catalogue import some_of
+    from noisewise.core.support.text import some_of
 
     if not content["equal"]:
         return []

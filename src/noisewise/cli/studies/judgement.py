@@ -14,6 +14,7 @@ from noisewise.cli.studies.session import (
     job_in_words,
     open_study,
     report,
+    status_content,
 )
 from noisewise.cli.terminal.flags import in_flags
 
@@ -33,10 +34,9 @@ LOGS = ("scale", "bound_ratio", "eps_ratio")
 def status(store: Store, study: Name = None, json: Json = False) -> None:
     """Show where a study stands. That is its certificate, measurements, and suggestions under way."""
     from noisewise.core.support.words import counted
-    from noisewise.study.plain import status_of
 
     opened = open_study(store, study)
-    pending, content = opened.pending, status_of(opened)
+    pending, content = opened.pending, status_content(opened)
     words = repr(opened).splitlines()
     words += [f"  {job_in_words(job)}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
     if len(pending) > SHOWN:

@@ -8,19 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from noisewise.core.support.sequences import MadeOnDemand
+from noisewise.core.support.text import some_of
 from noisewise.core.support.words import counted
-from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.intake.answers import about_lease
 from noisewise.study.intake.copies import find_copies
 from noisewise.study.intake.corrections import Change, changes_in_words, corrected
-from noisewise.study.intake.entry import (
-    Measurement,
-    body_of,
-    check_pair,
-    find_job,
-    find_probe,
-    measurement_of,
-)
+from noisewise.study.intake.entry import body_of, check_pair, find_job, find_probe
 from noisewise.study.intake.known_rows import Repeat, find_known
 from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks, without_chance
@@ -28,6 +21,7 @@ from noisewise.study.intake.suited import refuse_unsuited_rows
 from noisewise.study.intake.told_before import Before, difference, find_before, still_void
 from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
+from noisewise.study.log.told import Measurement, measurement_of
 from noisewise.study.stores.protocol import Event, to_json
 
 

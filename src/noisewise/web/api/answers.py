@@ -28,6 +28,7 @@ class ProblemDocument(BaseModel):
     status: int
     detail: str = Field(description="One sentence: what, where, why, what to do.")
     errors: list[dict[str, str]] | None = None
+    error: str | None = Field(None, description="ValueError, KeyError or TypeError: what a study raised.")
 
 
 class AnyObject(BaseModel):
@@ -51,6 +52,7 @@ class SuggestionRow(BaseModel):
     together: str | None
     items: list[str]
     fresh: int
+    fresh_from: int
 
 
 class MeasurementRow(BaseModel):

@@ -198,6 +198,7 @@ class Importing(ReadingBody):
     """A table of results: text with a line of headers, told whole or not at all."""
 
     table: Annotated[str, Field(min_length=1)] = Field(description="CSV, or with tabs or semicolons.")
+    match: bool = Field(True, description="Rows may answer suggestions, and wait for their results.")
     repeat: Literal["others"] | bool = False
     amend: Long | None = None
     unknown: Literal["refuse", "add", "skip"] = "refuse"

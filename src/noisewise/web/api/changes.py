@@ -98,8 +98,8 @@ def change(
                 f"{name!r} has changed: it has {study.n_events} events now, and If-Match meant {if_match}.",
             ) from None
         given = answer({"study": name, **done}, status, event=study.n_events)
-    if whose is not None:
-        replays.keep(whose, content, given)
+        if whose is not None:  # before a second try can enter
+            replays.keep(whose, content, given)
     return given
 
 

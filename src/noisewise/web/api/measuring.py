@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from noisewise.study.plain import import_content, job_row, measurement_row
+from noisewise.study.running.owners import is_mark
 from noisewise.study.study import Study
 from noisewise.web.api.answers import (
     REFUSALS,
@@ -46,7 +47,7 @@ def ask(
     """Suggest what to measure next, and reserve it; with `dry_run` only look."""
 
     def act(opened: Study) -> dict[str, Any]:
-        said = asked.said() | {"by": by_of(visitor, asked.by)}
+        said = asked.said() | {"by": for_whom(visitor, asked.by)}
         jobs = opened.ask(said.pop("n"), said.pop("sigma", None), **said)
         return {"jobs": [job_row(job) for job in jobs], "dry_run": asked.dry_run}
 
@@ -101,7 +102,7 @@ def import_table(
         understood = table_of(opened, table.table, reading_of(table), visitor.name)
         taken = opened.tell_many(
             understood,
-            match=True,
+            match=table.match,
             repeat=table.repeat,
             amend=table.amend,
             unknown=table.unknown,
@@ -151,6 +152,16 @@ def release(
 def by_of(visitor: Visitor, said: str | None) -> str | None:
     """Who measured: the holder of the token; without tokens, whoever the request names."""
     return visitor.name or said
+
+
+def for_whom(visitor: Visitor, said: str | None) -> str | None:
+    """For whom a suggestion is reserved: the same, and behind it the mark of a run, if it is for one.
+
+    By the mark, the next run on that machine finds what a run that was killed has left.
+    """
+    if visitor.name is None or said is None or not is_mark(said):
+        return by_of(visitor, said)
+    return f"{visitor.name}: {said}"
 
 
 def reading_of(said: ReadingBody) -> dict[str, Any]:

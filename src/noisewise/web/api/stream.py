@@ -81,6 +81,7 @@ def event_row(event: Event) -> dict[str, Any]:
         "at": event.at,
         "kind": event.kind,
         "body": event.body,
+        "append": event.append,
         "hash": event.hash,
     }
 

@@ -97,7 +97,19 @@ def get_study(request: Request, study: StudyName, visitor: Viewer) -> Response:
         number = opened.n_events
         if (same := unchanged(request, number)) is not None:
             return same
-        return answer({"study": opened.name, "event": number, **status_of(opened)}, event=number)
+        words = repr(opened).splitlines()
+        return answer(
+            {"study": opened.name, "event": number, **status_of(opened), "words": words}, event=number
+        )
+
+
+@STUDIES.get("/{study}/specification", response_model=AnyObject)
+def get_specification(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """What a study was made with; it never changes, and with the events everything follows from it."""
+    studies: OpenStudies = request.app.state.studies
+    name = name_in(study)
+    with studies.use(name):  # refuses an unknown name
+        return answer({"study": name, "specification": studies.storage.specification(name)})
 
 
 @STUDIES.post("/{study}/rename", response_model=Done)

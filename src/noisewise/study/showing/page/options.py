@@ -8,7 +8,8 @@ from noisewise.charts.inline.rows import SHAPES, axis_row, interval_row
 from noisewise.charts.inline.scale import Scale, Tick, scale_of
 from noisewise.core.support.words import aligned
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT, UNBOUNDED
+from noisewise.study.certificate.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT
+from noisewise.study.certificate.verdicts import UNBOUNDED
 from noisewise.study.showing.intervals import View
 from noisewise.study.showing.page.elements import NOTHING, Column, figure, folded, table, text
 
