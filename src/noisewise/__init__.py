@@ -180,9 +180,7 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store migrate_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": (
-        "Certificate Check Job Measurement Plan Slot Study Worth create_study pick"
-    ),
+    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth create_study pick"),
     "noisewise.timing": "best_of",
     "noisewise.web.client.opening": "load_study",
     "noisewise.world": "Environment Instance instances noise schedules",
