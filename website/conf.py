@@ -39,7 +39,6 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-templates_path = [str(Path(__file__).parent / "templates")]
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5cad", "color-brand-content": "#0b5cad"},
     "dark_css_variables": {"color-brand-primary": "#7fb8ff", "color-brand-content": "#7fb8ff"},
