@@ -24,6 +24,8 @@ from noisewise.web.guards import LOOPBACK
 #: Seconds for the line and the headers of a request, for what is under way when the server ends, and between
 #: two requests of a connection.
 HEAD_SECONDS, GRACE_SECONDS, IDLE_SECONDS = 10.0, 10, 30
+#: Seconds after which the pages are loaded, asked for or not.
+PAGES_AFTER = 0.2
 #: Requests under way at a time; more are told to come back.
 MOST_AT_ONCE = 1000
 
@@ -77,6 +79,10 @@ class GracefulServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+            self._loading = asyncio.get_running_loop().call_later(PAGES_AFTER, self._load_pages)
+
+    def _load_pages(self) -> None:
+        self._pages = asyncio.create_task(self._app.state.pages.load())
 
 
 def is_loopback(host: str) -> bool:
@@ -132,7 +138,7 @@ def serve(
     guarded = keys is not None and any(token.role != SHARE for token in keys.tokens())
     allowed = (*hosts, *LOOPBACK) if hosts or not guarded else None
     _log_quietly()
-    app = make_app(store, root_path=root, read_only=read_only, tokens=keys, hosts=allowed)
+    app = make_app(store, root_path=root, read_only=read_only, tokens=keys, hosts=allowed, pages_later=True)
     config = uvicorn.Config(
         app, http=protocol(), ws="none", lifespan="on", log_config=None, access_log=False,
         server_header=False, timeout_keep_alive=IDLE_SECONDS, timeout_graceful_shutdown=GRACE_SECONDS,

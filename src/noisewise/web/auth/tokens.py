@@ -34,7 +34,8 @@ class Token(NamedTuple):
     role: str  # or "share"
     sha256: str
     at: float  # when it was made, in seconds since 1970
-    study: str | None = None  # the study whose report is shared
+    study: str | None = None  # the study whose report is shared, by the name that it had then
+    mark: str | None = None  # by which that study is known, whatever it is called now
     revoked: float | None = None
 
 
@@ -60,9 +61,9 @@ class TokenFile:
             )
         return self._make(name, role, PREFIX)
 
-    def share(self, name: str, study: str) -> tuple[Token, str]:
+    def share(self, name: str, study: str, mark: str | None = None) -> tuple[Token, str]:
         """Make the secret of a link that shows the report of a study, and nothing else."""
-        return self._make(check_text("name", name), SHARE, SHARE_PREFIX, study)
+        return self._make(check_text("name", name), SHARE, SHARE_PREFIX, study, mark)
 
     def revoke(self, which: str) -> Token:
         """Let a token, by its id or the name of who has it, be valid no longer."""
@@ -96,9 +97,11 @@ class TokenFile:
         """Whether a token has not been revoked meanwhile."""
         return any(token.id == id for token in self.tokens())
 
-    def _make(self, name: str, role: str, prefix: str, study: str | None = None) -> tuple[Token, str]:
+    def _make(
+        self, name: str, role: str, prefix: str, study: str | None = None, mark: str | None = None
+    ) -> tuple[Token, str]:
         secret = prefix + secrets.token_urlsafe(32)
-        token = Token(f"t-{secrets.token_hex(4)}", name, role, hash_of(secret), time.time(), study)
+        token = Token(f"t-{secrets.token_hex(4)}", name, role, hash_of(secret), time.time(), study, mark)
         kept = {key: value for key, value in token._asdict().items() if value is not None}
         self._append(kept)
         return token, secret
