@@ -102,6 +102,13 @@ def test_every_piece_comes_back_once_with_its_result_from_a_cluster(client):
         assert list(spread(square, [], workers)) == []
 
 
+def test_what_all_pieces_need_is_handed_to_the_work_with_each(client):
+    wanted = [(k, 10.0**k) for k in range(3)]
+    assert sorted(spread(pow, range(3), client, shared=10.0)) == wanted
+    with ThreadPoolExecutor(2) as executor:
+        assert sorted(spread(pow, range(3), executor, shared=10.0)) == wanted
+
+
 def test_a_scheduler_file_leads_to_its_cluster(client, tmp_path):
     file = tmp_path / "scheduler.json"
     # What `dask scheduler --scheduler-file` writes, as far as clients read it.
@@ -175,19 +182,20 @@ def test_a_broken_executor_says_what_it_was_doing():
 def test_strangers_are_refused_in_one_sentence():
     here = identities.identity()
     for other, words in [
-        (here._replace(noisewise="0.0.9"), "noisewise"),
-        (here._replace(python="3.9.1"), "Python"),
-        (here._replace(libraries=(("numpy", "1.0"),)), "numpy"),
+        (here._replace(versions=here.versions | {"noisewise": "0.0.9"}), "noisewise"),
+        (here._replace(versions=here.versions | {"Python": "3.9.1"}), "Python"),
+        (here._replace(versions=here.versions | {"numpy": "1.0"}), "numpy"),
         (here._replace(sources="x"), "other sources of noisewise"),
     ]:
         with pytest.raises(StrangerError, match=f"A worker runs {words}"):
             refuse_strangers(other)
-    refuse_strangers(here._replace(processor="another"))
+    refuse_strangers(here._replace(plain="another", compiled="another"))  # other digits, the same decisions
 
 
 def test_workers_with_other_versions_are_refused_before_the_first_piece(client, tmp_path):
     workers = workers_on(client)
-    workers._here = identities.identity()._replace(noisewise="0.0.9")
+    here = identities.identity()
+    workers._here = here._replace(versions=here.versions | {"noisewise": "0.0.9"})
     with pytest.raises(StrangerError, match=r"^The worker at tcp.* 0\.0\.9 here: install the same versions"):
         list(spread(note, [(1, str(tmp_path))], workers))
     assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ Dask does a piece again where the worker that had it died, and so it does what p
 task like any other. Nothing is kept on workers between calls but what work itself keeps in memory.
 """
 
+import contextlib
 import functools
 import hashlib
 import uuid
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.core.spreading.identity import Identity, identity
-from noisewise.core.spreading.tasks import Kit, StrangerError, do_piece, make_kit
+from noisewise.core.spreading.tasks import Kit, StrangerError, Task
 from noisewise.core.spreading.workers import WANTED, Piece, Result, Workers, is_address, is_dask
 
 try:
@@ -90,14 +91,20 @@ class DaskWorkers(Workers):
         by_type: defaultdict[str, list[str]] = defaultdict(list)
         for address in there:
             if address in self._looked_at:
-                by_type[self._looked_at[address].processor].append(address)
+                by_type[self._looked_at[address].compiled].append(address)
         return dict(by_type)
+
+    def arithmetics(self, compiled: bool) -> set[str]:
+        """Of the workers that are there now."""
+        self.processors()
+        return {one.compiled if compiled else one.plain for one in self._looked_at.values()}
 
     def spread(
         self,
-        work: Callable[[Piece], Result],
+        work: Callable[..., Result],
         pieces: Iterable[Piece],
         *,
+        shared: Any = None,
         kit: Kit | None = None,
         home_of: Callable[[Piece], Any] | None = None,
         name_of: Callable[[Piece], str] = repr,
@@ -112,19 +119,17 @@ class DaskWorkers(Workers):
         for piece in todo:
             home = None if home_of is None else home_of(piece)
             batches[None if kit is None else kit.of(piece), home].append(piece)
-        kits: dict[Hashable | None, list[Any]] = {None: []}
         running: dict[Any, Piece] = {}
+        kits: dict[Hashable | None, list[Any]] = {None: []}
+        # A task and not scattered data: Dask does it again where the worker that had it is gone.
+        common = None if shared is None else self._submit(_same, shared, key=f"{call}-shared")
         try:
             for (key, home), same in batches.items():
-                if key not in kits:
-                    assert kit is not None
-                    kits[key] = self._kits(kit, same[0], by_type, f"{call}-kit-{len(kits)}")
-                do = functools.partial(
-                    _do, work, identity(), kit.install if key is not None and kit else None
-                )
+                task = Task(work, self._here, kit.install if kit is not None and key is not None else None)
+                if kit is not None and key not in kits:
+                    kits[key] = self._kits(kit, common, same[0], by_type, f"{call}-kit-{len(kits)}")
                 names = [f"{call}-{len(running) + number}" for number in range(len(same))]
-                where = self._where(home, by_type)
-                futures = self._submitted(do, same, names, kits[key], where)
+                futures = self._submit_many(task, common, same, names, kits[key], self._where(home, by_type))
                 running |= zip(futures, same, strict=True)
             yield from self._as_done(running, name_of)
         finally:
@@ -133,27 +138,29 @@ class DaskWorkers(Workers):
             if waited and self.client.status == "running":
                 self.client.cancel([*waited, *(one for made in kits.values() for one in made)])
 
-    def _kits(self, kit: Kit, piece: Any, by_type: dict[str, list[str]], name: str) -> list[Any]:
+    def _kits(self, kit: Kit, common: Any, piece: Any, by_type: dict[str, list[str]], name: str) -> list[Any]:
         """One for each type of processor; with one type only, whoever is free makes it."""
-        make = functools.partial(make_kit, kit.make, self._here)
         several = len(by_type) > 1
         return [
-            self.client.submit(
-                make, piece, key=f"{name}-{number}", pure=False, priority=10,
+            self._submit(
+                Task(kit.make, self._here), common, piece, key=f"{name}-{number}", priority=10,
                 workers=addresses if several else None, allow_other_workers=several,
             )
             for number, addresses in enumerate(by_type.values())
         ]  # fmt: skip
 
-    def _submitted(
-        self, do: Any, pieces: Sequence[Any], names: list[str], kits: list[Any], where: dict[str, Any]
-    ) -> list[Any]:
-        # Pieces may be large, and are told so by us: Dask's advice to scatter them is not for people.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            try:
-                return list(self.client.map(do, pieces, key=names, kits=kits, pure=False, **where))
-            except RuntimeError as error:
-                raise WorkersError(_of_the_scheduler(error)) from error
+    def _submit(self, task: Any, *arguments: Any, **how: Any) -> Any:
+        with _quiet(), _sayable():
+            return self.client.submit(task, *arguments, pure=False, **how)
+
+    def _submit_many(
+        self, task: Task, common: Any, pieces: Sequence[Any], names: list[str], kits: list[Any],
+        where: dict[str, Any],
+    ) -> list[Any]:  # fmt: skip
+        do = functools.partial(_do, task)
+        with _quiet(), _sayable():
+            found = self.client.map(do, pieces, key=names, shared=common, kits=kits, pure=False, **where)
+            return list(found)
 
     def _where(self, home: Hashable | None, by_type: dict[str, list[str]]) -> dict[str, Any]:
         """The worker with the largest hash of home and worker: few homes move when workers come or go."""
@@ -195,7 +202,7 @@ class DaskWorkers(Workers):
             if not isinstance(answer, Identity):
                 raise StrangerError(
                     f"The worker at {address} cannot run this noisewise ({_first_line(answer)}): install "
-                    f"noisewise {self._here.noisewise} there as it is here, and start it again."
+                    f"noisewise {self._here.versions['noisewise']} there as it is here, and start it again."
                 )
             if (difference := answer.difference(self._here)) is not None:
                 raise StrangerError(
@@ -218,15 +225,26 @@ class DaskWorkers(Workers):
             self.client.wait_for_workers(1)
 
 
-def _do(
-    work: Callable[[Any], Any],
-    here: Identity,
-    install: Callable[[Any], None] | None,
-    piece: Any,
-    *,
-    kits: list[Any],
-) -> Any:
-    return do_piece(work, here, install, piece, *kits)
+def _do(task: Task, piece: Any, *, shared: Any, kits: list[Any]) -> Any:
+    return task(shared, piece, kits)
+
+
+def _same(content: Any) -> Any:
+    return content
+
+
+def _quiet() -> Any:
+    """Pieces may be large: Dask's advice to send data apart is not for people here."""
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
+
+
+@contextlib.contextmanager
+def _sayable() -> Iterator[None]:
+    """Say in one sentence what a scheduler could not take."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise WorkersError(_of_the_scheduler(error)) from error
 
 
 def _of_the_scheduler(error: BaseException) -> str:

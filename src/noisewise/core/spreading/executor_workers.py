@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from typing import Any
 
+from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.identity import identity
-from noisewise.core.spreading.tasks import Kit, do_piece, make_kit
+from noisewise.core.spreading.tasks import Kit, Task
 from noisewise.core.spreading.workers import Piece, Result, Workers
 
 #: Seconds between looks at what is finished: Ctrl-C gets through.
@@ -26,17 +27,22 @@ class ExecutorWorkers(Workers):
         said = getattr(self._executor, "_max_workers", None)
         return said if isinstance(said, int) and said > 0 else os.cpu_count() or 1
 
+    def arithmetics(self, compiled: bool) -> set[str]:
+        """What one of them says: an executor does not tell them apart."""
+        return {self._executor.submit(arithmetic, compiled).result()}
+
     def spread(
         self,
-        work: Callable[[Piece], Result],
+        work: Callable[..., Result],
         pieces: Iterable[Piece],
         *,
+        shared: Any = None,
         kit: Kit | None = None,
         home_of: Callable[[Piece], Any] | None = None,
         name_of: Callable[[Piece], str] = repr,
     ) -> Iterator[tuple[Piece, Result]]:
         """See `Workers.spread`; an executor knows no homes."""
-        install = None if kit is None else kit.install
+        plain = Task(work, identity())
         waiting: defaultdict[Hashable | None, list[Piece]] = defaultdict(list)
         for piece in pieces:
             waiting[None if kit is None else kit.of(piece)].append(piece)
@@ -44,26 +50,24 @@ class ExecutorWorkers(Workers):
         running: dict[Future[Any], Piece] = {}
         try:
             for piece in waiting.pop(None, []):
-                running[self._submit(do_piece, work, identity(), None, piece)] = piece
+                running[self._executor.submit(plain, shared, piece)] = piece
             for key, same in waiting.items():
                 assert kit is not None
-                making[self._submit(make_kit, kit.make, identity(), same[0])] = key
+                making[self._executor.submit(Task(kit.make, identity()), shared, same[0])] = key
             while running or making:
                 done, _ = wait([*running, *making], timeout=TICK, return_when=FIRST_COMPLETED)
                 for future in done:
                     if future in making:
                         made = _outcome(future, "what the pieces need")
+                        task = plain._replace(install=kit.install if kit else None)
                         for piece in waiting.pop(making.pop(future)):
-                            running[self._submit(do_piece, work, identity(), install, piece, made)] = piece
+                            running[self._executor.submit(task, shared, piece, (made,))] = piece
                     else:
                         piece = running.pop(future)
                         yield piece, _outcome(future, name_of(piece))
         finally:
             for future in [*running, *making]:
                 future.cancel()
-
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        return self._executor.submit(function, *arguments)
 
 
 def _outcome(future: "Future[Any]", name: str) -> Any:

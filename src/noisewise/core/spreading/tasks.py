@@ -13,31 +13,28 @@ class StrangerError(RuntimeError):
 class Kit(NamedTuple):
     """What one worker makes and all others are handed, once for each type of processor: machine code.
 
-    All three are called with a piece, or with what was made, and can be imported by other processes.
+    Other processes can import `make` and `install`.
     """
 
     of: Callable[[Any], Hashable | None]  # which kit a piece needs; None: none. Called here
-    make: Callable[[Any], Any]  # on a worker, with the first piece that needs it
-    install: Callable[
-        [Any], None
-    ]  # on every worker, before a piece; often, so it must be quick if done before
+    make: Callable[..., Any]  # called like the work, with the first piece that needs it, on a worker
+    install: Callable[[Any], None]  # called with what was made before every piece: quick if done before
 
 
-def make_kit(kit_make: Callable[[Any], Any], here: Identity, piece: Any) -> Any:
-    """A kit, on a worker."""
-    refuse_strangers(here)
-    return kit_make(piece)
+class Task(NamedTuple):
+    """What all pieces of one call have in common."""
 
+    work: Callable[..., Any]
+    asker: Identity
+    install: Callable[[Any], None] | None = None
 
-def do_piece(
-    work: Callable[[Any], Any], here: Identity, install: Callable[[Any], None] | None, piece: Any, *kits: Any
-) -> Any:
-    """A piece of work, on a worker."""
-    refuse_strangers(here)
-    if install is not None:
-        for kit in kits:
-            install(kit)
-    return work(piece)
+    def __call__(self, shared: Any, piece: Any, kits: Any = ()) -> Any:
+        """A piece of work, on a worker."""
+        refuse_strangers(self.asker)
+        if self.install is not None:
+            for kit in kits:
+                self.install(kit)
+        return self.work(piece) if shared is None else self.work(shared, piece)
 
 
 def refuse_strangers(asker: Identity) -> None:

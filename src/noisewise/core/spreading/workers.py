@@ -33,11 +33,16 @@ class Workers(ABC):
         """How many pieces are done at the same time, as far as can be seen now; at least 1."""
 
     @abstractmethod
+    def arithmetics(self, compiled: bool) -> set[str]:
+        """How the workers compute; several texts where last digits depend on who did what."""
+
+    @abstractmethod
     def spread(
         self,
-        work: Callable[[Piece], Result],
+        work: Callable[..., Result],
         pieces: Iterable[Piece],
         *,
+        shared: Any = None,
         kit: Kit | None = None,
         home_of: Callable[[Piece], Any] | None = None,
         name_of: Callable[[Piece], str] = repr,
@@ -57,10 +62,11 @@ class Workers(ABC):
 
 
 def spread(
-    work: Callable[[Piece], Result],
+    work: Callable[..., Result],
     pieces: Iterable[Piece],
     on: Any,
     *,
+    shared: Any = None,
     kit: Kit | None = None,
     home_of: Callable[[Piece], Any] | None = None,
     name_of: Callable[[Piece], str] = repr,
@@ -75,16 +81,18 @@ def spread(
         work: A function of a piece that other processes can import.
         pieces: Things that can be pickled.
         on: What `workers_on` takes, or workers it has made: then a connection is opened once, not per call.
+        shared: Something that all pieces need, sent to every worker once: then the work is called with it and
+            the piece. Not None, and better not a ``Future``.
         kit: What pieces need on every worker, if anything.
         home_of: Pieces with the same home are done by the same worker as long as it lives, because it has
             what they read; default: by whoever is free.
         name_of: What a piece is called in an error.
     """
     if isinstance(on, Workers):
-        yield from on.spread(work, pieces, kit=kit, home_of=home_of, name_of=name_of)
+        yield from on.spread(work, pieces, shared=shared, kit=kit, home_of=home_of, name_of=name_of)
         return
     with workers_on(on) as workers:
-        yield from workers.spread(work, pieces, kit=kit, home_of=home_of, name_of=name_of)
+        yield from workers.spread(work, pieces, shared=shared, kit=kit, home_of=home_of, name_of=name_of)
 
 
 def workers_on(on: Any) -> Workers:
