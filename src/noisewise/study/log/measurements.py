@@ -49,6 +49,8 @@ class Columns(NamedTuple):
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
+        if mask.dtype == bool and mask.all():
+            return self
         parts: Any = self._asdict()
         return Columns(
             **{n: part[mask] if isinstance(part, np.ndarray) else part for n, part in parts.items()}
