@@ -28,11 +28,14 @@ from noisewise.web.api.bodies import (
     Slots,
     WorthBody,
 )
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.long_answers import accepted, computed, report_page
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
-JUDGEMENT = APIRouter(prefix="/studies/{study}", tags=["judging"], responses=REFUSALS)
+JUDGEMENT = APIRouter(
+    prefix="/studies/{study}", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 
 
 def look(request: Request, name: str, at: Callable[[Study], dict[str, Any]]) -> Response:

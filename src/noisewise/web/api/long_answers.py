@@ -9,13 +9,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from noisewise.web.api.answers import REFUSALS, AnyObject, Viewer, answer, etag_of, name_in, unchanged
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.stream import ALIVE, EventStreams
 from noisewise.web.auth.roles import Role, Visitor
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 from noisewise.web.tasks import CANCELLED, DONE, ENDED, LongTask, LongTasks
 
-TASKS = APIRouter(prefix="/tasks", tags=["judging"], responses=REFUSALS)
+TASKS = APIRouter(prefix="/tasks", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS)
 #: Seconds between two looks whether who asked is still there, and the longest wait for a task.
 LOOK, LONGEST_WAIT = 0.5, 60.0
 

@@ -28,11 +28,14 @@ from noisewise.web.api.bodies import (
     Tellings,
 )
 from noisewise.web.api.changes import IfMatch, Key, change, check_key
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.table_texts import understood_import
 from noisewise.web.auth.roles import Visitor
 from noisewise.web.problems import ProblemError
 
-MEASURING = APIRouter(prefix="/studies/{study}", tags=["measuring"], responses=REFUSALS)
+MEASURING = APIRouter(
+    prefix="/studies/{study}", tags=["measuring"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 
 
 @MEASURING.post("/asks", status_code=201, response_model=Suggestions)

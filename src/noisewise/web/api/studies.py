@@ -25,12 +25,13 @@ from noisewise.web.api.answers import (
 )
 from noisewise.web.api.bodies import NewStudy, Rebuilding, Renaming
 from noisewise.web.api.changes import warnings_in
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.measuring import reading_of
 from noisewise.web.api.table_texts import first_results
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
-STUDIES = APIRouter(prefix="/studies", tags=["studies"], responses=REFUSALS)
+STUDIES = APIRouter(prefix="/studies", tags=["studies"], route_class=JsonBodyRoute, responses=REFUSALS)
 #: Studies of one page.
 USUAL, MOST = 50, 500
 
