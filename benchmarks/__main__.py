@@ -40,6 +40,7 @@ NAMES = (
     "running",
     "workers",
     "starving",
+    "serving",
     "imports",
     "flips",
     "adversaries",

@@ -83,7 +83,7 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
     if not convex:
         rows = functools.partial(_idling, kinds, levels=levels, limited=limited)
     if levels.stacks is not None:
-        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
+        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited, at_a_glance=pays == 0)
         concave = np.zeros(n, dtype=bool)
     simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
     if simple.size > pays:
@@ -138,7 +138,7 @@ def _rows(
 
 
 def _weighed(
-    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask
+    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask, at_a_glance: bool
 ) -> tuple[Floats, Floats, Floats]:
     """The rows of some options, where own stacks and the rest of the evidence each have their weight.
 
@@ -152,8 +152,9 @@ def _weighed(
         if isinstance(kind, OwnScatter):
             rows = np.flatnonzero(kind.holds()[options])
             spent = levels.stacks.own_level(np.append(levels.spent[1:], levels.cap))
-            up[rows] = kind.reaches(options[rows], levels.stacks.own_level(levels.left), UP)
-            found = kind.reaches(options[rows], spent, DOWN)
+            left = levels.stacks.own_level(levels.left)
+            up[rows] = kind.reaches(options[rows], left, UP, quickly=at_a_glance)
+            found = kind.reaches(options[rows], spent, DOWN, quickly=at_a_glance)
             down[rows, 1:], ends[rows, 2] = found[:, :-1], found[:, -1]
     rest = [kind for kind in kinds if not kind.own_stack]
     rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]
