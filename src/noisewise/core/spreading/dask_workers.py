@@ -12,6 +12,7 @@ import uuid
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,12 @@ class DaskWorkers(Workers):
             if address in self._looked_at:
                 by_type[self._looked_at[address].compiled].append(address)
         return dict(by_type)
+
+    def executor(self) -> Executor:
+        """The client as an executor, once its workers have been looked at."""
+        self.processors()
+        made: Executor = self.client.get_executor(pure=False)
+        return made
 
     def arithmetics(self, compiled: bool) -> set[str]:
         """Of the workers that are there now."""

@@ -35,6 +35,10 @@ class Workers(ABC):
         """How many pieces are done at the same time, as far as can be seen now; at least 1."""
 
     @abstractmethod
+    def executor(self) -> Executor:
+        """For single calls of functions: futures that end when somebody has done it."""
+
+    @abstractmethod
     def arithmetics(self, compiled: bool) -> set[str]:
         """How the workers compute; several texts where last digits depend on who did what."""
 
@@ -153,6 +157,13 @@ def is_dask(on: Any) -> bool:
     if distributed is None:
         return False
     return isinstance(on, distributed.Client | distributed.deploy.Cluster)
+
+
+def is_place(on: Any) -> bool:
+    """Whether this leads to a Dask cluster, as far as can be seen without going there."""
+    if isinstance(on, str):
+        return is_address(on) or Path(on).is_file()
+    return isinstance(on, os.PathLike) or is_dask(on)
 
 
 def is_address(text: str) -> bool:
