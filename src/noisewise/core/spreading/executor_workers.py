@@ -4,6 +4,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import replace
 from typing import Any
 
 from noisewise.core.spreading.arithmetic import arithmetic
@@ -26,6 +27,10 @@ class ExecutorWorkers(Workers):
         """What the executor says, if it does; else one per processor here."""
         said = getattr(self._executor, "_max_workers", None)
         return said if isinstance(said, int) and said > 0 else os.cpu_count() or 1
+
+    def executor(self) -> Executor:
+        """Itself."""
+        return self._executor
 
     def arithmetics(self, compiled: bool) -> set[str]:
         """What one of them says: an executor does not tell them apart."""
@@ -59,7 +64,7 @@ class ExecutorWorkers(Workers):
                 for future in done:
                     if future in making:
                         made = _outcome(future, "what the pieces need")
-                        task = plain._replace(install=kit.install if kit else None)
+                        task = replace(plain, install=kit.install if kit else None)
                         for piece in waiting.pop(making.pop(future)):
                             running[self._executor.submit(task, shared, piece, (made,))] = piece
                     else:
