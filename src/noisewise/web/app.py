@@ -17,7 +17,10 @@ from noisewise.web.counters import Counters
 from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.pages.changes import CHANGES
+from noisewise.web.pages.handing_in import HANDING_IN
+from noisewise.web.pages.making import MAKING
 from noisewise.web.pages.problems import problem_page
+from noisewise.web.pages.reporting import REPORTING
 from noisewise.web.pages.routes import PAGES, STATIC
 from noisewise.web.refusals import answer_refusals
 
@@ -73,6 +76,9 @@ def make_app(
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_api(app, studies)
     app.include_router(CHANGES)
+    app.include_router(HANDING_IN)
+    app.include_router(MAKING)
+    app.include_router(REPORTING)
     app.include_router(PAGES)
     app.include_router(SIGNING_IN)
     answer_refusals(app, problem_page)

@@ -172,3 +172,17 @@ setInterval(() => {
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.querySelector("[data-course]") || event.target.matches("[data-course]")) drawCourses();
 });
+
+// A link that is shown once: its whole address, and a button that copies it.
+const link = document.querySelector("[data-copy]");
+if (link) {
+  link.textContent = link.href;
+  const button = link.parentElement.querySelector(".copy");
+  if (button && navigator.clipboard) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(link.href);
+      button.textContent = "Copied";
+    });
+  }
+}
