@@ -1,6 +1,5 @@
 """Tables and files that are handed in: told as measurements, or added as options; always previewed first."""
 
-import warnings
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from noisewise.study.intake.batch import KnownRowsWarning
+from noisewise.core.support.remarks import heard_warnings
 from noisewise.study.study import Study
 from noisewise.web.auth.forms import read_form
 from noisewise.web.auth.roles import Role, Visitor, needs, visitor_of
@@ -86,8 +85,7 @@ def _table(request: Request, study: Study, texts: dict[str, str], handed: Handed
 
 def _told(request: Request, study: Study, texts: dict[str, str], handed: HandedIn) -> str:
     visitor = visitor_of(request)
-    with study.acting(visitor.name), warnings.catch_warnings():
-        warnings.simplefilter("ignore", KnownRowsWarning)  # the preview has said it
+    with study.acting(visitor.name), heard_warnings():  # the preview has said them
         taken: Any = tell_handed(study, handed, texts, visitor.name)
     first = next((one.id for one in taken), "")
     return f"measurements?{urlencode({'told': first, 'many': len(taken)})}"

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from noisewise.core.support.remarks import heard_warnings
 from noisewise.web.api.answers import name_in_path
 from noisewise.web.auth.roles import Role, Visitor, needs
 from noisewise.web.pages.changes import REFUSED, said_by
@@ -55,7 +56,8 @@ def _made(request: Request, form: dict[str, str], handed: HandedIn, visitor: Vis
         try:
             name = name_in_form(form, studies.names())
             arguments: dict[str, Any] = read_question(form, handed, visitor.name).arguments
-            studies.create(name, **arguments)
+            with heard_warnings():  # the preview has shown what comes of it
+                studies.create(name, **arguments)
             return RedirectResponse(f"./s/{quote(name_in_path(name), safe='')}/?made=1", 303)
         except REFUSED as problem:  # somebody was faster
             page = page._replace(problem=said_by(problem), ready=False)

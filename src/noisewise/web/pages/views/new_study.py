@@ -4,13 +4,13 @@ The preview makes the study in memory, with everything that was said: what it sh
 what the study refuses is refused before anything is written.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from noisewise.core.support.remarks import heard_warnings
 from noisewise.core.support.text import check_text
 from noisewise.core.support.words import counted
 from noisewise.study.creation import create_study
@@ -138,7 +138,8 @@ def look_at(form: Mapping[str, str], handed: HandedIn, taken: Sequence[str]) -> 
         if question.waiting:
             return page._replace(table=question.table._replace(said=question.waiting))
         name = name_in_form(form, taken)
-        study = create_study(name=name, **question.arguments)
+        with heard_warnings():
+            study = create_study(name=name, **question.arguments)
         return page._replace(facts=_facts(study), ready=True)
     except (ValueError, KeyError, TypeError) as problem:
         said = str(problem.args[0]) if problem.args else str(problem)
@@ -234,8 +235,6 @@ def _facts(study: Study) -> list[tuple[str, str]]:
         facts.append(("Measurements", counted(study.n_measurements, "measurement")))
         facts.append(("Result so far", certificate.sentence))
     else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            jobs, why_none = suggestions(study, certificate)
+        jobs, why_none = suggestions(study, certificate)
         facts.append(("First suggestion", jobs[0].why if jobs else why_none))
     return facts
