@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.growing_order import Orders
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.inputs.logarithms import logarithms
 
@@ -44,9 +45,12 @@ class Columns(NamedTuple):
     fits: tuple[Any, ...] = ()  # of earlier moments, where those of the first moment stand for more than one
     singles: dict[int, Floats] = {}  # noqa: RUF012 - never changed; the readings behind a value, by number
     arm: NDArray[np.bool_] | None = None  # whether it is an arm of the study that its block names
+    orders: Orders | None = None  # how they were sorted last
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
+        if mask.dtype == bool and mask.all():
+            return self
         parts: Any = self._asdict()
         return Columns(
             **{n: part[mask] if isinstance(part, np.ndarray) else part for n, part in parts.items()}
@@ -88,6 +92,7 @@ class Measurements:
         self._singles: dict[int, Floats] = {}
         self.averaged: set[int] = set()  # means of readings that are not known, where logarithms are taken
         self._columns: Columns | None = None
+        self._orders = Orders()
 
     def __len__(self) -> int:
         return len(self._live)
@@ -173,6 +178,7 @@ class Measurements:
                 moment=np.array(self._moment, dtype=np.int64)[live],
                 singles=self._singles,
                 arm=whole["arm"].astype(bool) if whole["arm"].any() else None,
+                orders=self._orders,
             )
         return self._columns
 

@@ -83,9 +83,16 @@ class Storage(Protocol):
 METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
 #: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which no other process
 #: decides what to append to this study (it yields whether the turn came in time, append must not rely on it,
-#: and it may call ``meanwhile`` while it is next in line), and ``chained(name)``, when an older log was
-#: given its chain of hashes, in words, or None.
-ABILITIES = ("turn", "chained")
+#: and it may call ``meanwhile`` while it is next in line); ``chained(name)``, when an older log was given its
+#: chain of hashes, in words, or None; and ``page(name, after, most)``, at most so many of the events that
+#: ``read`` gives, without reading all of them.
+ABILITIES = ("turn", "chained", "page")
+
+
+def page_of(storage: Storage, name: str, after: int, most: int) -> list[Event]:
+    """At most so many events with numbers above ``after``, in order."""
+    page: Callable[[str, int, int], list[Event]] | None = getattr(storage, "page", None)
+    return storage.read(name, after)[:most] if page is None else page(name, after, most)
 
 
 class MemoryStorage:

@@ -69,18 +69,30 @@ class MeasurementRow(BaseModel):
     notes: list[str]
 
 
-class Suggestions(BaseModel):
-    """What to measure next."""
+class WarningRow(BaseModel):
+    """What a study warned of while it was changed."""
+
+    category: str = Field(description="Its name in Python, such as KnownRowsWarning.")
+    message: str = Field(description="A sentence.")
+
+
+class Changed(BaseModel):
+    """What every answer to a change may have."""
 
     study: str
+    warnings: list[WarningRow] | None = Field(None, description="Only where there are any.")
+
+
+class Suggestions(Changed):
+    """What to measure next."""
+
     jobs: list[SuggestionRow]
     dry_run: bool
 
 
-class MeasurementsTold(BaseModel):
+class MeasurementsTold(Changed):
     """What was told, in the order of the request."""
 
-    study: str
     measurements: list[MeasurementRow]
 
 
@@ -115,10 +127,9 @@ class TablePage(BaseModel):
     total: int
 
 
-class Done(BaseModel):
+class Done(Changed):
     """What was changed."""
 
-    study: str
     event: int = Field(description="The number of events that the log has now.")
 
 

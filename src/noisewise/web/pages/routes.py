@@ -1,6 +1,5 @@
 """The pages to look at; none of them writes anything."""
 
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -36,7 +35,6 @@ from noisewise.web.pages.views.pasted import Pasted
 from noisewise.web.pages.views.studies import StudyRow, studies_page, study_row, unreadable_row
 from noisewise.web.problems import ProblemError
 
-STATIC = Path(__file__).parent / "static"
 PAGES = APIRouter(include_in_schema=False)
 VIEWER = Depends(needs(Role.VIEWER))
 LOOK = [VIEWER]

@@ -27,8 +27,10 @@ LOCK_STORE = "SELECT id FROM noisewise_schema FOR UPDATE"
 MOVE = "UPDATE noisewise_heads SET number = :number, hash = :hash WHERE study = :study"
 READ = (
     "SELECT number, at, kind, append, body, hash FROM noisewise_events "
-    "WHERE study = :study AND number >= :first ORDER BY number"
+    "WHERE study = :study AND number >= :first AND number <= :last ORDER BY number"
 )
+#: Further than any log goes.
+LAST = 2**62
 ONE = "SELECT append, hash FROM noisewise_events WHERE study = :study AND number = :number"
 
 #: The columns of an event's row, in the order of `chained_rows`.
