@@ -23,7 +23,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/codespell src tests docs benchmarks tools *.md CITATION.cff
+	$(BIN)/codespell src tests docs benchmarks tools website *.md CITATION.cff
 
 # The verbs in C, built with the address and undefined-behaviour sanitizers, under the tests that call every
 # binding. Unoptimised: that is built four times as fast, and nothing is optimised away that could be wrong.
