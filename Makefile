@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint docs sanitize bench format clean
+.PHONY: demo test lint docs sanitize bench lowest release-check format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
@@ -32,11 +32,11 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/codespell src tests docs benchmarks README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/codespell src tests docs benchmarks tools website *.md CITATION.cff
 
 # The verbs in C, built with the address and undefined-behaviour sanitizers, under the tests that call every
 # binding. Unoptimised: that is built four times as fast, and nothing is optimised away that could be wrong.
-SANITIZERS := -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANITIZERS := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SANITIZED := tests/core/native tests/core/model/test_independent.py tests/policies/rules/test_vage_races.py \
 	-k "not live_policy or copies"
 sanitize: $(STAMP) $(VERBS)
@@ -47,6 +47,15 @@ sanitize: $(STAMP) $(VERBS)
 bench: $(STAMP) $(VERBS)
 	$(PIP) --group bench
 	$(BIN)/python -m benchmarks --out bench.json
+
+# The fast tests with the lowest versions that pyproject.toml accepts, in build/lowest.
+lowest: $(STAMP)
+	$(BIN)/python -m tools.lowest
+
+# Builds, looks into, installs and uses what would be released. `make release-check TAG=v0.2.0` for a release.
+release-check: $(STAMP)
+	$(PIP) --group release
+	$(BIN)/python -m tools.release_check $(if $(TAG),--tag $(TAG)) $(if $(KEEP),--keep $(KEEP))
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -1,1 +1,1 @@
-"""The documentation site: the pages of docs, references made from the code, and one index for all of it."""
+"""The documentation site: the pages of docs, pictures and references made from the code, one index."""

@@ -1,12 +1,20 @@
-"""Build the site: `python -m website.build [folder]`, offline, warnings are errors."""
+"""Build the site: `python -m website.build [folder]`, offline, warnings are errors.
+
+Its pictures are made anew, by the code on the pages that show them.
+"""
 
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
-from website.source_pages import ROOT, assemble
+from website import pictures
+from website.blocks import ROOT
+from website.source_pages import assemble
 
 SITE = ROOT / "build" / "site"
 
@@ -16,6 +24,8 @@ def build(site: Path = SITE) -> int:
     with tempfile.TemporaryDirectory(prefix="noisewise-site-") as made:
         source = Path(made) / "source"
         assemble(source)
+        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+            list(pool.map(partial(pictures.make, folder=source / "images"), pictures.pages()))
         shutil.rmtree(site, ignore_errors=True)
         command = [
             sys.executable,

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from website import api_pages
+from website.blocks import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 #: Pages of the project that the site has as well, by the name that they have there.
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)#\s]+)")

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from noisewise.study.creation import create_study
 from noisewise.study.stores.address import open_store
-from noisewise.study.stores.protocol import Storage, StoreChangedError, unknown
+from noisewise.study.stores.chain import start_of
+from noisewise.study.stores.protocol import Storage, StoreChangedError, page_of, to_json, unknown
 from noisewise.study.study import Study
 from noisewise.web.problems import ProblemError
 
@@ -89,6 +90,24 @@ class OpenStudies:
         """How many events the log has: the study's version, which is its ETag."""
         with self.use(name) as study:
             return study.n_events
+
+    def mark(self, name: str) -> str | None:
+        """What stays with a study when it is renamed: the hash of its first event, or of what it asks.
+
+        None where the store keeps no hashes.
+        """
+        first = page_of(self.storage, name, 0, 1)
+        if first:
+            return first[0].hash or None
+        return start_of(to_json(self.storage.specification(name))).hex()
+
+    def marked(self, mark: str | None, name: str) -> str | None:
+        """The present name of a study that had this name when it was marked; None: it is gone."""
+        names = self.names()
+        if mark is None:
+            return name if name in names else None
+        likely = [name] if name in names else []
+        return next((one for one in [*likely, *names] if self.mark(one) == mark), None)
 
     def frame(self, study: Study, what: Literal["options", "measurements"]) -> Any:
         """A table of a study that this thread uses; kept until the study changes."""

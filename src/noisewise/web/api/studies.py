@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from noisewise.core.support.remarks import heard_warnings
 from noisewise.core.support.text import printable
 from noisewise.study.log.export import rebuild_study
 from noisewise.study.plain import UNREADABLE, standing_of, status_of
@@ -23,12 +24,14 @@ from noisewise.web.api.answers import (
     unchanged,
 )
 from noisewise.web.api.bodies import NewStudy, Rebuilding, Renaming
+from noisewise.web.api.changes import warnings_in
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.measuring import reading_of
-from noisewise.web.api.table_texts import understood_text
+from noisewise.web.api.table_texts import first_results
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
-STUDIES = APIRouter(prefix="/studies", tags=["studies"], responses=REFUSALS)
+STUDIES = APIRouter(prefix="/studies", tags=["studies"], route_class=JsonBodyRoute, responses=REFUSALS)
 #: Studies of one page.
 USUAL, MOST = 50, 500
 
@@ -81,12 +84,14 @@ def create(request: Request, asked: NewStudy, visitor: Owner) -> Response:
         said["bounds"] = tuple(asked.bounds)
     if asked.results is not None:
         described = [*(asked.features or ()), *([asked.cost] if asked.cost else ())]
-        said["results"] = understood_text(asked.results, described, **reading)
-    studies.create(name, **said)
+        said["results"] = first_results(asked.results, asked.unit, described, reading)
+    with heard_warnings() as heard:
+        studies.create(name, **said)
     with studies.use(name) as study:
         number = study.n_events
     place = f"{request.scope.get('root_path', '')}/api/v1/studies/{_quoted(name)}"
-    return answer({"study": name, "event": number}, 201, event=number, headers={"Location": place})
+    done = {"study": name, "event": number, **warnings_in(heard)}
+    return answer(done, 201, event=number, headers={"Location": place})
 
 
 @STUDIES.get("/{study}", response_model=AnyObject, responses=UNCHANGED)
