@@ -41,6 +41,7 @@ NAMES = (
     "workers",
     "spreading",
     "starving",
+    "serving",
     "imports",
     "flips",
     "adversaries",

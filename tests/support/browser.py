@@ -30,7 +30,7 @@ class Browser:
     """One window; used as a context."""
 
     def __init__(self, profile):
-        self._profile, self._number, self._events = profile, 0, []
+        self._profile, self._number, self._events, self._seen = profile, 0, [], 0
 
     def __enter__(self):
         theirs_in, self._to = os.pipe()
@@ -116,8 +116,31 @@ class Browser:
 
     def open(self, path):
         """Open a page, and wait until it is loaded; what went wrong before is forgotten."""
+        self.visit(path.as_uri())
+
+    def visit(self, address):
+        """The same with an address."""
         self._events.clear()
-        self._ask("Page.navigate", url=path.as_uri())
+        self._ask("Page.navigate", url=address)
+        self.loaded()
+        self._seen = len(self._events)
+
+    def loaded_anew(self):
+        """Wait for a page that the last click leads to."""
+        give_up = time.monotonic() + PATIENCE
+        while self.run("document.readyState") != "complete" or not any(
+            event.get("method") == "Page.loadEventFired" for event in self._events[self._seen :]
+        ):
+            assert time.monotonic() < give_up
+            time.sleep(0.02)
+        self._seen = len(self._events)
+
+    def scripts(self, allowed):
+        """Whether pages may run scripts, as somebody who has turned them off would see them."""
+        self._ask("Emulation.setScriptExecutionDisabled", value=not allowed)
+
+    def loaded(self):
+        """Wait until the page that is on its way is there."""
         while not any(event.get("method") == "Page.loadEventFired" for event in self._events):
             self._events.append(self._read())
 
@@ -128,8 +151,8 @@ class Browser:
             raise RuntimeError(str(answer["exceptionDetails"])[:2000])
         return answer["result"].get("value")
 
-    def complaints(self):
-        """Errors on the console, refusals by the page's policy, and all that was asked of a network."""
+    def complaints(self, home="file:"):
+        """Errors on the console, refusals by the page's policy, and all that was asked of others."""
         found = []
         for event in self._events:
             method, params = event.get("method"), event.get("params", {})
@@ -139,7 +162,7 @@ class Browser:
                 found.append(str(params["args"])[:300])
             elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
                 found.append(params["entry"]["text"])
-            elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith("file:"):
+            elif method == "Network.requestWillBeSent" and not _is_of(params["request"]["url"], home):
                 found.append(f"asked for {params['request']['url']}")
         return found
 
@@ -149,3 +172,7 @@ class Browser:
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         shot = self._ask("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(shot["data"]))
+
+
+def _is_of(address, home):
+    return address.startswith((home, "data:"))

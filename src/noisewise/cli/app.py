@@ -10,6 +10,7 @@ import noisewise
 from noisewise.cli.assistant.command import mcp
 from noisewise.cli.bench import bench
 from noisewise.cli.demo import demo
+from noisewise.cli.serving import serve, token
 from noisewise.cli.studies import imports, judgement, measurements, outlook, safekeeping, upkeep
 from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
@@ -58,7 +59,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(upkeep.exclude, upkeep.include, upkeep.add, list_studies, upkeep.rename),
     *(upkeep.export, upkeep.rebuild),
     *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
-    *(mcp, simulate, arena, policies, design, paper),
+    *(serve, token, mcp, simulate, arena, policies, design, paper),
 )
 NAMES: dict[Callable[..., None], str] = {imports.import_: "import", list_studies: "list"}
 #: These take values, which may be negative: what looks like an option but is none is an argument.

@@ -5,6 +5,7 @@ its published standard error, and the study is told both, as if the model had be
 ``--counts`` a measurement is a hundred comparisons, and the study is told how many were won.
 """
 
+import importlib.util
 import math
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -25,6 +26,8 @@ COMPARISONS = 100
 FIRST_BATCH, BATCH = 32, 4
 #: Sweeps over all models after which uniform measuring is given up.
 MOST_SWEEPS = 200
+#: Seconds between two measurements that somebody watches.
+PAUSE = 0.7
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -38,6 +41,10 @@ def demo(
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Simulate on a small Dask cluster instead, and kill a worker.")
     ] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Watch it in the browser, while it is measured.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Where to serve it; 0 for any port that is free.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
     """Watch a study find the best of 223 models, the rules race, or a cluster lose a worker."""
@@ -59,6 +66,9 @@ def demo(
     store = nw.open_store(out / "models.db", create=True)
     study = nw.create_study(store, name=_new_name(store.names()), seed=seed, **world.question)
     screen = console(width=WIDTH)
+    if serve:
+        _serve(out / "models.db", study.name, world, port)
+        return
     if not json:
         screen.print(world.introduction.format(n=len(world.models)))
     course = _measure(study, world, screen, quiet=json)
@@ -69,6 +79,43 @@ def demo(
         return
     for line in told.lines():
         screen.print(line, markup=False)
+
+
+def _serve(path: Path, name: str, world: "_World", port: int) -> None:
+    """Show the study in the browser while a thread measures, until somebody ends it."""
+    if importlib.util.find_spec("fastapi") is None or importlib.util.find_spec("uvicorn") is None:
+        raise ModuleNotFoundError("`demo --serve` needs a server: pip install 'noisewise[server]'.")
+    import threading
+    import webbrowser
+
+    from noisewise.web.serving import serve as serving
+
+    over = threading.Event()
+    measuring = threading.Thread(target=_measure_slowly, args=(path, name, world, over), daemon=True)
+
+    def ready(address: str) -> None:
+        typer.echo(f"The study is measured at {address}s/{name}/")
+        measuring.start()
+        webbrowser.open(f"{address}s/{name}/")
+
+    try:
+        serving(str(path), port=port, say=typer.echo, ready=ready)
+    finally:
+        over.set()
+        if measuring.is_alive():
+            measuring.join(10.0)
+
+
+def _measure_slowly(path: Path, name: str, world: "_World", over: Any) -> None:
+    """Ask, measure and tell, slowly enough to be watched; on a study of its own, as any other process."""
+    import noisewise as nw
+
+    study: Any = nw.load_study(path, name)
+    while not over.is_set() and not study.certificate().reached:
+        never = len(world.models) - study.n_measurements
+        for job in study.ask(min(max(never, 1), FIRST_BATCH), by="demo"):
+            study.tell(job, **world.measure(job.option), by="demo")
+        over.wait(PAUSE)
 
 
 def _measure(study: Any, world: "_World", screen: Any, *, quiet: bool) -> list["Moment"]:

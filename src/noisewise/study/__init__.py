@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from noisewise.study.certificate.check import Check as Check
     from noisewise.study.creation import create_study as create_study
     from noisewise.study.creation import load_study as load_study
-    from noisewise.study.intake.entry import Measurement as Measurement
-    from noisewise.study.log.state import Job as Job
+    from noisewise.study.log.jobs import Job as Job
+    from noisewise.study.log.told import Measurement as Measurement
     from noisewise.study.one_call import pick as pick
     from noisewise.study.planning.plan import Plan as Plan
     from noisewise.study.planning.slot import Slot as Slot
@@ -37,8 +37,8 @@ __all__ = [
 _HOMES = {
     "Certificate": "certificate.certificate",
     "Check": "certificate.check",
-    "Job": "log.state",
-    "Measurement": "intake.entry",
+    "Job": "log.jobs",
+    "Measurement": "log.told",
     "Plan": "planning.plan",
     "Slot": "planning.slot",
     "Study": "study",

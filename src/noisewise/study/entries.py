@@ -13,16 +13,7 @@ from noisewise.study.intake.changes import (
     require_reason,
     switched_model,
 )
-from noisewise.study.intake.entry import (
-    Measurement,
-    Told,
-    check_arguments,
-    find_job,
-    find_measurement,
-    find_option,
-    measurement_of,
-    read_told,
-)
+from noisewise.study.intake.entry import find_job, find_measurement, find_option, read_told
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.item_entry import check_items_belong, check_next
 from noisewise.study.intake.told_before import still_void, told_before
@@ -30,6 +21,7 @@ from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, Job, job_of, replay
+from noisewise.study.log.told import Measurement, Told, check_arguments, measurement_of
 from noisewise.study.reader_entries import ReaderEntries
 from noisewise.study.stores.protocol import Event
 

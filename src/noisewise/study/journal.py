@@ -1,8 +1,8 @@
 """The journal of a study: its log as this process knows it, and how a change gets into it."""
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar, cast
 
 from noisewise.core.support.garbage import without_collector
@@ -13,7 +13,14 @@ from noisewise.study.log.state import State
 from noisewise.study.log.unanswered import Unanswered, is_there, new_append
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.chain import follow, start_of
-from noisewise.study.stores.protocol import Event, LogMovedOnError, Storage, StoreChangedError, to_json
+from noisewise.study.stores.protocol import (
+    Event,
+    LogMovedOnError,
+    Storage,
+    StoreChangedError,
+    moved_on,
+    to_json,
+)
 
 #: Seconds during which others may be faster before a change is given up.
 PATIENCE = 30.0
@@ -38,6 +45,8 @@ class Journal:
             False  # whether others wrote between the last changes: then it is better to look first
         )
         self._unanswered: list[Unanswered] = []
+        self._actor: str | None = None
+        self._only_at: int | None = None
         self._last_at: float | None = None
         self._analysis: Analysis | None = None
         self._quick_analysis: Analysis | None = None
@@ -55,6 +64,12 @@ class Journal:
         return self._head
 
     @property
+    def n_events(self) -> int:
+        """How many events the log has."""
+        self._catch_up()
+        return self._state.n_events
+
+    @property
     def last_change(self) -> float | None:
         """When the last event was appended, in seconds since 1970; None before the first."""
         self._catch_up()
@@ -70,6 +85,21 @@ class Journal:
         """The log, or its beginning."""
         events = follow(self._start, self._storage.read(self.name), verified=self._chains)
         return events if until is None else events[:until]
+
+    @contextmanager
+    def acting(self, by: str | None = None, *, only_at: int | None = None) -> Iterator[None]:
+        """A context whose changes are somebody's, and happen only to a certain state.
+
+        Args:
+            by: Who corrects, closes or switches: kept with the event. Who asks or tells is said there.
+            only_at: The number of events that the log must have; `LogMovedOnError` if it has others.
+        """
+        before = self._actor, self._only_at
+        self._actor, self._only_at = by, only_at
+        try:
+            yield
+        finally:
+            self._actor, self._only_at = before
 
     def analysis(self) -> Analysis:
         """The fits behind everything that is said, at this moment."""
@@ -127,7 +157,9 @@ class Journal:
                 news.extend(self._catch_up())
             self._crowded = bool(news)
             while happened := self._decided(decide, news):
-                events = events_of(happened, self._state.n_events + 1, self._clock())
+                if self._only_at is not None and self._only_at != self._state.n_events:
+                    raise moved_on(self.name, self._state.n_events, self._only_at)
+                events = events_of(happened, self._state.n_events + 1, self._clock(), self._actor)
                 rehearse(self._state, events)
                 events[0] = events[0]._replace(append=new_append())
                 try:

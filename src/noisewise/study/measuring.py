@@ -1,18 +1,21 @@
 """A study that measures by itself: the changes, and a run that makes them."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.entries import Entries, given_of
 from noisewise.study.intake.entry import read_told
 from noisewise.study.intake.events import Happened
+from noisewise.study.intake.together import told_together
 from noisewise.study.intake.told_before import told_before
-from noisewise.study.log.state import Job
+from noisewise.study.log.jobs import Job
+from noisewise.study.log.told import Measurement, measurement_of
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:  # what a run stands on is loaded when there is one
+    from noisewise.study.inputs.value_scale import ValueScale
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
@@ -24,6 +27,26 @@ class Measuring(Entries):
     def _ask_at_once(self, n: int, *, by: str) -> list[Job]:
         """What n workers may measure at a time; one decision serves many of them."""
         return self._ask(n, by=by, at_once=True)
+
+    def tell_all(self, results: Sequence[Mapping[str, Any]]) -> list[Measurement]:
+        """Take several results at once, all of them or none; each is a mapping with the arguments of `tell`.
+
+        What was told before, by its key or as the answer to a suggestion, counts once. Items are told by
+        `tell`, or as a table by `tell_many`.
+        """
+        given = [
+            given_of(one.get("job"), one.get("value"), {k: one[k] for k in one if k not in ("job", "value")})
+            for one in results
+        ]
+        found: list[tuple[int, dict[str, Any]]] = []
+
+        def read(news: list[Event]) -> Happened:
+            found[:], happened = told_together(self._state, given, self._clock())
+            return happened
+
+        return self._record(
+            read, ("tell all", given), lambda: [measurement_of(number, body) for number, body in found]
+        )
 
     def _tell_together(self, results: Sequence[tuple[Job, dict[str, Any]]]) -> None:
         """Take the results of several suggestions, all of them or none; those told before stay as they are.
@@ -43,6 +66,16 @@ class Measuring(Entries):
         self._catch_up()
         found = recommend(self._quick())
         return math.inf if found is None else found.bound
+
+    @property
+    def eps(self) -> float | None:
+        """How far from the best is close enough; on a log scale, of logarithms."""
+        return self.specification.eps
+
+    @property
+    def value_scale(self) -> "ValueScale":
+        """How its numbers are read and shown."""
+        return self.specification.value_scale
 
     def cost_of(self, option: str) -> float:
         """What one measurement of an option costs; 1 where no costs were given."""

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from noisewise.core.support.checks import check_choice, nearest
 from noisewise.core.support.garbage import without_collector
-from noisewise.core.support.text import printable
+from noisewise.core.support.text import printable, some_of
 from noisewise.core.support.words import counted
-from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.intake.arms import refuse_other_arms
 from noisewise.study.intake.batch import Batch, Taken, check_batch, warn_of_equal
 from noisewise.study.intake.changes import require_reason

@@ -6,31 +6,10 @@ from typing import Any
 SHOWN = 20
 
 
-def import_content(taken: Any, pending: int, understood: Any, dry_run: bool) -> dict[str, Any]:
-    """What became of a table's rows, as JSON values."""
-    notes = [f"{one.id}: {note}" for one in taken.with_notes() for note in one.notes]
-    return {
-        "told": len(taken),
-        "items": getattr(taken, "items", 0),
-        "known": taken.known,
-        "equal": [{"row": row, "measurement": id} for row, id in taken.equal],
-        "amended": [one.id for one in taken.amended],
-        "missing": taken.missing,
-        "voided": len(taken.voided),
-        "empty": taken.empty,
-        "unasked": taken.unasked,
-        "pending": pending,
-        "unused_columns": understood.unused,
-        "dry_run": dry_run,
-        "understood": understood.to_plain(),
-        "notes": [*taken.voided, *notes],
-    }
-
-
 def import_in_words(content: dict[str, Any]) -> list[str]:
     """The same in sentences."""
+    from noisewise.core.support.text import some_of
     from noisewise.core.support.words import counted
-    from noisewise.study.inputs.catalogue import some_of
 
     unused = [f"Columns not used: {', '.join(found)}."] if (found := content["unused_columns"]) else []
     if _nothing_new(content):
@@ -75,7 +54,7 @@ def _nothing_new(content: dict[str, Any]) -> bool:
 
 def _about_equal(content: dict[str, Any]) -> list[str]:
     """Which rows were taken for others by their content alone, and how to say that they are none."""
-    from noisewise.study.inputs.catalogue import some_of
+    from noisewise.core.support.text import some_of
 
     if not content["equal"]:
         return []

@@ -21,7 +21,7 @@ from noisewise.cli.studies.columns import (
     Studies,
     understand_table,
 )
-from noisewise.cli.studies.imported import import_content, import_in_words
+from noisewise.cli.studies.imported import import_in_words
 from noisewise.cli.studies.session import Json, Name, Store, open_study, report, told_warnings
 from noisewise.cli.terminal.output import import_progress
 
@@ -112,6 +112,7 @@ def import_(
     Told again, each row counts once.
     """
     from noisewise.study.intake.batch import KnownRowsWarning
+    from noisewise.study.plain import import_content
 
     if add and skip:
         raise ValueError("unknown options are added (--add) or left out (--skip), not both.")

@@ -11,13 +11,12 @@ from noisewise.cli.studies.session import (
     Json,
     Name,
     Store,
-    certificate_of,
     job_in_words,
-    job_row,
     open_study,
     report,
+    status_content,
 )
-from noisewise.cli.terminal.flags import causes_in_flags, in_flags
+from noisewise.cli.terminal.flags import in_flags
 
 #: Exit codes, so that scripts can loop.
 NOT_YET, DISAGREES = 3, 1
@@ -37,26 +36,7 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
     from noisewise.core.support.words import counted
 
     opened = open_study(store, study)
-    specification, pending = opened.specification, opened.pending
-    content = {
-        "options": len(opened.options),
-        "measurements": opened.n_measurements,
-        "model": opened.model,
-        "deviation": opened.deviation,
-        "extra_scatter": opened.extra_scatter,
-        "goal": specification.goal,
-        "eps": specification.eps,
-        **specification.value_scale.to_plain(eps=specification.eps),
-        "confidence": specification.confidence,
-        "policy": opened.policy,
-        "budget": specification.budget,
-        "budget_left": opened.budget_left,
-        "pending": [job_row(job) for job in pending],
-        "certificate": certificate_of(opened),
-        "notes": opened.notes,
-        "head": opened.head,
-        "chained": opened.chained,
-    }
+    pending, content = opened.pending, status_content(opened)
     words = repr(opened).splitlines()
     words += [f"  {job_in_words(job)}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
     if len(pending) > SHOWN:
@@ -68,6 +48,8 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
 
 def best(store: Store, study: Name = None, json: Json = False) -> None:
     """Name the option to take if measuring stops now."""
+    from noisewise.study.plain import certificate_of
+
     opened = open_study(store, study)
     plain = certificate_of(opened)
     certificate = opened.certificate()
@@ -90,6 +72,8 @@ def certify(
 
     Exit code 0: stopping is allowed. 3: not yet. With --verify: 0 if the log agrees, 1 if not.
     """
+    from noisewise.study.plain import certificate_of
+
     opened = open_study(store, study)
     if verify is not None:
         _verify(opened, verify, json)
@@ -144,22 +128,11 @@ def check(store: Store, study: Name = None, json: Json = False) -> None:
 
     Exit code 0: nothing speaks against that. 1: a problem withholds the certificate.
     """
+    from noisewise.study.plain import check_row
+
     opened = open_study(store, study)
     found = opened.check()
-    content = {
-        "ok": found.ok,
-        "reduced_chi_square": found.reduced if found.freedom else None,
-        "freedom": found.freedom,
-        "p_value": found.p_value if found.freedom else None,
-        "expected": list(found.expected) if found.freedom else None,
-        "problems": list(map(in_flags, found.problems)),
-        "notes": list(map(in_flags, found.notes)),
-        "worst": [dict(row) for row in found.worst],
-        "remedies": list(map(in_flags, found.remedies)),
-        "advice": found.advice,
-        "causes": causes_in_flags(found.causes),
-        "left_out": [dict(one) for one in found.left_out],
-    }
+    content = check_row(found, in_flags)
     report("check", opened, json, content, list(map(in_flags, str(found).splitlines())))
     if not found.ok:
         raise typer.Exit(DISAGREES)

@@ -1,22 +1,18 @@
 """Where each study of a store stands: ``list``."""
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.studies.session import Json, Store, say, told_warnings
+from noisewise.cli.studies.session import Json, Store, open_place, say, told_warnings
 from noisewise.cli.terminal.lines import cells
 from noisewise.cli.terminal.output import print_json
-
-if TYPE_CHECKING:
-    from noisewise.study import Study
 
 #: Seconds after which certificates are left out: many studies, or large ones.
 SECONDS = 10.0
 #: In the place of what was not computed.
 LEFT_OUT = "…"
-READY, NOT_YET, WITHHELD, NOTHING, UNREADABLE = "ready", "not yet", "withheld", "no results", "unreadable"
 TITLES = ("study", "state", "leader", "bound", "told", "last change")
 #: Columns that a long name may take.
 LONGEST = 18
@@ -33,13 +29,10 @@ def list_studies(
 
     Certificates that would take longer than 10 s together are left out, and shown as "…".
     """
-    import noisewise as nw
-
     with told_warnings():
-        storage = nw.open_store(store, read_only=True)
-        names = storage.names()
-    began = time.monotonic()
-    rows = [_row(storage, name, quick or time.monotonic() - began > SECONDS) for name in names]
+        storage = open_place(store, read_only=True)
+        rows = _rows(storage, quick)
+    names = [row["name"] for row in rows]
     if json:
         print_json("list", {"studies": names, "states": rows})
         return
@@ -49,37 +42,41 @@ def list_studies(
         say(f"{left} without a certificate, because it takes long; `status --study NAME` tells it.")
 
 
+def _rows(storage: Any, quick: bool) -> list[dict[str, Any]]:
+    if hasattr(storage, "standings"):  # of a server, which knows them
+        return [_shown(row) for row in storage.standings()]
+    began = time.monotonic()
+    return [_row(storage, name, quick or time.monotonic() - began > SECONDS) for name in storage.names()]
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """What a server says of a study, as it is said here."""
+    return {name: part for name, part in row.items() if name != "events"} | {
+        "last_change": _day(row["last_change"])
+    }
+
+
+def _day(at: float | None) -> str | None:
+    from noisewise.core.support.words import moment
+
+    return None if at is None else f"{moment(at):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def _row(storage: Any, name: str, quick: bool) -> dict[str, Any]:
     import noisewise as nw
-    from noisewise.core.support.words import moment
+    from noisewise.study.plain import UNREADABLE, standing_of
 
     row: dict[str, Any] = {"name": name, "state": None, "leader": None, "bound": None}
     try:
         study = nw.load_study(storage, name, read_only=True)
         at = study.last_change
         row |= {"measurements": study.n_measurements, "options": len(study.options)}
-        row |= {"last_change": None if at is None else f"{moment(at):%Y-%m-%dT%H:%M:%SZ}", "problem": None}
-        return row if quick else row | _judged(study)
+        row |= {"last_change": _day(at), "problem": None}
+        return row if quick else row | standing_of(study)
     except (ValueError, KeyError, TypeError, OSError) as problem:
         said = str(problem.args[0]) if problem.args else str(problem)
         more = {"measurements": None, "options": None, "last_change": None, "problem": said}
         return {**row, **more, "state": UNREADABLE}
-
-
-def _judged(study: "Study") -> dict[str, Any]:
-    """The state, the leader and its bound; none is named where the certificate is withheld."""
-    certificate = study.certificate()
-    if certificate.withheld:
-        return {"state": WITHHELD}
-    if not study.n_measurements:
-        return {"state": NOTHING}
-    finite = certificate.may_show_bounds and certificate.bound < float("inf")
-    return {
-        "state": READY if certificate.reached else NOT_YET,
-        "leader": certificate.option,
-        "bound": certificate.bound if finite else None,
-        "bound_text": certificate.value_scale.short(certificate.bound) if finite else None,
-    }
 
 
 def _table(rows: list[dict[str, Any]]) -> list[str]:

@@ -18,8 +18,6 @@ from noisewise.cli.studies.session import (
     Store,
     in_words,
     job_in_words,
-    job_row,
-    measurement_row,
     open_study,
     report,
     seconds_of,
@@ -64,6 +62,8 @@ def ask(
     json: Json = False,
 ) -> None:
     """Suggest what to measure next, and why. The suggestions are reserved for you."""
+    from noisewise.study.plain import job_row
+
     if out is not None and out.suffix != ".csv":
         raise ValueError(f"`out` must end in .csv; got {str(out)!r}.")
     opened = open_study(store, study, write=not dry_run)
@@ -125,6 +125,8 @@ def tell(
     **told: Any,
 ) -> None:
     """Tell the study a result, with its error bar if you know one. It need not have been suggested."""
+    from noisewise.study.plain import measurement_row
+
     opened = open_study(store, study, write=True)
     told |= {"key": key, "by": by, "cost": cost, "note": note}
     job: str | None = None
@@ -155,6 +157,8 @@ def amend(
     **told: Any,
 ) -> None:
     """Correct a measurement. What is given here replaces what was told; the old stays in the log."""
+    from noisewise.study.plain import measurement_row
+
     opened = open_study(store, study, write=True)
     told |= {"option": option, "note": note}
     measured = opened.amend(measurement, reason, value, **read_error_bar(told))

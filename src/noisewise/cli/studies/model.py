@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from noisewise.cli.studies.session import Json, Name, Store, certificate_of, open_study, report
+from noisewise.cli.studies.session import Json, Name, Store, open_study, report
 
 Eps = Annotated[
     str | None,
@@ -45,6 +45,7 @@ def switch(
 ) -> None:
     """Use another model from now on. The measurements stay, and the log keeps the change."""
     from noisewise.study.log.looks import COST
+    from noisewise.study.plain import certificate_of
 
     opened = open_study(store, study, write=True)
     was = opened.model

@@ -71,21 +71,14 @@ def worth(
     json: Json = False,
 ) -> None:
     """Show what each measurement contributed. That is precision, information, the bound before and after."""
+    from noisewise.study.plain import worth_row
+
     opened = open_study(store, study)
     found = opened.worth()
     groups = None if by is None else found.by(by)
     if out is not None:
         write_table(found.ledger if groups is None else groups, out)
-    content = {
-        "sentence": found.sentence,
-        "information": found.information,
-        "precision": found.precision,
-        "equivalent": found.equivalent,
-        "looks": found.looks,
-        "measurements": found.ledger.to_dicts(),
-        "groups": None if groups is None else groups.to_dicts(),
-        "written": [str(out)] if out else [],
-    }
+    content = worth_row(found, groups) | {"written": [str(out)] if out else []}
     words = str(found).splitlines() if groups is None else [found.sentence, *found.lines_by(str(by))]
     say_report("worth", opened, json, content, [*words, *([f"Wrote {out}."] if out else [])])
 

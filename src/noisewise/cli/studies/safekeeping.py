@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from noisewise.cli.studies.session import Json, Name, Store, say, told_warnings
+from noisewise.cli.studies.session import Json, Name, Store, refuse_server, say, told_warnings
 from noisewise.cli.terminal.output import print_json
 
 #: The exit code when something does not fit.
@@ -46,6 +46,8 @@ def verify(
     """
     import noisewise as nw
 
+    for place in (thing, store):
+        refuse_server(place, "verify", "export the log (noisewise export -o log.jsonl), and verify that file")
     with told_warnings():
         verdicts = nw.verify_log(_standard_input() if thing == "-" else thing, store, study)
     fits = all(verdict.fits for verdict in verdicts)
@@ -61,6 +63,9 @@ def backup(store: Store, path: Path, json: Json = False) -> None:
     """Copy every study of a store to a new file. Others may go on working."""
     import noisewise as nw
 
+    refuse_server(
+        store, "backup", "run it on the server's machine; `noisewise export` copies one study from here"
+    )
     with told_warnings():
         names = nw.backup_store(store, path)
     if json:
@@ -74,6 +79,7 @@ def migrate(store: Store, json: Json = False) -> None:
     import noisewise as nw
     from noisewise.study.stores.secrets import without_secrets
 
+    refuse_server(store, "migrate", "run it on the server's machine")
     before, now = nw.migrate_store(store)
     if json:
         print_json("migrate", {"before": before, "now": now})

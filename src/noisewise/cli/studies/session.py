@@ -1,6 +1,5 @@
-"""What the commands on studies share: opening, printing, the JSON of jobs and measurements."""
+"""What the commands on studies share: opening and printing."""
 
-import json as json_format
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from noisewise.cli.terminal.lines import width_of, wrapped
 from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.threads import threads_for
 from noisewise.core.support.text import printable
+from noisewise.web.client.server_address import is_address
 
 if TYPE_CHECKING:
     from noisewise.study import Job, Measurement, Study
@@ -23,7 +23,10 @@ WIDTH = 80
 #: How the sentence begins that says why there is no certificate, with arguments of Python in it.
 WITHHELD = "Certificate withheld:"
 
-Store = Annotated[str, typer.Argument(help="The store: a file, or postgresql://user@host/database.")]
+Store = Annotated[
+    str,
+    typer.Argument(help="The store: a file, postgresql://user@host/database, or https://host of a server."),
+]
 Name = Annotated[
     str | None, typer.Option("--study", "-s", metavar="NAME", help="The study; default: the only one.")
 ]
@@ -52,8 +55,66 @@ def open_study(store: str, name: str | None, *, write: bool = False) -> "Study":
 
     with told_warnings():
         study = nw.load_study(store, name, read_only=not write)
-    threads_for(max(len(study.options), len(study.specification.catalogue.features)))
+    if not is_address(store):  # there, others compute
+        threads_for(max(len(study.options), len(study.specification.catalogue.features)))
     return study
+
+
+def open_place(store: str, *, create: bool = False, read_only: bool = False) -> Any:
+    """The store itself, for commands that are not about one study; the studies of a server are one, too."""
+    if is_address(store):
+        from noisewise.web.client.opening import connect
+        from noisewise.web.client.remote_log import RemoteLog
+
+        return RemoteLog(connect(store))
+    import noisewise as nw
+
+    return nw.open_store(store, create=create, read_only=read_only)
+
+
+def create_at(store: str, **question: Any) -> Any:
+    """A new study, as `noisewise.create_study` makes it."""
+    import noisewise as nw
+
+    if not is_address(store):
+        return nw.create_study(store, **question)
+    from noisewise.study.log.export import log_lines
+
+    # Made here, with all checks, and sent whole.
+    made = nw.create_study(":memory:", **question)
+    return nw.load_study(store, rebuild_at(store, log_lines(made._storage, made.name), None))
+
+
+def rebuild_at(store: str, lines: Any, name: str | None) -> str:
+    """Make a study of the lines, or the file, of an exported log; returns its name."""
+    import noisewise as nw
+    from noisewise.study.log.export import lines_of
+
+    if is_address(store):
+        return str(open_place(store).rebuild(lines_of(lines), name))
+    return nw.rebuild_study(lines, store, name)
+
+
+def refuse_server(store: str | None, command: str, instead: str) -> None:
+    """Refuse a command that works on files and databases only.
+
+    Args:
+        store: As it was typed.
+        command: Its name.
+        instead: What to do.
+    """
+    if is_address(store):
+        raise ValueError(f"{command} works on the store itself, not through a server: {instead}.")
+
+
+def status_content(study: Any) -> dict[str, Any]:
+    """Where a study stands, as JSON values; of one on a server, as the server says it."""
+    if (said := getattr(study, "status", None)) is not None:
+        found: dict[str, Any] = said()
+        return found
+    from noisewise.study.plain import status_of
+
+    return status_of(study)
 
 
 @contextmanager
@@ -83,48 +144,9 @@ def say(words: str | list[str]) -> None:
             typer.echo(piece)
 
 
-def certificate_of(study: "Study") -> dict[str, Any]:
-    """The certificate as JSON values."""
-    plain: dict[str, Any] = json_format.loads(study.certificate().to_json())
-    return plain
-
-
-def job_row(job: "Job") -> dict[str, Any]:
-    """A suggestion as JSON values."""
-    return {
-        "id": job.id,
-        "option": job.option,
-        "why": job.why,
-        "expires": job.expires.isoformat(),
-        "sigma": job.sigma,
-        "by": job.by,
-        "status": job.status,
-        "block": job.block,
-        "minus": job.minus,
-        "together": job.together,
-        "items": list(job.items),
-        "fresh": job.fresh,
-    }
-
-
 def job_in_words(job: "Job") -> str:
     """What to measure, and in which block, for people."""
     return ", ".join(part for part in (f"{job.id}  {job.what}", job.on_items, job.where) if part)
-
-
-def measurement_row(measurement: "Measurement") -> dict[str, Any]:
-    """A measurement as JSON values."""
-    return {
-        "id": measurement.id,
-        "option": measurement.option,
-        "minus": measurement.minus,
-        "value": measurement.value,
-        "se": measurement.se,
-        "sigma": measurement.sigma,
-        "kind": measurement.kind,
-        "block": measurement.block,
-        "notes": list(measurement.notes),
-    }
 
 
 def in_words(measurement: "Measurement") -> list[str]:

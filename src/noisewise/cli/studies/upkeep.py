@@ -26,7 +26,10 @@ from noisewise.cli.studies.session import (
     Name,
     Reason,
     Store,
+    create_at,
+    open_place,
     open_study,
+    rebuild_at,
     report,
     say,
     seconds_of,
@@ -189,8 +192,6 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
         results: A table of results that was understood, or None.
         question: The parameters of init that `QUESTION` names, as they were typed.
     """
-    import noisewise as nw
-
     chosen, policy_options = parse_named(question["policy"], "policy") if question["policy"] else (None, {})
     sizes = ("eps", "span", "noise_floor", "deviation", "extra_scatter")
     read = (
@@ -205,7 +206,7 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
         }
     )
     with told_warnings():
-        return nw.create_study(store, name=name, options=options, results=results, **read)
+        return create_at(store, name=name, options=options, results=results, **read)
 
 
 def _report_made(
@@ -270,9 +271,7 @@ def include(store: Store, option: str, study: Name = None, json: Json = False) -
 
 def rename(store: Store, name: str, new: str, json: Json = False) -> None:
     """Give a study another name; work on it goes on undisturbed."""
-    import noisewise as nw
-
-    nw.open_store(store).rename(name, new)
+    open_place(store).rename(name, new)
     if json:
         print_json("rename", {"study": new, "was": name})
     else:
@@ -296,7 +295,7 @@ def export(
     if what == "log":
         # No study is made of it: a log that cannot be replayed can be exported.
         with told_warnings():
-            storage, name = find_study(store, study)
+            storage, name = find_study(open_place(store, read_only=True), study)
         if out is None:
             for line in log_lines(storage, name):
                 typer.echo(line)
@@ -341,7 +340,7 @@ def rebuild(
     from noisewise.core.support.words import counted
 
     with told_warnings():
-        name = nw.rebuild_study(sys.stdin.read().splitlines() if log == "-" else Path(log), store, study)
+        name = rebuild_at(store, sys.stdin.read().splitlines() if log == "-" else Path(log), study)
         opened = nw.load_study(store, name, read_only=True)
     count = len(opened.events())
     words = f"Rebuilt study {name!r} with {counted(count, 'event')}."

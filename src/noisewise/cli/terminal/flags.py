@@ -127,8 +127,3 @@ def _shell(text: str) -> str:
 def in_flags(said: str) -> str:
     """What a study says, in the words of Python, with arguments of any command as options."""
     return translate(said, {name: _flag(name) for name in ARGUMENTS})
-
-
-def causes_in_flags(causes: tuple[Any, ...]) -> list[dict[str, Any]]:
-    """Causes of a misfit as JSON values, their words in those of the command line."""
-    return [cause.as_dict() | {"words": in_flags(cause.words)} for cause in causes]

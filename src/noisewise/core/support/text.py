@@ -13,6 +13,8 @@ from typing import Any
 NAME_LENGTH = 1000
 #: Characters of a reason or a note.
 NOTE_LENGTH = 10_000
+#: Names that one message lists at most.
+LISTED = 5
 
 #: Control characters, line breaks, soft hyphens, marks and overrides of the direction of writing, characters
 #: without width (joiners are part of words and of emoji, and stay), tags, halves of characters.
@@ -83,3 +85,9 @@ def _escape(character: str) -> str:
     known = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
     short = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
     return known.get(character) or (short if code < 0x10000 else f"\\U{code:08x}")
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    shown = ", ".join(printable(name) for name in names[:LISTED])
+    return shown + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

@@ -9,6 +9,7 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.text import some_of
 from noisewise.core.support.words import counted
 from noisewise.study.certificate.assumptions import approximations, assumptions
 from noisewise.study.certificate.certificate import Certificate
@@ -16,7 +17,6 @@ from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.certificate.claims import Claim, claim_at
 from noisewise.study.certificate.one_look import broken_promises
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.log.measurements import Codes
 from noisewise.study.log.model_choice import SIZES
 from noisewise.study.models.analysis import Analysis

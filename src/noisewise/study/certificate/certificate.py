@@ -4,11 +4,11 @@ import math
 from dataclasses import asdict, dataclass
 
 from noisewise.core.support.strict_json import strict_json
+from noisewise.core.support.text import some_of
 from noisewise.core.support.words import as_html, ordinal, percent
-from noisewise.study.certificate.claims import NOTHING, REACHED, UNDECIDED
-from noisewise.study.inputs.catalogue import some_of
+from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNDECIDED
 from noisewise.study.inputs.value_scale import LOG, ValueScale
-from noisewise.study.log.specification import ANY_TIME, ONCE
+from noisewise.study.log.model_choice import ANY_TIME, ONCE
 
 #: Since 2 there is a verdict, and a certificate that is withheld lists every option as a candidate; since 3
 #: it says by which rule it was made, and how often one may look.
@@ -46,7 +46,7 @@ class Certificate:
     data: str  # hash of specification and measurements
     approximate: tuple[str, ...] = ()  # reasons why the confidence holds only approximately
     head: str = ""  # the last hash of the log's chain: it stands for every event so far
-    verdict: str = NOTHING  # see `noisewise.study.certificate.claims`
+    verdict: str = NOTHING  # see `noisewise.study.certificate.verdicts`
     largest_estimate: str | None = None  # whose estimate is largest (goal "min": smallest), if comparable
     largest_estimate_value: float | None = None
     rank: int | None = None  # of the option, by estimate, among those that can be compared

@@ -14,6 +14,7 @@ from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
+from noisewise.study.log.told import GENERATED
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.networks.shared_arms import shared_arms, shared_in_words
@@ -267,8 +268,12 @@ def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
     what = ids[columns.plus[at]] + (f" - {ids[minus]}" if minus >= 0 else "")
     told = analysis.state.told
     body = told[number - 1] if number <= len(told) else {}
-    known = [f"{name} {body[name]}" for name in ("key", "row") if body.get(name)]
+    known = [f"{name} {body[name]}" for name in ("key", "row") if _worth_saying(body.get(name))]
     return f"m-{number}{f' ({known[0]})' if known else ''} of {what}"
+
+
+def _worth_saying(name: Any) -> bool:
+    return bool(name) and not str(name).startswith(GENERATED)
 
 
 def _beyond_span(analysis: Analysis) -> str | None:

@@ -11,27 +11,17 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
+from noisewise.study.certificate.verdicts import BOUNDED as BOUNDED
+from noisewise.study.certificate.verdicts import IN_WORDS as IN_WORDS
+from noisewise.study.certificate.verdicts import NOTHING as NOTHING
+from noisewise.study.certificate.verdicts import REACHED as REACHED
+from noisewise.study.certificate.verdicts import UNBOUNDED as UNBOUNDED
+from noisewise.study.certificate.verdicts import UNDECIDED as UNDECIDED
+from noisewise.study.certificate.verdicts import WITHHELD as WITHHELD
 
 if TYPE_CHECKING:
     from noisewise.study.certificate.bound import Recommended
     from noisewise.study.models.analysis import Analysis
-
-#: Verdicts, from the least that may be said to the most.
-NOTHING = "nothing"  # no option was measured, or every option is excluded
-WITHHELD = "withheld"  # something contradicts the assumptions: no bound holds
-UNBOUNDED = "unbounded"  # an option leads, but some options cannot be compared with it yet
-UNDECIDED = "undecided"  # there is a bound, and it exceeds every estimated difference
-BOUNDED = "bounded"
-REACHED = "reached"  # the bound is at most eps
-#: The same for people, in two or three words.
-IN_WORDS = {
-    NOTHING: "Nothing to say yet",
-    WITHHELD: "No certificate at this moment",
-    UNBOUNDED: "No bound yet",
-    UNDECIDED: "Too early to tell",
-    BOUNDED: "Not close enough yet",
-    REACHED: "Close enough",
-}
 
 #: What may be said about one option.
 MAY_BE_BEST, RULED_OUT, NOT_KNOWN, EXCLUDED = "may be the best", "ruled out", "not known", "excluded"
@@ -106,23 +96,18 @@ def _known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def standings(certificate: Any, ids: list[str], excluded: Any) -> list[str]:
-    """What may be said about every option: `MAY_BE_BEST`, `RULED_OUT`, `NOT_KNOWN` or `EXCLUDED`.
+def may_be_best(certificate: Any, ids: list[str], excluded: Any) -> list[bool | None]:
+    """Whether every option may be the best; None where nothing may be said, or where it is excluded.
 
     Args:
         certificate: The certificate, withheld or not.
         ids: The options.
         excluded: Places of those that are excluded.
     """
-    unknown = certificate.verdict in (NOTHING, WITHHELD)
+    if certificate.verdict in (NOTHING, WITHHELD):
+        return [None] * len(ids)
     candidates = set(certificate.candidates)
-    said = {True: MAY_BE_BEST, False: RULED_OUT}
-    return [
-        EXCLUDED if at in excluded else NOT_KNOWN if unknown else said[name in candidates]
-        for at, name in enumerate(ids)
-    ]
-
-
-def may_be_best(standing: str) -> bool | None:
-    """The same as a truth value: None where nothing may be said."""
-    return {MAY_BE_BEST: True, RULED_OUT: False}.get(standing)
+    found: list[bool | None] = [name in candidates for name in ids]
+    for at in excluded:
+        found[at] = None
+    return found

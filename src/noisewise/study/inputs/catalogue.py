@@ -2,17 +2,13 @@
 
 import functools
 import hashlib
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
-
-#: Names that one message lists at most.
-LISTED = 5
+from noisewise.core.support.text import some_of as some_of
 
 
 @dataclass(frozen=True)
@@ -77,9 +73,3 @@ class Catalogue:
         if found.fingerprint != plain["sha256"]:
             raise ValueError("the catalogue of this study was changed after the study was made.")
         return found
-
-
-def some_of(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
-    shown = ", ".join(printable(name) for name in names[:LISTED])
-    return shown + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

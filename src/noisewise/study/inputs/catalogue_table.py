@@ -11,8 +11,8 @@ import polars as pl
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, VALUE
-from noisewise.core.support.text import check_text, check_texts
-from noisewise.study.inputs.catalogue import Catalogue, Feature, some_of
+from noisewise.core.support.text import check_text, check_texts, some_of
+from noisewise.study.inputs.catalogue import Catalogue, Feature
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.number_columns import are_numbers, plain_numbers, read_column

@@ -15,8 +15,6 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from noisewise.core.support.ranges import check_amount
 from noisewise.core.support.words import estimated, in_unit, number, rounded_up
 from noisewise.study.inputs.numbers import NUMBER
@@ -70,6 +68,8 @@ class ValueScale:
         """Computed values in the unit of those that were told; numbers beyond all floats are infinite."""
         if not self.log:
             return values
+        import numpy as np  # a worker that only asks and tells does without
+
         with np.errstate(over="ignore"):
             return np.exp(values)
 
@@ -98,6 +98,8 @@ class ValueScale:
         """Bounds as charts draw them: in the unit of the values, or in per cent."""
         if not self.log:
             return bounds
+        import numpy as np
+
         limited = np.minimum(bounds, 700.0)
         return 100.0 * (np.expm1(limited) if self.goal == "min" else -np.expm1(-limited))
 
@@ -105,6 +107,8 @@ class ValueScale:
         """Differences to an option as charts and pages show them: in the unit of the values, or per cent."""
         if not self.log:
             return apart
+        import numpy as np
+
         with np.errstate(over="ignore"):
             return 100.0 * np.expm1(apart)
 
@@ -165,7 +169,7 @@ class ValueScale:
 
     def told(self, value: float, digits: int = 4) -> str:
         """A value that is computed with, in the user's unit and without naming it."""
-        return number(float(self.undone(np.float64(value))), digits)
+        return number(float(self.undone(value)), digits)
 
     @property
     def side(self) -> str:

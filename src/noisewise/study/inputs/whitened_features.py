@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.inputs.catalogue import Catalogue, some_of
+from noisewise.core.support.text import some_of
+from noisewise.study.inputs.catalogue import Catalogue
 
 #: Directions below this share of the largest are rounding, not features.
 RANK_TOLERANCE = 1e-9

@@ -3,24 +3,17 @@
 Parsing takes most of the time (`parsed_table.py`). If somebody else was faster, only the check is made again.
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from noisewise.core.support.remarks import warn
 from noisewise.core.support.sequences import MadeOnDemand
+from noisewise.core.support.text import some_of
 from noisewise.core.support.words import counted
-from noisewise.study.inputs.catalogue import some_of
 from noisewise.study.intake.answers import about_lease
 from noisewise.study.intake.copies import find_copies
 from noisewise.study.intake.corrections import Change, changes_in_words, corrected
-from noisewise.study.intake.entry import (
-    Measurement,
-    body_of,
-    check_pair,
-    find_job,
-    find_probe,
-    measurement_of,
-)
+from noisewise.study.intake.entry import body_of, check_pair, find_job, find_probe
 from noisewise.study.intake.known_rows import Repeat, find_known
 from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks, without_chance
@@ -28,6 +21,7 @@ from noisewise.study.intake.suited import refuse_unsuited_rows
 from noisewise.study.intake.told_before import Before, difference, find_before, still_void
 from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
+from noisewise.study.log.told import Measurement, measurement_of
 from noisewise.study.stores.protocol import Event, to_json
 
 
@@ -95,7 +89,7 @@ class Taken(MadeOnDemand[Measurement]):
 
     def __init__(self, batch: Batch) -> None:
         self.understood: Any = None  # how the table was read: `Understood`
-        self._batch = batch
+        self.batch = batch
         self.known, self.voided = batch.told.known, batch.told.voided
         rows = batch.parsed.rows
         #: Rows that were taken for equal ones of another table, and the measurements that these are.
@@ -109,11 +103,11 @@ class Taken(MadeOnDemand[Measurement]):
         self.unasked = len(batch) - (sum(place in jobs for place in batch.told.fresh) if jobs else 0)
 
     def __len__(self) -> int:
-        return len(self._batch)
+        return len(self.batch)
 
     def make(self, place: int) -> Measurement:
         """The measurement that a place became."""
-        return measurement_of(self._batch.first + place, self._batch.body(place))
+        return measurement_of(self.batch.first + place, self.batch.body(place))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -123,8 +117,8 @@ class Taken(MadeOnDemand[Measurement]):
 
     def with_notes(self) -> Iterator[Measurement]:
         """Those about which there is something to say."""
-        told = self._batch.told
-        whole = self._batch.parsed._bodies
+        told = self.batch.told
+        whole = self.batch.parsed._bodies
         for at, place in enumerate(told.fresh):
             if place in told.notes or (whole is not None and "notes" in whole[place]):
                 yield self[at]
@@ -294,7 +288,7 @@ def warn_of_equal(taken: Taken) -> None:
     """Rows that may have been measured again are never passed over in silence."""
     if taken.equal:
         pairs = some_of([f"row {row} = {id}" for row, id in taken.equal])
-        warnings.warn(
+        warn(
             f"{counted(len(taken.equal), 'row')} without a key equal measurements of tables before and were "
             f'taken for them ({pairs}). If they were measured again, say repeat="others".',
             KnownRowsWarning,

@@ -10,17 +10,21 @@ from noisewise.study.stores.protocol import Event, to_json
 
 #: Kinds and bodies of events.
 Happened = Sequence[tuple[str, dict[str, Any]]]
+#: Kinds whose content itself says who.
+SAY_WHO = ("ask", "tell")
 #: How often a watcher hears of progress.
 STEP = 10_000
 
 
-def events_of(happened: Happened, first: int, now: float) -> list[Event]:
-    """The events, numbered from ``first``, as a replay would read them."""
+def events_of(happened: Happened, first: int, now: float, by: str | None = None) -> list[Event]:
+    """The events, numbered from ``first``, as a replay would read them; ``by`` is who made a change."""
     if isinstance(happened, Batch):
         # Stores read it from the first to the last, as they would a list.
         return cast(list[Event], BatchEvents(happened, first, now))
     # Through JSON, so that the state is what a replay would make of the log.
     plain = json.loads(to_json(list(happened)))
+    if by is not None:
+        plain = [(kind, body if kind in SAY_WHO else body | {"by": by}) for kind, body in plain]
     events = [Event(first + place, now, kind, body) for place, (kind, body) in enumerate(plain)]
     return RehearsedEvents(events) if getattr(happened, "rehearsed", False) else events
 

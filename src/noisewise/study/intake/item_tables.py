@@ -15,12 +15,13 @@ from noisewise.study.inputs.items import Places, item_name
 from noisewise.study.inputs.number_columns import read_column
 from noisewise.study.inputs.tables import as_texts
 from noisewise.study.intake.corrections import NAMED
-from noisewise.study.intake.entry import Measurement, find_job, find_option, measurement_of
+from noisewise.study.intake.entry import find_job, find_option
 from noisewise.study.intake.item_entry import amended_items, check_items_belong, items_summary, unknown_item
 from noisewise.study.intake.parsed_table import Watch
 from noisewise.study.log.item_order import told_in, why_not_next
 from noisewise.study.log.items import ROUNDING, Answers, ToldItems
 from noisewise.study.log.state import State
+from noisewise.study.log.told import Measurement, measurement_of
 
 if TYPE_CHECKING:
     from noisewise.study.intake.columns.understanding import Understood

@@ -13,7 +13,7 @@ from noisewise.study.inputs.dialects.headers import columns_called
 NAME, NUMBER, COUNT, READINGS = "name", "number", "count", "readings"
 
 
-class Role(NamedTuple):
+class ColumnRole(NamedTuple):
     """What a column can be."""
 
     name: str  # as `tell` calls it
@@ -26,33 +26,39 @@ class Role(NamedTuple):
 
 
 ROLES = (
-    Role("option", NAME, "the option that was measured", ("name", "id", "treatment", "variant"), probe=True),
-    Role("plus", NAME, "of a difference: this option ...", probe=True),
-    Role("minus", NAME, "... minus this one", probe=True),
-    Role("value", NUMBER, "what came out", ("mean", "estimate", "result", "score"), scale=True),
-    Role("se", NUMBER, "its standard error", error=True, scale=True),
-    Role("var", NUMBER, "its variance", error=True),
-    Role("sd", NUMBER, "the standard deviation of single readings", error=True, scale=True),
-    Role("n", COUNT, "the number of readings", ("reps", "replicates", "count", "samples", "nobs", "runs")),
-    Role("ci", NUMBER, "a confidence interval"),
-    Role("level", NUMBER, "the level of the interval"),
-    Role("values", READINGS, "the readings themselves", ("readings",), error=True, scale=True),
-    Role("successes", COUNT, "the number of successes", ("hits", "conversions", "correct"), error=True),
-    Role("trials", COUNT, "the number of trials", ("visitors", "attempts"), error=True),
-    Role("lo", NUMBER, "the lower end of the interval", error=True, scale=True),
-    Role("hi", NUMBER, "the upper end of the interval", error=True, scale=True),
-    Role("se_up", NUMBER, "the error upwards", error=True, scale=True),
-    Role("se_down", NUMBER, "the error downwards", error=True, scale=True),
-    Role("block", NAME, "the day, plate or judge", ("day", "batch", "plate", "session", "judge", "rater")),
-    Role("arm", NAME, "whether it is an arm of the study that its block names"),
-    Role("instrument", NAME, "the instrument", ("device", "machine")),
-    Role("key", NAME, "a name of the measurement", ("uid", "uuid")),
-    Role("by", NAME, "who measured", ("operator", "person")),
-    Role("note", NAME, "a note", ("comment", "notes", "remark", "remarks")),
-    Role("at", NUMBER, "when it was measured"),
-    Role("cost", NUMBER, "what it cost"),
-    Role("job", NAME, "the suggestion it answers", probe=True),
-    Role("item", NAME, "the item that the option was measured on", ("question", "seed")),
+    ColumnRole(
+        "option", NAME, "the option that was measured", ("name", "id", "treatment", "variant"), probe=True
+    ),
+    ColumnRole("plus", NAME, "of a difference: this option ...", probe=True),
+    ColumnRole("minus", NAME, "... minus this one", probe=True),
+    ColumnRole("value", NUMBER, "what came out", ("mean", "estimate", "result", "score"), scale=True),
+    ColumnRole("se", NUMBER, "its standard error", error=True, scale=True),
+    ColumnRole("var", NUMBER, "its variance", error=True),
+    ColumnRole("sd", NUMBER, "the standard deviation of single readings", error=True, scale=True),
+    ColumnRole(
+        "n", COUNT, "the number of readings", ("reps", "replicates", "count", "samples", "nobs", "runs")
+    ),
+    ColumnRole("ci", NUMBER, "a confidence interval"),
+    ColumnRole("level", NUMBER, "the level of the interval"),
+    ColumnRole("values", READINGS, "the readings themselves", ("readings",), error=True, scale=True),
+    ColumnRole("successes", COUNT, "the number of successes", ("hits", "conversions", "correct"), error=True),
+    ColumnRole("trials", COUNT, "the number of trials", ("visitors", "attempts"), error=True),
+    ColumnRole("lo", NUMBER, "the lower end of the interval", error=True, scale=True),
+    ColumnRole("hi", NUMBER, "the upper end of the interval", error=True, scale=True),
+    ColumnRole("se_up", NUMBER, "the error upwards", error=True, scale=True),
+    ColumnRole("se_down", NUMBER, "the error downwards", error=True, scale=True),
+    ColumnRole(
+        "block", NAME, "the day, plate or judge", ("day", "batch", "plate", "session", "judge", "rater")
+    ),
+    ColumnRole("arm", NAME, "whether it is an arm of the study that its block names"),
+    ColumnRole("instrument", NAME, "the instrument", ("device", "machine")),
+    ColumnRole("key", NAME, "a name of the measurement", ("uid", "uuid")),
+    ColumnRole("by", NAME, "who measured", ("operator", "person")),
+    ColumnRole("note", NAME, "a note", ("comment", "notes", "remark", "remarks")),
+    ColumnRole("at", NUMBER, "when it was measured"),
+    ColumnRole("cost", NUMBER, "what it cost"),
+    ColumnRole("job", NAME, "the suggestion it answers", probe=True),
+    ColumnRole("item", NAME, "the item that the option was measured on", ("question", "seed")),
 )
 ROLE = {role.name: role for role in ROLES}
 #: Columns of a table of measurements; one with items has a reader of its own.

@@ -33,6 +33,11 @@ class RowFates(NamedTuple):
         block = {"block": self.blocks[place]} if place in self.blocks else {}
         return parsed.content(place) | block
 
+    def in_words(self, parsed: Parsed) -> dict[int, str]:
+        """What becomes of rows, from 1; those that are not named were told before, or say nothing."""
+        fates = {int(parsed.rows[place]) + 1: "will be told" for place in self.fresh}
+        return fates | {change.row: f"corrects m-{change.number}" for change in self.changes}
+
 
 def answer_suggestions(state: State, parsed: Parsed, told: RowFates, now: float) -> list[int]:
     """Let rows that name no suggestion answer the oldest of what they measured that are under way.

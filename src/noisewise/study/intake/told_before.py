@@ -15,6 +15,10 @@ CONTENT = {
 SAID_AGAIN = ("at", "cost")
 
 
+class ToldOtherwiseError(ValueError):
+    """A key that was told with another content."""
+
+
 class Before(NamedTuple):
     """A measurement that was told before."""
 
@@ -49,7 +53,7 @@ def told_before(state: State, body: dict[str, Any]) -> Before | None:
     """The measurement that was told before; another content with the same key is refused."""
     before = find_before(state, body)
     if before is not None and before.differs is not None:
-        raise ValueError(
+        raise ToldOtherwiseError(
             f"key {body['key']} already told with {before.differs}. Use amend on m-{before.number} if this "
             "is a correction."
         )

@@ -29,6 +29,9 @@ from noisewise.study.log.model_choice import (
     Size,
     choose_model,
 )
+from noisewise.study.log.model_choice import ANY_TIME as ANY_TIME
+from noisewise.study.log.model_choice import LOOKS as LOOKS
+from noisewise.study.log.model_choice import ONCE as ONCE
 
 #: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
 RACE = "race"
@@ -37,8 +40,6 @@ DEFAULT_POLICY = RACE
 #: The policy of a study that names none and has a budget: the smallest expected regret at its end.
 BUDGET_POLICY = "vage"
 GOALS = ("max", "min")
-#: How often bounds may be looked at: see `noisewise.study.models.once`.
-ANY_TIME, ONCE = LOOKS = ("any time", "once")
 #: Policies that do not look at values: what they ask for could have been written down beforehand.
 BLIND = ("round_robin", "uniform")
 #: The scatter of readings: each option's own, one that options share, or what fits the first measurement.

@@ -1,8 +1,9 @@
 """How many more measurements until the bound is small enough: the study, simulated forward many times."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.spreading.workers import Workers, opened
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed, generator
+from noisewise.core.support.remarks import progress
 from noisewise.core.support.words import as_html, counted, percent
 from noisewise.study.asking.coming import expected_manner
 from noisewise.study.asking.decision import some_allowed
@@ -38,6 +40,8 @@ WORK = 4000.0
 COUNTED, BETWEEN_BOUNDS = 5.0, 12.0
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
+#: How finely progress is told.
+PARTS = 100
 WITHHELD = "The certificate is withheld now"
 ASSUMED = "Assumed: "
 
@@ -179,9 +183,10 @@ def make_plan(
                 worlds,
                 seed,
                 WORK / len(ways),
+                partial(_tell, way, len(ways)),
                 workers,
             )
-            for name, levels in ways
+            for way, (name, levels) in enumerate(ways)
         ]
     in_words = noise_in_words(noise, ways[0][1], scale, priced=menu is not None)
     assumed = _assumed(blocks, in_words, analysis.state.policy.name, once=analysis.once)
@@ -203,6 +208,11 @@ def make_plan(
         looks=analysis.state.looks,
         scale=scale,
     )
+
+
+def _tell(way: int, ways: int, share: float) -> None:
+    """Say how far the forecasts are: so many are made, and this share of the next."""
+    progress("simulating", round(PARTS * (way + share)), PARTS * ways)
 
 
 def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
@@ -241,6 +251,7 @@ def _forecast(
     worlds: Floats,
     seed: int,
     work: float,
+    watch: Callable[[float], None],
     workers: Workers | None,
 ) -> Forecast:
     step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
@@ -255,6 +266,8 @@ def _forecast(
             break
         outcomes.append(outcome_of(question, worlds, seed, place))
         spent += step * outcomes[-1].steps + look * outcomes[-1].looks
+        # It is over when all futures are simulated, or when a few are and the work is done.
+        watch(max((place + 1) / len(worlds), min((place + 1) / LEAST_PATHS, spent / work, 1.0)))
     counts = np.sort([outcome.needed for outcome in outcomes])
     costs = np.sort([outcome.cost for outcome in outcomes])
     used = np.sum([outcome.used for outcome in outcomes], axis=0)

@@ -64,7 +64,7 @@ class Limits:
         """Whether it is worth to make the certificate: most of the time a glance at the bound says no."""
         if self._until == SPENT or callable(self._until):
             return callable(self._until)
-        most = study.specification.eps if self._until == CERTIFIED else float(self._until)
+        most = study.eps if self._until == CERTIFIED else float(self._until)
         return study._bound_now() <= (most or 0.0) or self.told - self._judged >= self._pause
 
     def hopeless(self, certificate: Certificate) -> str | None:
@@ -110,7 +110,7 @@ class Limits:
 
 def _check_until(study: Runnable, until: Any) -> Until:
     if until == CERTIFIED:
-        if study.specification.eps is None:
+        if study.eps is None:
             raise ValueError(
                 '`until` must be a bound, "spent" with a budget, or a function: this study has no `eps` that '
                 '"certified" could mean.'
@@ -120,7 +120,7 @@ def _check_until(study: Runnable, until: Any) -> Until:
         return SPENT if until == SPENT else until
     if isinstance(until, bool) or (isinstance(until, str) and not until.strip().endswith("%")):
         raise ValueError(f'`until` must be "certified", "spent", a bound, or a function; got {until!r}.')
-    return study.specification.value_scale.read_eps(until, "until")
+    return study.value_scale.read_eps(until, "until")
 
 
 def read_budget(budget: Any) -> dict[str, float]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.core.support.checks import nearest
-from noisewise.study.intake.entry import Told
 from noisewise.study.log.jobs import Job
+from noisewise.study.log.told import Told
 
 #: What a function may say of its measurement: the job is known already, and its key is the run's own. With a
 #: key that was told before nothing would be told, and the suggestion would stay open for ever.

@@ -14,9 +14,15 @@ def mark() -> str:
     return f"run {_host()} {os.getpid()} {_began(os.getpid())}"
 
 
+def is_mark(by: str) -> bool:
+    """Whether somebody is a run."""
+    return _MARK.fullmatch(by) is not None
+
+
 def is_left_behind(by: str | None) -> bool:
     """Whether a suggestion is reserved for a run on this machine that is no more."""
-    found = _MARK.fullmatch(by or "")
+    # On a server, the name of a token stands before the mark.
+    found = _MARK.fullmatch((by or "").rpartition(": ")[2])
     if found is None or found["host"] != _host():
         return False
     process = int(found["process"])

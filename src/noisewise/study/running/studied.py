@@ -1,17 +1,25 @@
 """What a run needs of a study."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.log.jobs import Job
-from noisewise.study.log.specification import Specification
+
+if TYPE_CHECKING:  # which a run on another machine does without
+    from noisewise.study.inputs.value_scale import ValueScale
 
 
 class Runnable(Protocol):
     """A study, as far as a run uses it."""
 
-    specification: Specification
+    @property
+    def eps(self) -> float | None:
+        """How far from the best is close enough, as it is computed with."""
+
+    @property
+    def value_scale(self) -> "ValueScale":
+        """How numbers of the study are read and shown."""
 
     @property
     def budget_left(self) -> int | None:

@@ -20,7 +20,7 @@ import polars as pl
 
 from noisewise.core.support.words import in_unit
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import UNDECIDED
+from noisewise.study.certificate.verdicts import UNDECIDED
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.levels import display_errors, only_differences
 

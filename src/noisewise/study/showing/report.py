@@ -19,7 +19,7 @@ from noisewise.core.support.version import __version__
 from noisewise.core.support.words import counted, in_unit, percent
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
-from noisewise.study.certificate.claims import (
+from noisewise.study.certificate.verdicts import (
     BOUNDED,
     IN_WORDS,
     NOTHING,

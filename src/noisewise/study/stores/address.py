@@ -90,6 +90,11 @@ def migrate_store(place: str | PathLike[str], *, timeout: float = PATIENCE) -> t
 def path_of(place: str) -> Path:
     """The file that an address means."""
     path = place.removeprefix(SQLITE)
+    if path.lower().startswith(("https://", "http://")):
+        raise ValueError(
+            f"{without_secrets(place)!r} is a server, no store: `noisewise.load_study` opens a study there; "
+            "whatever else is done to a store is done on the server's machine."
+        )
     if "://" in path or not path:
         raise ValueError(
             "`store` must be a path, sqlite:///path, postgresql://user@host/database or ':memory:'; "

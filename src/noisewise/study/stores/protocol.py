@@ -32,6 +32,10 @@ class LogMovedOnError(RuntimeError):
     """Somebody else appended to the log meanwhile: read on, and decide again."""
 
 
+class NameTakenError(ValueError):
+    """There is a study of this name already."""
+
+
 class OutcomeUnknownError(OSError):
     """The answer to a change was lost, and the store cannot be asked: it was written, or it was not."""
 
@@ -79,9 +83,30 @@ class Storage(Protocol):
 METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
 #: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which no other process
 #: decides what to append to this study (it yields whether the turn came in time, append must not rely on it,
-#: and it may call ``meanwhile`` while it is next in line), and ``chained(name)``, when an older log was
-#: given its chain of hashes, in words, or None.
-ABILITIES = ("turn", "chained")
+#: and it may call ``meanwhile`` while it is next in line); ``chained(name)``, when an older log was given its
+#: chain of hashes, in words, or None; ``page(name, after, most)``, at most so many of the events that
+#: ``read`` gives, without reading all of them; and ``numbers(name, kind, text)``, those of the events of a
+#: kind (None: of any) whose body, as `to_json` writes it and in small letters, has a text in it.
+ABILITIES = ("turn", "chained", "page", "numbers")
+
+
+def page_of(storage: Storage, name: str, after: int, most: int) -> list[Event]:
+    """At most so many events with numbers above ``after``, in order."""
+    page: Callable[[str, int, int], list[Event]] | None = getattr(storage, "page", None)
+    return storage.read(name, after)[:most] if page is None else page(name, after, most)
+
+
+def numbers_of(storage: Storage, name: str, kind: str | None = None, text: str = "") -> list[int]:
+    """The numbers of events of a kind, or of any, whose body has a text in it, in small letters or large."""
+    wanted = to_json(text)[1:-1].lower()
+    found: Callable[[str, str | None, str], list[int]] | None = getattr(storage, "numbers", None)
+    if found is not None:
+        return found(name, kind, wanted)
+    return [
+        event.number
+        for event in storage.read(name)
+        if kind in (None, event.kind) and wanted in to_json(event.body).lower()
+    ]
 
 
 class MemoryStorage:
@@ -178,7 +203,7 @@ def check_name(name: Any) -> str:
 def refuse_taken(name: str, names: Iterable[str]) -> None:
     """Refuse a name that is in use."""
     if name in names:
-        raise ValueError(f"`name` must be new in this store; there is a study {name!r} already.")
+        raise NameTakenError(f"`name` must be new in this store; there is a study {name!r} already.")
 
 
 def unknown(name: str, names: Iterable[str]) -> KeyError:

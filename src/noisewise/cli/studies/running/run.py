@@ -7,7 +7,7 @@ from typer.core import TyperCommand
 
 from noisewise.cli.studies.judgement import NOT_YET
 from noisewise.cli.studies.running.new_study import with_question
-from noisewise.cli.studies.session import Json, Name, Store, certificate_of, report, told_warnings
+from noisewise.cli.studies.session import Json, Name, Store, report, told_warnings
 from noisewise.cli.terminal.flags import translate
 from noisewise.core.support.text import printable
 
@@ -151,6 +151,8 @@ def run(
 
 
 def _report(begun: "Begun", done: "StudyRun", failures: "Failures", json: bool) -> None:
+    from noisewise.study.plain import certificate_of
+
     content = {
         "made": begun.is_new,
         "measured": done.measured,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
-from noisewise.study.certificate.claims import NOTHING, REACHED, UNBOUNDED, WITHHELD
+from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNBOUNDED, WITHHELD
 from noisewise.study.log.jobs import Job
 
 #: Suggestions that are named.

@@ -8,7 +8,8 @@ from noisewise.charts.inline.rows import SHAPES, axis_row, interval_row
 from noisewise.charts.inline.scale import Scale, Tick, scale_of
 from noisewise.core.support.words import aligned
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT, UNBOUNDED
+from noisewise.study.certificate.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT
+from noisewise.study.certificate.verdicts import UNBOUNDED
 from noisewise.study.showing.intervals import View
 from noisewise.study.showing.page.elements import NOTHING, Column, figure, folded, table, text
 
@@ -35,7 +36,9 @@ class OptionLine(NamedTuple):
     remark: str = ""
 
 
-def options_figure(frame: pl.DataFrame, view: View | None, certificate: Certificate, most: int) -> str:
+def options_figure(
+    frame: pl.DataFrame, view: View | None, certificate: Certificate, most: int, *, table_too: bool = True
+) -> str:
     """The chart of all options, or of the best of them, and a table of all.
 
     Args:
@@ -43,6 +46,7 @@ def options_figure(frame: pl.DataFrame, view: View | None, certificate: Certific
         view: The intervals; None if nothing was measured.
         certificate: What may be claimed.
         most: Rows of the chart.
+        table_too: Whether a table lists all of them below, where the chart does not.
     """
     rows = _rows(frame, view, certificate)
     shown = [row for row in rows if row.ends is not None][:most]
@@ -51,32 +55,40 @@ def options_figure(frame: pl.DataFrame, view: View | None, certificate: Certific
         shown[-1] = missing[0]
     rest = [row for row in rows if row.ends is None][: max(0, most - len(shown))]
     left = len(rows) - len(shown) - len(rest)
-    listed = _listed(rows, certificate) if left else ""
+    listed = _listed(rows, certificate) if left and table_too else ""
     if view is None or not shown:
         return _listed(rows, certificate)
-    said = [*view.said, *([f"{left:,} more options are in the table below."] if left else [])]
+    said = [*view.said, *([f"{left:,} more options are in the table below."] if listed else [])]
     return figure("intervals", view.heading, said, _keys(shown), _table([*shown, *rest], view)) + listed
 
 
 def _rows(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> list[OptionLine]:
-    ends = {} if view is None else {row["option"]: row for row in view.table.iter_rows(named=True)}
+    found = option_lines(frame, view, certificate)
+    sign = -1.0 if certificate.goal == "max" else 1.0
+    found.sort(key=lambda row: (row.ends is None, row.value is None, sign * (row.value or 0.0)))
+    return found
+
+
+def option_lines(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> list[OptionLine]:
+    """The options of a frame in its order: all of `Study.frame("options")`, or some of its rows."""
+    bars = None if view is None else view.table
+    if bars is not None and len(frame) < len(bars):
+        bars = bars.filter(pl.col("option").is_in(frame["option"].to_list()))
+    ends = {} if bars is None else {row["option"]: row for row in bars.iter_rows(named=True)}
     apart, ratios = (False, False) if view is None else (view.apart, view.apart and view.log)
     found = []
     for row in frame.iter_rows(named=True):
         bar = ends.get(row["option"])
-        standing = _standing(row, certificate)
         found.append(
             OptionLine(
                 row["option"],
-                standing,
+                _standing(row, certificate),
                 *_numbers(row, apart, ratios),
                 row["measurements"],
                 None if bar is None else (bar["low"], bar["mean"], bar["high"]),
                 _remark(row, bar is None, certificate),
             )
         )
-    sign = -1.0 if certificate.goal == "max" else 1.0
-    found.sort(key=lambda row: (row.ends is None, row.value is None, sign * (row.value or 0.0)))
     return found
 
 
@@ -112,7 +124,8 @@ def _remark(row: dict[str, Any], no_bar: bool, certificate: Certificate) -> str:
     return "without a bound yet" if certificate.verdict == UNBOUNDED else ""
 
 
-def _words(row: OptionLine) -> str:
+def standing_in_words(row: OptionLine) -> str:
+    """What may be said about an option, with a remark."""
     standing = "" if row.standing == NOT_KNOWN and row.remark else row.standing
     return ", ".join(part for part in (standing, row.remark) if part)
 
@@ -149,7 +162,7 @@ def _line(
         f'<tr role="row"{bold}><th role="rowheader" scope="row">{text(row.option)}</th>'
         f'<td role="cell" class="plot">{drawn}</td><td role="cell" class="number main">{shown}</td>'
         f'<td role="cell" class="number count">{row.measured:,}</td>'
-        f'<td role="cell" class="standing">{text(_words(row))}</td></tr>'
+        f'<td role="cell" class="standing">{text(standing_in_words(row))}</td></tr>'
     )
 
 
@@ -175,7 +188,7 @@ def _listed(rows: list[OptionLine], certificate: Certificate) -> str:
             "value": [None if one is None else one[0] for one in numbers],
             "error": [None if one is None else one[1] or None for one in numbers],
             "count": [row.measured for row in rows],
-            "standing": [_words(row) for row in rows],
+            "standing": [standing_in_words(row) for row in rows],
         },
         schema_overrides={"value": pl.String, "error": pl.String},
     )

@@ -12,6 +12,7 @@ from noisewise.charts.inline.rows import axis_row, band_row, bar_row
 from noisewise.charts.inline.scale import Scale, scale_of
 from noisewise.core.support.words import about, counted, in_unit, percent
 from noisewise.study.certificate.check import residuals_to_show
+from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.page.elements import figure, paragraph, text
@@ -34,7 +35,24 @@ USUAL, ODD, EDGE = 2.0, 3.0, 8.0
 
 def course_figure(worth: Worth, eps: float | None, unit: str | None) -> str:
     """How the bound fell."""
-    course, scale = course_of(worth), replace(worth.scale, unit=unit)
+    thinned = ""
+    if worth.looks < len(worth.ledger):
+        thinned = (
+            f"It was computed after {worth.looks:,} of {len(worth.ledger):,} measurements: those that "
+            "taught most, and some evenly between."
+        )
+    return drawn_course(course_of(worth), replace(worth.scale, unit=unit), eps, thinned)
+
+
+def drawn_course(course: pl.DataFrame, scale: ValueScale, eps: float | None, thinned: str = "") -> str:
+    """How a bound fell.
+
+    Args:
+        course: As `course_of` makes it, with at least one row.
+        scale: Of the values.
+        eps: What is good enough.
+        thinned: What to say where it was not computed after every measurement.
+    """
     bounds = scale.drawn(course["bound"].to_numpy())
     good_enough = "" if eps is None else f"good enough: {scale.close(eps)}"
     eps, unit = None if eps is None else float(scale.drawn(eps)), scale.unit_of_bounds
@@ -43,11 +61,8 @@ def course_figure(worth: Worth, eps: float | None, unit: str | None) -> str:
     said = ["How far the recommended option can be from the best, after each measurement; log scale."]
     if (bounds < floor).any():
         said.append("A bound of 0 (no other option is better) is drawn at the lower edge.")
-    if worth.looks < len(worth.ledger):
-        said.append(
-            f"It was computed after {worth.looks:,} of {len(worth.ledger):,} measurements: those that "
-            "taught most, and some evenly between."
-        )
+    if thinned:
+        said.append(thinned)
     count = course["measurement"].to_numpy()
     up = scale_of([*positive, *([floor] if (bounds < floor).any() else [])], log=True, air=0.08)
     title = title_of_course(course, scale)

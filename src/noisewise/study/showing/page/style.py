@@ -14,6 +14,70 @@ DARK = """--paper: #13161b; --card: #1d2229; --ink: #e8eaed; --soft: #a9b1bc; --
 --grid: #262c34; --blue: #6cb2f7; --accent: #ff9a5c; --faded: #949eaa; --band: #1f3a57; --good: #56c878;
 --wait: #e3b04b; --bad: #ff8f86;"""
 
+#: How charts look, here and on every other page that has the same colours.
+CHARTS = """
+figure { margin: 1rem 0 }
+figcaption { margin-bottom: .6rem }
+svg { display: block }
+svg text { fill: var(--soft); font-size: .8rem; font-variant-numeric: tabular-nums }
+svg .note { fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 4px }
+svg .grid { stroke: var(--grid) }
+svg .edge { stroke: var(--ink); stroke-dasharray: 4 3 }
+svg .band { fill: var(--band) }
+svg .line { fill: none; stroke: var(--blue); stroke-width: 2.25; vector-effect: non-scaling-stroke;
+  stroke-linejoin: round }
+svg .bar { stroke-width: 5; stroke-linecap: round; opacity: .45 }
+svg .recommended { stroke: var(--accent); fill: var(--accent) }
+svg .may { stroke: var(--blue); fill: var(--blue) }
+svg .out { stroke: var(--faded); fill: none; stroke-width: 2 }
+svg .bar.out { stroke-width: 3 }
+svg .uncertain { stroke: var(--faded); fill: var(--paper); stroke-width: 2 }
+svg .bar.uncertain { stroke-width: 4 }
+svg .fill { stroke: none }
+svg .dot { fill: var(--blue); stroke: none; opacity: .7 }
+svg .dot.odd { fill: var(--accent); opacity: 1 }
+.plane { display: grid; grid-template-columns: auto 1fr; column-gap: .5rem; max-width: 48rem }
+.plane svg { width: 100%; overflow: visible }
+.plane .left { width: 2rem } .plane .w4 { width: 2.2rem } .plane .w5 { width: 2.6rem }
+.plane .w6 { width: 3.1rem } .plane .w7 { width: 3.5rem } .plane .w8 { width: 4rem }
+.plane .w9 { width: 4.6rem }
+.plane .below { grid-column: 2; height: 1.6rem }
+.plane .title { grid-column: 1 / -1; margin: 0 0 .5rem; font-size: .85rem; color: var(--soft) }
+.plane .title.across { grid-column: 2; margin: 0; text-align: center }
+"""
+#: Tables with a picture in each row.
+ROWS_WITH_PICTURES = """
+.pictured th[scope=row] { font-weight: 400; width: 24%; min-width: 7rem }
+.pictured tr.recommended th { font-weight: 700 }
+.pictured td, .pictured th { vertical-align: middle; padding-top: .25rem; padding-bottom: .25rem }
+.pictured tbody td, .pictured tbody th { border-bottom-color: transparent }
+.pictured .plot { position: relative; width: 34%; height: 2rem; padding: 0; min-width: 9rem }
+.pictured.few .plot { width: 52% }
+.pictured .plot + td { padding-left: 1rem }
+.pictured td.plot svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: hidden }
+.pictured td.plot svg svg { position: static; overflow: visible }
+.pictured td.plot svg.axis { overflow: visible }
+.pictured tfoot td { border: 0 }
+.pictured .standing { color: var(--soft); font-size: .85rem; overflow-wrap: normal; min-width: 8.2rem }
+.key { display: inline-flex; gap: .35rem; align-items: center; margin-right: 1rem }
+.key svg { width: 16px; height: 16px; overflow: visible }
+"""
+#: The same on narrow screens: what belongs to a row stands below its name.
+ON_PHONES = """
+  .pictured thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .pictured tbody, .pictured tfoot, .pictured caption { display: block }
+  .pictured tbody tr, .pictured tfoot tr { display: grid; grid-template-columns: 1fr auto; column-gap: 1rem;
+    padding-top: .45rem }
+  .pictured th, .pictured td, .pictured .plot + td { padding: 0; border: 0; max-width: none; width: auto }
+  .pictured th[scope=row] { width: auto; grid-row: 1; grid-column: 1 }
+  .pictured .plot, .pictured.few .plot { grid-row: 2; grid-column: 1 / -1; height: 1.6rem; width: auto }
+  .pictured .main { grid-row: 1; grid-column: 2; align-self: end }
+  .pictured .standing { grid-row: 3; grid-column: 1 }
+  .pictured .count { grid-row: 3; grid-column: 2; color: var(--soft); font-size: .85rem }
+  .pictured .count::after { content: " measured" }
+  .pictured tfoot td:not(.plot) { display: none }
+"""
+
 STYLE = f"""
 :root {{ color-scheme: light dark; {LIGHT} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}
@@ -47,34 +111,7 @@ code {{ font: .9em ui-monospace, "Liberation Mono", Menlo, Consolas, monospace; 
 .facts div {{ border-top: 2px solid var(--line); padding-top: .4rem }}
 .facts dt {{ font-size: .85rem; color: var(--soft) }}
 .facts dd {{ margin: 0; font-size: 1.15rem; font-weight: 600; font-variant-numeric: tabular-nums }}
-figure {{ margin: 1rem 0 }}
-figcaption {{ margin-bottom: .6rem }}
-svg {{ display: block }}
-svg text {{ fill: var(--soft); font-size: .8rem; font-variant-numeric: tabular-nums }}
-svg .note {{ fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 4px }}
-svg .grid {{ stroke: var(--grid) }}
-svg .edge {{ stroke: var(--ink); stroke-dasharray: 4 3 }}
-svg .band {{ fill: var(--band) }}
-svg .line {{ fill: none; stroke: var(--blue); stroke-width: 2.25; vector-effect: non-scaling-stroke;
-  stroke-linejoin: round }}
-svg .bar {{ stroke-width: 5; stroke-linecap: round; opacity: .45 }}
-svg .recommended {{ stroke: var(--accent); fill: var(--accent) }}
-svg .may {{ stroke: var(--blue); fill: var(--blue) }}
-svg .out {{ stroke: var(--faded); fill: none; stroke-width: 2 }}
-svg .bar.out {{ stroke-width: 3 }}
-svg .uncertain {{ stroke: var(--faded); fill: var(--paper); stroke-width: 2 }}
-svg .bar.uncertain {{ stroke-width: 4 }}
-svg .fill {{ stroke: none }}
-svg .dot {{ fill: var(--blue); stroke: none; opacity: .7 }}
-svg .dot.odd {{ fill: var(--accent); opacity: 1 }}
-.plane {{ display: grid; grid-template-columns: auto 1fr; column-gap: .5rem; max-width: 48rem }}
-.plane svg {{ width: 100%; overflow: visible }}
-.plane .left {{ width: 2rem }} .plane .w4 {{ width: 2.2rem }} .plane .w5 {{ width: 2.6rem }}
-.plane .w6 {{ width: 3.1rem }} .plane .w7 {{ width: 3.5rem }} .plane .w8 {{ width: 4rem }}
-.plane .w9 {{ width: 4.6rem }}
-.plane .below {{ grid-column: 2; height: 1.6rem }}
-.plane .title {{ grid-column: 1 / -1; margin: 0 0 .5rem; font-size: .85rem; color: var(--soft) }}
-.plane .title.across {{ grid-column: 2; margin: 0; text-align: center }}
+{CHARTS}
 table {{ border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums }}
 caption {{ text-align: left; color: var(--soft); font-size: .9rem; padding: .3rem 0 }}
 th {{ text-align: left; font-weight: 600; vertical-align: bottom }}
@@ -85,20 +122,7 @@ th:last-child, td:last-child {{ padding-right: 0 }}
 .wide {{ overflow-x: auto; max-height: 32rem; overflow-y: auto }}
 .wide th, .wide td {{ min-width: 3rem; overflow-wrap: normal }}
 .wide td.long {{ min-width: 12rem; overflow-wrap: anywhere }}
-.pictured th[scope=row] {{ font-weight: 400; width: 24%; min-width: 7rem }}
-.pictured tr.recommended th {{ font-weight: 700 }}
-.pictured td, .pictured th {{ vertical-align: middle; padding-top: .25rem; padding-bottom: .25rem }}
-.pictured tbody td, .pictured tbody th {{ border-bottom-color: transparent }}
-.pictured .plot {{ position: relative; width: 34%; height: 2rem; padding: 0; min-width: 9rem }}
-.pictured.few .plot {{ width: 52% }}
-.pictured .plot + td {{ padding-left: 1rem }}
-.pictured td.plot svg {{ position: absolute; inset: 0; width: 100%; height: 100%; overflow: hidden }}
-.pictured td.plot svg svg {{ position: static; overflow: visible }}
-.pictured td.plot svg.axis {{ overflow: visible }}
-.pictured tfoot td {{ border: 0 }}
-.pictured .standing {{ color: var(--soft); font-size: .85rem; overflow-wrap: normal; min-width: 8.2rem }}
-.key {{ display: inline-flex; gap: .35rem; align-items: center; margin-right: 1rem }}
-.key svg {{ width: 16px; height: 16px; overflow: visible }}
+{ROWS_WITH_PICTURES}
 details {{ margin: .6rem 0 }}
 summary {{ cursor: pointer; font-weight: 500; padding: .2rem 0 }}
 summary:focus-visible, .wide:focus-visible {{ outline: 2px solid var(--blue); outline-offset: 2px }}
@@ -110,19 +134,7 @@ dl.made dt {{ color: var(--soft) }} dl.made dd {{ margin: 0 }}
   body {{ padding: 1.2rem 1rem 3rem }}
   .verdict {{ padding: .9rem 1rem 1rem }}
   .facts {{ grid-template-columns: 1fr 1fr }}
-  .pictured thead {{ position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }}
-  .pictured tbody, .pictured tfoot, .pictured caption {{ display: block }}
-  .pictured tbody tr, .pictured tfoot tr {{ display: grid; grid-template-columns: 1fr auto; column-gap: 1rem;
-    padding-top: .45rem }}
-  .pictured th, .pictured td, .pictured .plot + td {{ padding: 0; border: 0; max-width: none; width: auto }}
-  .pictured th[scope=row] {{ width: auto; grid-row: 1; grid-column: 1 }}
-  .pictured .plot, .pictured.few .plot {{ grid-row: 2; grid-column: 1 / -1; height: 1.6rem; width: auto }}
-  .pictured .main {{ grid-row: 1; grid-column: 2; align-self: end }}
-  .pictured .standing {{ grid-row: 3; grid-column: 1 }}
-  .pictured .count {{ grid-row: 3; grid-column: 2; color: var(--soft); font-size: .85rem }}
-  .pictured .count::after {{ content: " measured" }}
-  .pictured tfoot td:not(.plot) {{ display: none }}
-  dl.made {{ grid-template-columns: 1fr }} dl.made dd {{ margin-bottom: .5rem }}
+{ON_PHONES}  dl.made {{ grid-template-columns: 1fr }} dl.made dd {{ margin-bottom: .5rem }}
 }}
 @media print {{
   :root {{ color-scheme: light; {LIGHT} }}

@@ -1,0 +1,1 @@
+"""The JSON interface, `/api/v1`."""

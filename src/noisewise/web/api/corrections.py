@@ -1,0 +1,166 @@
+"""Correcting what was told, and changing options, model and policy: what owners do."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from noisewise.study.plain import measurement_row
+from noisewise.study.study import Study
+from noisewise.web.api.answers import REFUSALS, AnyObject, Done, MeasurementsTold, Owner, StudyName
+from noisewise.web.api.bodies import (
+    Adding,
+    Amending,
+    Excluding,
+    Including,
+    Mending,
+    Policing,
+    Switching,
+    Voiding,
+)
+from noisewise.web.api.changes import IfMatch, Key, change
+from noisewise.web.api.json_bodies import JsonBodyRoute
+
+CORRECTIONS = APIRouter(
+    prefix="/studies/{study}", tags=["correcting"], route_class=JsonBodyRoute, responses=REFUSALS
+)
+
+
+def _done(act: Callable[[Study], object]) -> Callable[[Study], dict[str, Any]]:
+    """A change of which there is nothing to say but that it happened."""
+
+    def acting(opened: Study) -> dict[str, Any]:
+        act(opened)
+        return {"event": opened.n_events}
+
+    return acting
+
+
+@CORRECTIONS.post("/void", response_model=Done)
+def void(
+    request: Request,
+    study: StudyName,
+    voided: Voiding,
+    visitor: Owner,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response:
+    """Make a measurement count no longer; it stays in the log."""
+    act = _done(lambda opened: opened.void(voided.measurement, voided.reason))
+    return change(request, study, visitor, act, body=voided, if_match=if_match, key=key)
+
+
+@CORRECTIONS.post("/amend", response_model=MeasurementsTold)
+def amend(
+    request: Request,
+    study: StudyName,
+    amended: Amending,
+    visitor: Owner,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response:
+    """Correct a measurement: what is said anew replaces what was told; the old stays in the log."""
+
+    def act(opened: Study) -> dict[str, Any]:
+        said = amended.said()
+        found = opened.amend(said.pop("measurement"), said.pop("reason"), said.pop("value", None), **said)
+        return {"measurements": [measurement_row(found)]}
+
+    return change(request, study, visitor, act, body=amended, if_match=if_match, key=key)
+
+
+@CORRECTIONS.post("/mend", response_model=Done)
+def mend(
+    request: Request,
+    study: StudyName,
+    mended: Mending,
+    visitor: Owner,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response:
+    """Settle that an event that cannot be used stays ignored."""
+    act = _done(lambda opened: opened.mend(mended.event, mended.reason))
+    return change(request, study, visitor, act, body=mended, if_match=if_match, key=key)
+
+
+@CORRECTIONS.post("/exclude", response_model=Done)
+def exclude(
+    request: Request,
+    study: StudyName,
+    excluded: Excluding,
+    visitor: Owner,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response:
+    """Take an option out of the comparison; its measurements stay."""
+    act = _done(lambda opened: opened.exclude(excluded.option, excluded.reason))
+    return change(request, study, visitor, act, body=excluded, if_match=if_match, key=key)
+
+
+@CORRECTIONS.post("/include", response_model=Done)
+def include(
+    request: Request,
+    study: StudyName,
+    included: Including,
+    visitor: Owner,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response:
+    """Take an excluded option back in."""
+    act = _done(lambda opened: opened.include(included.option))
+    return change(request, study, visitor, act, body=included, if_match=if_match, key=key)
+
+
+@CORRECTIONS.post("/add", response_model=AnyObject)
+def add(
+    request: Request,
+    study: StudyName,
+    added: Adding,
+    visitor: Owner,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response:
+    """Add options, with the same columns as the first ones."""
+
+    def act(opened: Study) -> dict[str, Any]:
+        return {"added": opened.add_options(added.options, id=added.id, decimal=added.decimal)}
+
+    return change(request, study, visitor, act, body=added, if_match=if_match, key=key)
+
+
+@CORRECTIONS.post("/switch", response_model=AnyObject)
+def switch(
+    request: Request,
+    study: StudyName,
+    switched: Switching,
+    visitor: Owner,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response:
+    """Use another model from now on; the log keeps the change."""
+
+    def act(opened: Study) -> dict[str, Any]:
+        was, said = opened.model, switched.said()
+        opened.switch(said.pop("model", None), **said)
+        return {"was": was, "model": opened.model, "looks": opened.looks, "event": opened.n_events}
+
+    return change(request, study, visitor, act, body=switched, if_match=if_match, key=key)
+
+
+@CORRECTIONS.post("/policy", response_model=AnyObject)
+def policy(
+    request: Request,
+    study: StudyName,
+    chosen: Policing,
+    visitor: Owner,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response:
+    """Let another rule ask from now on."""
+
+    def act(opened: Study) -> dict[str, Any]:
+        opened.set_policy(chosen.name, **chosen.options)
+        return {"policy": opened.policy, "event": opened.n_events}
+
+    return change(request, study, visitor, act, body=chosen, if_match=if_match, key=key)

@@ -1,0 +1,142 @@
+"""All studies of a store, and making, renaming and rebuilding them."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from noisewise.core.support.remarks import heard_warnings
+from noisewise.core.support.text import printable
+from noisewise.study.log.export import rebuild_study
+from noisewise.study.plain import UNREADABLE, standing_of, status_of
+from noisewise.web.api.answers import (
+    REFUSALS,
+    UNCHANGED,
+    AnyObject,
+    Done,
+    Owner,
+    StudyName,
+    StudyStandings,
+    Viewer,
+    answer,
+    name_in,
+    name_in_path,
+    unchanged,
+)
+from noisewise.web.api.bodies import NewStudy, Rebuilding, Renaming
+from noisewise.web.api.changes import warnings_in
+from noisewise.web.api.json_bodies import JsonBodyRoute
+from noisewise.web.api.measuring import reading_of
+from noisewise.web.api.table_texts import first_results
+from noisewise.web.open_studies import OpenStudies
+from noisewise.web.problems import ProblemError
+
+STUDIES = APIRouter(prefix="/studies", tags=["studies"], route_class=JsonBodyRoute, responses=REFUSALS)
+#: Studies of one page.
+USUAL, MOST = 50, 500
+
+
+@STUDIES.get("", response_model=StudyStandings)
+def list_studies(
+    request: Request,
+    visitor: Viewer,
+    after: Annotated[
+        str | None, Query(description="The last study of the page before.", max_length=1000)
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
+) -> Response:
+    """Where each study stands, the oldest first."""
+    studies: OpenStudies = request.app.state.studies
+    names = studies.names()
+    if after is not None and after not in names:
+        raise ProblemError(404, f"there is no study {after!r} to go on after.")
+    first = 0 if after is None else names.index(after) + 1
+    some = names[first : first + limit]
+    more = first + limit < len(names)
+    return answer(
+        {"studies": [standing_row(studies, one) for one in some], "next": some[-1] if more else None}
+    )
+
+
+def standing_row(studies: OpenStudies, name: str) -> dict[str, Any]:
+    """Where a study stands; one that cannot be read says why."""
+    row: dict[str, Any] = dict.fromkeys(
+        ("leader", "bound", "bound_text", "measurements", "options", "events", "last_change", "problem")
+    )
+    try:
+        with studies.use(name) as study:
+            row |= {"measurements": study.n_measurements, "options": len(study.options)}
+            row |= {"events": study.n_events, "last_change": study.last_change}
+            return {"name": name, **row, **standing_of(study)}
+    except (ValueError, KeyError, TypeError, OSError, ProblemError) as problem:
+        said = problem.detail if isinstance(problem, ProblemError) else (problem.args or (problem,))[0]
+        return {"name": name, **row, "state": UNREADABLE, "problem": printable(said)}
+
+
+@STUDIES.post("", status_code=201, response_model=Done)
+def create(request: Request, asked: NewStudy, visitor: Owner) -> Response:
+    """Begin a study: which of these options is the best?"""
+    studies: OpenStudies = request.app.state.studies
+    said = asked.said()
+    name, reading = said.pop("name"), reading_of(asked.reading) if asked.reading else {}
+    said.pop("reading", None)
+    if asked.bounds is not None:
+        said["bounds"] = tuple(asked.bounds)
+    if asked.results is not None:
+        described = [*(asked.features or ()), *([asked.cost] if asked.cost else ())]
+        said["results"] = first_results(asked.results, asked.unit, described, reading)
+    with heard_warnings() as heard:
+        studies.create(name, **said)
+    with studies.use(name) as study:
+        number = study.n_events
+    place = f"{request.scope.get('root_path', '')}/api/v1/studies/{_quoted(name)}"
+    done = {"study": name, "event": number, **warnings_in(heard)}
+    return answer(done, 201, event=number, headers={"Location": place})
+
+
+@STUDIES.get("/{study}", response_model=AnyObject, responses=UNCHANGED)
+def get_study(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """Where a study stands: certificate, measurements, suggestions under way."""
+    studies: OpenStudies = request.app.state.studies
+    with studies.use(name_in(study)) as opened:
+        number = opened.n_events
+        if (same := unchanged(request, number)) is not None:
+            return same
+        words = repr(opened).splitlines()
+        return answer(
+            {"study": opened.name, "event": number, **status_of(opened), "words": words}, event=number
+        )
+
+
+@STUDIES.get("/{study}/specification", response_model=AnyObject)
+def get_specification(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """What a study was made with; it never changes, and with the events everything follows from it."""
+    studies: OpenStudies = request.app.state.studies
+    name = name_in(study)
+    with studies.use(name):  # refuses an unknown name
+        return answer({"study": name, "specification": studies.storage.specification(name)})
+
+
+@STUDIES.post("/{study}/rename", response_model=Done)
+def rename(request: Request, study: StudyName, new: Renaming, visitor: Owner) -> Response:
+    """Give a study another name; work on it goes on."""
+    studies: OpenStudies = request.app.state.studies
+    studies.rename(name_in(study), new.name)
+    with studies.use(new.name) as opened:
+        return answer({"study": new.name, "event": opened.n_events}, event=opened.n_events)
+
+
+@STUDIES.post("/rebuild", status_code=201, response_model=Done)
+def rebuild(request: Request, log: Rebuilding, visitor: Owner) -> Response:
+    """Make a study again from an exported log: same events, same certificate, same next suggestion."""
+    studies: OpenStudies = request.app.state.studies
+    studies.check_writable()
+    name = rebuild_study(log.log.splitlines(), studies.storage, log.name)
+    with studies.use(name) as opened:
+        return answer({"study": name, "event": opened.n_events}, 201, event=opened.n_events)
+
+
+def _quoted(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name_in_path(name), safe="")

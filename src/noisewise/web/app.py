@@ -1,0 +1,99 @@
+"""The app that serves a store: interface, pages, keys, and what every request passes."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+
+from noisewise.core.support.version import __version__
+from noisewise.web.api.routes import add_api
+from noisewise.web.auth.forms import SIGNING_IN
+from noisewise.web.auth.keys import BURST, RATE, Keys
+from noisewise.web.auth.tokens import TokenFile
+from noisewise.web.counters import Counters
+from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
+from noisewise.web.later_pages import LaterPages
+from noisewise.web.open_studies import OpenStudies
+from noisewise.web.refusals import answer_refusals
+
+#: Style sheets and scripts of the pages.
+STATIC = Path(__file__).parent / "pages" / "static"
+
+
+def make_app(
+    store: Any,
+    *,
+    root_path: str = "",
+    read_only: bool = False,
+    tokens: TokenFile | None = None,
+    hosts: Sequence[str] | None = LOOPBACK,
+    most_bytes: int = MOST_BYTES,
+    body_seconds: float = BODY_SECONDS,
+    rate: float = RATE,
+    burst: float = BURST,
+    clock: Callable[[], float] = time.time,
+    pages_later: bool = False,
+) -> FastAPI:
+    """The app that serves a store.
+
+    Args:
+        store: A path, an address, or a storage.
+        root_path: The prefix under which a proxy shows it, such as ``"/lab"``.
+        read_only: Refuse every change.
+        tokens: Who may come in; without any, everybody who reaches the server is an owner.
+        hosts: Names by which it may be called; None: any.
+        most_bytes: Of a request's body.
+        body_seconds: For a request's body.
+        rate: Requests a second of one token, on average.
+        burst: Requests of one token at once.
+        clock: Where the time comes from.
+        pages_later: Load the pages when the first of them is asked for, or by ``app.state.pages.load()``.
+    """
+    studies = OpenStudies(store, read_only=read_only, clock=clock)
+    keys = Keys(tokens, read_only=read_only, rate=rate, burst=burst)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        app.state.streams.stopping.set()
+        await app.state.tasks.close()
+        studies.close()
+
+    app = FastAPI(
+        title="noisewise",
+        version=__version__,
+        description="Studies that find the best option from noisy measurements.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.root_path = root_path.rstrip("/")  # its argument of this name is deprecated, the attribute is not
+    app.state.studies, app.state.keys, app.state.counters = studies, keys, Counters()
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    add_api(app, studies)
+    app.include_router(SIGNING_IN)
+    app.state.pages = LaterPages(app)
+    if not pages_later:
+        app.state.pages.add()
+    answer_refusals(app, _problem_page)
+    app.add_middleware(
+        Guards,
+        keys=keys,
+        counters=app.state.counters,
+        hosts=hosts,
+        most_bytes=most_bytes,
+        seconds=body_seconds,
+    )
+    return app
+
+
+def _problem_page(request: Request, status: int, said: str) -> Response | None:
+    from noisewise.web.pages.problems import problem_page
+
+    return problem_page(request, status, said)

@@ -1,0 +1,104 @@
+"""From JSON to the objects of a study and back: jobs, measurements, certificates, events."""
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+from noisewise.core.support.checks import as_float
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.log.jobs import Job
+from noisewise.study.log.told import GENERATED, Measurement
+from noisewise.study.stores.protocol import Event
+
+#: Numbers of a measurement; `value` and `se` may also be texts, such as "12.3(4)" and "2%".
+NUMBERS = ("value", "se", "var", "sd", "n", "level", "successes", "trials", "cost", "at")
+LISTS = ("ci", "values")
+_FIELDS = tuple(one.name for one in fields(Certificate))
+
+
+def job_from(row: Mapping[str, Any]) -> Job:
+    """A suggestion."""
+    known = {one.name: row[one.name] for one in fields(Job) if one.name in row}
+    return Job(**known | {"expires": datetime.fromisoformat(row["expires"]), "items": tuple(row["items"])})
+
+
+def measurement_from(row: Mapping[str, Any]) -> Measurement:
+    """A measurement."""
+    known = {one.name: row[one.name] for one in fields(Measurement) if one.name in row}
+    number = int(str(row["id"]).removeprefix("m-"))
+    return Measurement(**known | {"number": number, "notes": tuple(row["notes"])})
+
+
+def certificate_from(plain: Mapping[str, Any]) -> Certificate:
+    """A certificate; a bound that does not exist is infinite."""
+    known = {name: _frozen(plain[name]) for name in _FIELDS if name in plain}
+    infinite = {name: math.inf for name in ("bound", "spread") if known.get(name) is None}
+    return Certificate(**known | infinite)
+
+
+def event_from(row: Mapping[str, Any]) -> Event:
+    """An event of the log."""
+    return Event(
+        int(row["number"]), float(row["at"]), str(row["kind"]), dict(row["body"]),
+        str(row.get("append") or ""), str(row.get("hash") or ""),
+    )  # fmt: skip
+
+
+def told_to_send(job: Job | str | None, value: Any, told: Mapping[str, Any]) -> dict[str, Any]:
+    """What `tell` was called with, as JSON values.
+
+    Args:
+        job: The suggestion.
+        value: What came out.
+        told: All else.
+    """
+    said: dict[str, Any] = {"job": id_of(job), "value": value, **told}
+    if hasattr(value, "nominal_value") and hasattr(value, "std_dev"):  # of the package uncertainties
+        if any(told.get(name) is not None for name in ("se", "var", "sd", "ci", "values")):
+            raise ValueError("say the error bar once: the value brings its own.")
+        said |= {"value": value.nominal_value, "se": value.std_dev}
+    for name in (*NUMBERS, *LISTS):
+        if said.get(name) is not None:
+            said[name] = number_to_send(name, said[name])
+    if said.get("items") is not None:
+        said["items"] = {str(item): number_to_send("items", one) for item, one in said["items"].items()}
+    return {name: part for name, part in said.items() if part is not None}
+
+
+def number_to_send(name: str, given: Any) -> Any:
+    """A number, several, or a text, as JSON has them."""
+    if isinstance(given, str):
+        return given
+    if hasattr(given, "tolist"):
+        given = given.tolist()  # of NumPy
+    if name in LISTS or (name == "se" and isinstance(given, Sequence)):
+        return [number_to_send("number", one) for one in given]
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    number = as_float(name, given)
+    if not math.isfinite(number) and name == "value":
+        return str(number)  # which JSON has no number for; the study says what to do
+    if not math.isfinite(number):
+        raise ValueError(f"`{name}` must be a finite number; got {given!r}.")
+    return number
+
+
+def id_of(thing: Job | Measurement | str | int | None) -> str | None:
+    """The id that a suggestion or a measurement is known by."""
+    if isinstance(thing, Job | Measurement):
+        return thing.id
+    if isinstance(thing, int) and not isinstance(thing, bool):
+        return f"m-{thing}"
+    return None if thing is None else str(thing)
+
+
+def new_key() -> str:
+    """A key that nobody else has."""
+    return f"{GENERATED}{secrets.token_urlsafe(15)}"
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

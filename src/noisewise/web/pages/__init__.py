@@ -1,0 +1,1 @@
+"""Pages for browsers, rendered by the server."""

@@ -1,0 +1,223 @@
+"""What forms of pages change: each goes back to its page, with what was done or why it was refused."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from noisewise.study.intake.entry import measurement_of, read_told
+from noisewise.study.study import Study
+from noisewise.web.auth.forms import read_form
+from noisewise.web.auth.roles import Role, Visitor, needs, visitor_of
+from noisewise.web.pages.long_pages import stopped
+from noisewise.web.pages.shown import (
+    shown_check,
+    shown_measurements,
+    shown_options,
+    shown_overview,
+    studies_of,
+    used,
+)
+from noisewise.web.pages.templating import rendered
+from noisewise.web.pages.views.tell_form import arguments_of, measured_of
+
+CHANGES = APIRouter(include_in_schema=False)
+LOOK, WORK, OWN = (Depends(needs(role)) for role in (Role.VIEWER, Role.WORKER, Role.OWNER))
+REFUSED = (ValueError, KeyError, TypeError)
+Refusal = Callable[[Request, Study, dict[str, str], str], HTMLResponse]
+
+
+def said_by(problem: BaseException) -> str:
+    """The sentence of a refusal, beginning like one."""
+    said = str(problem.args[0]) if problem.args else str(problem)
+    return f"{said[:1].upper()}{said[1:]}"
+
+
+def texts_of(form: FormData) -> dict[str, str]:
+    """The fields of a form that are texts."""
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+async def _changed(
+    request: Request,
+    segment: str,
+    change: Callable[[Study, dict[str, str]], str],
+    refusal: Refusal,
+) -> Response:
+    """Do what a form asks for; go where ``change`` says, or show the page again with the reason."""
+    studies_of(request).check_writable()
+    form = texts_of(await read_form(request))
+
+    def done() -> Response:
+        with used(request, segment, write=True) as study:
+            try:
+                with study.acting(visitor_of(request).name):
+                    return RedirectResponse(change(study, form), 303)
+            except REFUSED as problem:
+                return refusal(request, study, form, said_by(problem))
+
+    return await run_in_threadpool(done)
+
+
+def _on_overview(request: Request, study: Study, form: dict[str, str], why: str) -> HTMLResponse:
+    return shown_overview(request, study, message=why, status=422)
+
+
+def _on_options(request: Request, study: Study, form: dict[str, str], why: str) -> HTMLResponse:
+    return shown_options(request, study, message=why, status=422)
+
+
+def _on_check(request: Request, study: Study, form: dict[str, str], why: str) -> HTMLResponse:
+    return shown_check(request, study, message=why, status=422)
+
+
+def _on_measurements(request: Request, study: Study, form: dict[str, str], why: str) -> HTMLResponse:
+    fix = form.get("measurement", "")
+    return shown_measurements(request, study, form=form, message=why, fix=fix, status=422)
+
+
+@CHANGES.post("/s/{study}/tell/preview")
+async def say_what_would_be_told(request: Request, study: str, visitor: Visitor = LOOK) -> HTMLResponse:
+    """How a form would be understood; nothing is told."""
+    form = texts_of(await read_form(request))
+
+    def understood() -> HTMLResponse:
+        if not form.get("kind") or not form.get("what", "").strip():
+            return rendered(request, "preview.html", words="", bad=False)
+        with used(request, study) as opened:
+            state = opened.analysis().state
+            try:
+                given = arguments_of(form, options=state.index, jobs=state.jobs)
+                body = read_told(
+                    state, {"job": None, "value": None, **given}, now=studies_of(request).clock()
+                )
+            except REFUSED as problem:
+                return rendered(request, "preview.html", words=said_by(problem), bad=True)
+            one = measurement_of(len(state.told) + 1, body)
+        what = one.option if one.minus is None else f"{one.option} − {one.minus}"
+        error = "" if one.se is None else f" ± {one.se:.3g}"
+        enters = (
+            "its error is estimated with others" if one.sigma is None else f"it enters with {one.sigma:.3g}"
+        )
+        notes = "".join(f"; {note}" for note in one.notes)
+        return rendered(
+            request, "preview.html", words=f"{what} = {one.value:.6g}{error}; {enters}{notes}.", bad=False
+        )
+
+    return await run_in_threadpool(understood)
+
+
+@CHANGES.post("/s/{study}/tell")
+async def tell(request: Request, study: str, visitor: Visitor = WORK) -> Response:
+    """One measurement."""
+
+    def told(opened: Study, form: dict[str, str]) -> str:
+        state = opened.analysis().state
+        given = arguments_of(form, options=state.index, jobs=state.jobs)
+        one = opened.tell(**given, by=visitor.name)
+        return f"measurements?{urlencode({'told': one.id})}#{one.id}"
+
+    return await _changed(request, study, told, _on_measurements)
+
+
+@CHANGES.post("/s/{study}/void")
+async def void(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Make a measurement count no longer."""
+
+    def voided(opened: Study, form: dict[str, str]) -> str:
+        opened.void(form.get("measurement", ""), form.get("reason", ""))
+        return f"measurements?{urlencode({'q': form['measurement']})}"
+
+    return await _changed(request, study, voided, _on_measurements)
+
+
+@CHANGES.post("/s/{study}/amend")
+async def amend(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Correct a measurement."""
+
+    def amended(opened: Study, form: dict[str, str]) -> str:
+        one = opened.amend(form.get("measurement", ""), form.get("reason", ""), **measured_of(form))
+        return f"measurements?{urlencode({'q': one.id})}"
+
+    return await _changed(request, study, amended, _on_measurements)
+
+
+@CHANGES.post("/s/{study}/ask")
+async def ask(request: Request, study: str, visitor: Visitor = WORK) -> Response:
+    """Reserve what is suggested next."""
+
+    def asked(opened: Study, form: dict[str, str]) -> str:
+        opened.ask(by=visitor.name)
+        return "./#under-way"
+
+    return await _changed(request, study, asked, _on_overview)
+
+
+@CHANGES.post("/s/{study}/release")
+async def release(request: Request, study: str, visitor: Visitor = WORK) -> Response:
+    """Give a suggestion back."""
+
+    def released(opened: Study, form: dict[str, str]) -> str:
+        opened.release(form.get("job", ""))
+        return "./#under-way"
+
+    return await _changed(request, study, released, _on_overview)
+
+
+@CHANGES.post("/s/{study}/fail")
+async def fail(request: Request, study: str, visitor: Visitor = WORK) -> Response:
+    """Say that a suggestion could not be measured."""
+
+    def failed(opened: Study, form: dict[str, str]) -> str:
+        opened.fail(form.get("job", ""), form.get("reason", ""))
+        return "./#under-way"
+
+    return await _changed(request, study, failed, _on_overview)
+
+
+@CHANGES.post("/s/{study}/exclude")
+async def exclude(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Take an option out."""
+
+    def excluded(opened: Study, form: dict[str, str]) -> str:
+        opened.exclude(form.get("option", ""), form.get("reason", ""))
+        return "options?standing=excluded"
+
+    return await _changed(request, study, excluded, _on_options)
+
+
+@CHANGES.post("/s/{study}/include")
+async def include(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Take an option back in."""
+
+    def included(opened: Study, form: dict[str, str]) -> str:
+        opened.include(form.get("option", ""))
+        return f"options?{urlencode({'q': form['option']})}"
+
+    return await _changed(request, study, included, _on_options)
+
+
+@CHANGES.post("/s/{study}/switch")
+async def switch(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Follow the advice of the check."""
+
+    def switched(opened: Study, form: dict[str, str]) -> str:
+        if not form.get("reason", "").strip():
+            raise ValueError("say why the model is changed: the log keeps the reason.")
+        names = ("model", "deviation", "extra_scatter", "span", "reason")
+        opened.switch(**{one: form[one] for one in names if form.get(one)})
+        return "check"
+
+    return await _changed(request, study, switched, _on_check)
+
+
+@CHANGES.post("/s/{study}/cancel")
+async def cancel(request: Request, study: str, visitor: Visitor = LOOK) -> Response:
+    """Stop what a worker computes for a page."""
+    form = texts_of(await read_form(request))
+    await stopped(request, visitor, form.get("task", ""))
+    back = form.get("back", "")
+    return RedirectResponse(back if back in ("worth", "report") else "plan", 303)

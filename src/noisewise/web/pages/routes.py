@@ -1,0 +1,222 @@
+"""The pages to look at; none of them writes anything."""
+
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+
+from noisewise.core.support.words import counted
+from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
+from noisewise.study.stores.protocol import numbers_of
+from noisewise.web.api.answers import name_in
+from noisewise.web.auth.roles import Role, Visitor, needs
+from noisewise.web.open_studies import OpenStudies
+from noisewise.web.outlook import worth_in_pictures
+from noisewise.web.pages.long_pages import NOT_ASKED, TaskShown, begun
+from noisewise.web.pages.shown import (
+    EVENT_KINDS,
+    headline,
+    memory_of,
+    options_frame,
+    shown_check,
+    shown_measurements,
+    shown_options,
+    shown_overview,
+    studies_of,
+    study_page,
+    used,
+)
+from noisewise.web.pages.templating import rendered
+from noisewise.web.pages.views.compare import Side, compare
+from noisewise.web.pages.views.headline import STOP
+from noisewise.web.pages.views.log import LogReader
+from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
+from noisewise.web.pages.views.studies import StudyRow, studies_page, study_row, unreadable_row
+from noisewise.web.problems import ProblemError
+
+PAGES = APIRouter(include_in_schema=False)
+VIEWER = Depends(needs(Role.VIEWER))
+LOOK = [VIEWER]
+#: After how many measurements the bound is computed for the page of what was worth most.
+LOOKS = 8
+#: Studies with no more options and measurements are quicker than a worker begins.
+SMALL = 500
+_CHARTS = f"{CHARTS}{ROWS_WITH_PICTURES}@media (max-width: 40rem) {{{ON_PHONES}}}"
+
+
+@PAGES.get("/charts.css")
+def charts_style() -> Response:
+    """How charts look: the same rules as in a report."""
+    return Response(_CHARTS, media_type="text/css", headers={"Cache-Control": "max-age=300"})
+
+
+@PAGES.get("/", dependencies=LOOK)
+def all_studies(request: Request) -> HTMLResponse:
+    """All studies, with the state of each."""
+    studies = studies_of(request)
+    rows = [_row(request, studies, name) for name in studies.names()]
+    page = studies_page(rows, request.query_params)
+    return rendered(request, "studies.html", page=page, version=_version(studies))
+
+
+@PAGES.get("/now", dependencies=LOOK)
+def version_of_all(request: Request) -> PlainTextResponse:
+    """A text that changes when anything does, for pages that poll."""
+    return PlainTextResponse(_version(studies_of(request)), headers={"Cache-Control": "no-store"})
+
+
+def _version(studies: OpenStudies) -> str:
+    numbers = []
+    for name in studies.names():
+        try:
+            numbers.append(str(studies.number(name)))
+        except (ValueError, KeyError, OSError):
+            numbers.append("?")
+    return "-".join(numbers)
+
+
+def _row(request: Request, studies: OpenStudies, name: str) -> StudyRow:
+    try:
+        with studies.use(name) as study:
+            return study_row(study, studies.clock())
+    except (ValueError, KeyError, TypeError, OSError) as problem:
+        return unreadable_row(name, str(problem.args[0]) if problem.args else str(problem))
+
+
+@PAGES.get("/compare", dependencies=LOOK)
+def two_studies(request: Request) -> HTMLResponse:
+    """Two studies side by side."""
+    studies, query = studies_of(request), dict(request.query_params)
+    chosen = [query.get("a", ""), query.get("b", "")]
+    context: dict[str, Any] = {"names": studies.names(), "query": query, "problem": "", "page": None}
+    if not all(chosen):
+        return rendered(request, "compare.html", **context)
+    sides, frames = [], []
+    try:
+        for name in chosen:
+            with studies.use(name) as study:
+                frames.append(options_frame(request, study))
+                sides.append(
+                    Side(name, headline(request, study), study.n_measurements, len(study.options),
+                         study.specification.unit)
+                )  # fmt: skip
+    except ProblemError as problem:
+        return rendered(request, "compare.html", 404, **context | {"problem": problem.detail})
+    return rendered(request, "compare.html", **context | {"page": compare(sides, frames, query)})
+
+
+@PAGES.get("/s/{study}", dependencies=LOOK)
+def with_slash(request: Request, study: str) -> RedirectResponse:
+    """A study's pages are below it, so its address needs its last stroke; relative, as all are."""
+    return RedirectResponse(f"./{quote(study, safe='')}/")
+
+
+@PAGES.get("/s/{study}/now", dependencies=LOOK)
+def version_of_one(request: Request, study: str) -> PlainTextResponse:
+    """The number of the last event, for pages that poll."""
+    number = studies_of(request).number(name_in(study))
+    return PlainTextResponse(str(number), headers={"Cache-Control": "no-store"})
+
+
+@PAGES.get("/s/{study}/options", dependencies=LOOK)
+def options(request: Request, study: str) -> HTMLResponse:
+    """The table of options."""
+    added = request.query_params.get("added", "")
+    said = ""
+    if added.isdecimal() and len(added) < 12:
+        said = f"{counted(int(added), 'option')} {'was' if int(added) == 1 else 'were'} added."
+    with used(request, study) as opened:
+        return shown_options(request, opened, message=said, kind=STOP)
+
+
+@PAGES.get("/s/{study}/measurements", dependencies=LOOK)
+def measurements(request: Request, study: str) -> HTMLResponse:
+    """The table of measurements, and the form that tells one."""
+    with used(request, study) as opened:
+        told = request.query_params.get("told", "")
+        said = _told_in_words(told, request.query_params.get("many", "1"))
+        form = {"what": request.query_params.get("what", "")}
+        return shown_measurements(request, opened, form=form, message=said, kind=STOP, just_told=told)
+
+
+def _told_in_words(first: str, many: str) -> str:
+    if not (first.startswith("m-") and first[2:].isdecimal() and len(first) < 20):
+        return "Nothing new was told." if many == "0" else ""
+    several = many.isdecimal() and len(many) < 12 and int(many) > 1
+    return f"{int(many):,} measurements were told, from {first} on." if several else f"{first} was told."
+
+
+@PAGES.get("/s/{study}/check", dependencies=LOOK)
+def check(request: Request, study: str) -> HTMLResponse:
+    """Whether the measurements fit."""
+    with used(request, study) as opened:
+        return shown_check(request, opened)
+
+
+@PAGES.get("/s/{study}/plan")
+async def plan(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLResponse:
+    """How many more it will take, and what to do with a slot; a plan is simulated by a worker."""
+    query = dict(request.query_params)
+    shown: dict[str, Any] = {"query": query, "slots": [], "plan_problem": "", "slot_problem": ""}
+    task = NOT_ASKED
+    try:
+        if query.get("do") == "plan":
+            task = await begun(request, study, visitor, "plan page", plan_arguments(query))
+    except (ValueError, KeyError, TypeError) as problem:
+        shown["plan_problem"] = str(problem.args[0]) if problem.args else str(problem)
+
+    def page() -> HTMLResponse:
+        with used(request, study) as opened:
+            if query.get("do") == "slot":
+                try:
+                    shown["slots"] = asked_slots(opened, query)
+                except (ValueError, KeyError, TypeError) as problem:
+                    shown["slot_problem"] = str(problem.args[0]) if problem.args else str(problem)
+            return study_page(request, opened, "plan.html", "Plan", task=task, **shown)
+
+    return await run_in_threadpool(page)
+
+
+@PAGES.get("/s/{study}/worth")
+async def worth(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLResponse:
+    """What each measurement contributed; of a large study a worker computes it."""
+
+    def small() -> TaskShown | None:
+        with used(request, study) as opened:
+            if max(opened.n_measurements, len(opened.options)) > SMALL:
+                return None
+            made = memory_of(request).of(opened, "worth", lambda: worth_in_pictures(opened.worth(LOOKS)))
+            return TaskShown(result=made)
+
+    task = await run_in_threadpool(small)
+    if task is None:
+        task = await begun(request, study, visitor, "worth page", {"looks": LOOKS})
+
+    def page() -> HTMLResponse:
+        with used(request, study) as opened:
+            return study_page(request, opened, "worth.html", "Worth", task=task)
+
+    return await run_in_threadpool(page)
+
+
+@PAGES.get("/s/{study}/log", dependencies=LOOK)
+def log(request: Request, study: str) -> HTMLResponse:
+    """The events."""
+    with used(request, study) as opened:
+        storage, name = studies_of(request).storage, opened.name
+
+        def tells() -> list[int]:
+            return memory_of(request).of(opened, "tells", lambda: numbers_of(storage, name, "tell"))
+
+        page = LogReader(opened, storage, tells).page(request.query_params, EVENT_KINDS)
+        return study_page(request, opened, "log.html", "Log", page=page)
+
+
+@PAGES.get("/s/{study}/", dependencies=LOOK)
+def overview(request: Request, study: str) -> HTMLResponse:
+    """The first page of a study."""
+    with used(request, study) as opened:
+        made = "The study was made." if request.query_params.get("made") else ""
+        return shown_overview(request, opened, message=made, kind=STOP)

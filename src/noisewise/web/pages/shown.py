@@ -1,0 +1,197 @@
+"""A page of one study: what all of them have on top, filled with what each shows."""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import polars as pl
+from fastapi import Request
+from starlette.responses import HTMLResponse
+
+from noisewise.study.showing.intervals import view_of
+from noisewise.study.study import Study
+from noisewise.web.api.answers import name_in
+from noisewise.web.open_studies import OpenStudies
+from noisewise.web.pages.memory import PageMemory
+from noisewise.web.pages.templating import rendered
+from noisewise.web.pages.views.check import check_page
+from noisewise.web.pages.views.headline import HELD, Headline, headline_of
+from noisewise.web.pages.views.measurements import measurements_page
+from noisewise.web.pages.views.options import options_page
+from noisewise.web.pages.views.overview import SLOW, overview_of, suggested_as
+from noisewise.web.pages.views.studies import question_of
+from noisewise.web.pages.views.tell_form import BESIDE, ERROR_KINDS
+from noisewise.web.pages.views.times import since
+
+#: Options that a field offers as one types.
+MOST_OFFERED = 1000
+
+#: Kinds of events, which are those of the stream that pages listen to.
+EVENT_KINDS = (
+    "tell",
+    "ask",
+    "fail",
+    "release",
+    "void",
+    "amend",
+    "mend",
+    "exclude",
+    "include",
+    "add",
+    "policy",
+    "switch",
+)
+
+
+def studies_of(request: Request) -> OpenStudies:
+    """The studies that this server has open."""
+    found: OpenStudies = request.app.state.studies
+    return found
+
+
+def used(request: Request, segment: str, *, write: bool = False) -> AbstractContextManager[Study]:
+    """The study that a part of an address means, for this thread alone until the block ends."""
+    return studies_of(request).use(name_in(segment), write=write)
+
+
+def memory_of(request: Request) -> PageMemory:
+    """What was computed for pages of this server."""
+    state = request.app.state
+    if not hasattr(state, "page_memory"):
+        state.page_memory = PageMemory()
+    found: PageMemory = state.page_memory
+    return found
+
+
+def headline(request: Request, study: Study) -> Headline:
+    """The certificate on top of every page."""
+    return memory_of(request).of(study, "headline", lambda: headline_of(study.certificate()))
+
+
+def options_frame(request: Request, study: Study) -> pl.DataFrame:
+    """The table of options, which takes long to make where there are many."""
+    return memory_of(request).of(study, "options", lambda: study.frame("options"))
+
+
+def study_page(
+    request: Request,
+    study: Study,
+    template: str,
+    tab: str,
+    *,
+    message: str = "",
+    message_kind: str = HELD,
+    status: int = 200,
+    **more: Any,
+) -> HTMLResponse:
+    """One page of a study.
+
+    Args:
+        request: Who asks for it.
+        study: The study, held by this thread.
+        template: The page.
+        tab: The title of the page among those of the study.
+        message: A sentence on top: what was done, or why it was refused.
+        message_kind: Its light.
+        status: Of the answer.
+        more: What the template shows.
+    """
+    certificate, events = study.certificate(), study.n_events
+    tabs = [
+        ("", "Overview", None),
+        ("options", "Options", len(study.options)),
+        ("measurements", "Measurements", len(study.analysis().state.told)),
+        ("check", "Check", None),
+        ("plan", "Plan", None),
+        ("worth", "Worth", None),
+        ("report", "Report", None),
+        ("log", "Log", events),
+    ]
+    context = {
+        "study": study.name,
+        "question": question_of(study, certificate),
+        "event": events,
+        "since": since(study.last_change, request.app.state.studies.clock()),
+        "tabs": tabs,
+        "tab_title": tab,
+        "headline": headline(request, study),
+        "event_kinds": EVENT_KINDS,
+        "measured": certificate.n_measurements,
+        "n_options": len(study.options),
+        "message": message,
+        "message_kind": message_kind,
+    }
+    return rendered(request, template, status, **(context | more))
+
+
+def shown_overview(
+    request: Request, study: Study, *, message: str = "", kind: str = HELD, status: int = 200
+) -> HTMLResponse:
+    """The first page, with a message on top."""
+    memory = memory_of(request)
+    asked = request.headers.get("hx-trigger") == "next" or "next" in request.query_params
+    page = overview_of(
+        study,
+        study.certificate(),
+        memory.course(study),
+        lambda what, make: memory.of(study, what, make),
+        suggest=asked or len(study.options) <= SLOW or memory.knows(study, suggested_as(study)),
+    )
+    return study_page(
+        request,
+        study,
+        "overview.html",
+        "Overview",
+        page=page,
+        message=message,
+        message_kind=kind,
+        status=status,
+    )
+
+
+def shown_options(
+    request: Request, study: Study, *, message: str = "", kind: str = HELD, status: int = 200
+) -> HTMLResponse:
+    """The table of options, with a message on top."""
+    memory, certificate = memory_of(request), study.certificate()
+    frame = options_frame(request, study)
+    view = memory.of(study, "view", lambda: view_of(study.analysis(), certificate))
+    page = options_page(frame, view, certificate, request.query_params)
+    changing = request.query_params.get("change", "")
+    return study_page(
+        request,
+        study,
+        "options.html",
+        "Options",
+        page=page,
+        changing=changing,
+        message=message,
+        message_kind=kind,
+        status=status,
+    )
+
+
+def shown_measurements(
+    request: Request,
+    study: Study,
+    *,
+    form: dict[str, str],
+    message: str = "",
+    kind: str = HELD,
+    just_told: str = "",
+    fix: str = "",
+    status: int = 200,
+) -> HTMLResponse:
+    """The table of measurements, with what somebody has filled in."""
+    query = dict(request.query_params) | ({"fix": fix} if fix else {})
+    names = [job.id for job in study.pending] + study.options
+    return study_page(
+        request, study, "measurements.html", "Measurements",
+        page=measurements_page(study, query), form=form, names=names[:MOST_OFFERED], kinds=ERROR_KINDS,
+        beside=BESIDE, just_told=just_told, message=message, message_kind=kind, status=status,
+    )  # fmt: skip
+
+
+def shown_check(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
+    """The check, with a message on top."""
+    page = memory_of(request).of(study, "check", lambda: check_page(study.check(), study.analysis()))
+    return study_page(request, study, "check.html", "Check", page=page, message=message, status=status)

@@ -1,0 +1,1 @@
+"""What each page shows: plain functions of a study, without a server."""

@@ -1,0 +1,193 @@
+"""The first page of a study: how the bound fell, what is under way, what to measure next and why."""
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple, Protocol, TypeVar
+
+import polars as pl
+
+from noisewise.core.support.words import counted
+from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.log.jobs import Job
+from noisewise.study.showing.intervals import View, view_of
+from noisewise.study.showing.page.options import options_figure
+from noisewise.study.showing.page.pictures import drawn_course, residuals_figure
+from noisewise.study.study import Study
+from noisewise.web.pages.views.course import CourseSoFar
+from noisewise.web.pages.views.headline import SentencePart, emphasised
+from noisewise.web.pages.views.times import short_time
+
+#: Suggestions that are shown, and options in the chart of intervals.
+SUGGESTED, DRAWN = 3, 15
+#: Options from which on only some are looked at for the chart, and from which on suggestions come later.
+MANY, SLOW = 200, 2000
+Made = TypeVar("Made")
+
+
+class Remembering(Protocol):
+    """Makes something, or finds it under its name."""
+
+    def __call__(self, what: str, make: Callable[[], Made]) -> Made:
+        """What was made before, or now."""
+
+
+class JobRow(NamedTuple):
+    """A suggestion, under way or to come."""
+
+    id: str
+    why: list[SentencePart]
+    where: str
+    until: str
+    by: str | None
+    option: str
+
+
+class Overview(NamedTuple):
+    """What the page shows below the certificate."""
+
+    course: str  # SVG, or empty
+    course_data: str  # JSON for the live chart, or empty
+    unfinished: bool  # whether the next look will draw more of it
+    no_course: str  # why there is no chart
+    residuals: str  # SVG, where the certificate is withheld
+    intervals: str  # a table with pictures
+    left_out: int  # options that are not in it
+    under_way: list[JobRow]
+    suggested: list[JobRow]
+    none_suggested: str  # why
+    suggested_later: bool  # whether they take long, and are asked for when the rest is shown
+    policy: str
+
+
+def at_once(what: str, make: Callable[[], Made]) -> Made:
+    """Remember nothing."""
+    return make()
+
+
+def overview_of(
+    study: Study,
+    certificate: Certificate,
+    course: CourseSoFar,
+    remembered: Remembering = at_once,
+    *,
+    suggest: bool = True,
+) -> Overview:
+    """Everything from one moment of a study.
+
+    Args:
+        study: The study.
+        certificate: Of this moment.
+        course: How its bound fell, as far as that was computed.
+        remembered: Makes what follows from the log alone, or finds what was made before.
+        suggest: Whether to look for what to measure next, which takes long where there are many options.
+    """
+    analysis = study.analysis()
+    known = course.brought_up(analysis, certificate)
+    fallen = _course(known, certificate)
+    jobs, why_none = (
+        remembered(suggested_as(study), lambda: suggestions(study, certificate)) if suggest else ([], "")
+    )
+    intervals = remembered("intervals", lambda: _intervals(study, certificate, remembered))
+    misfit = bool(certificate.withheld) and study.check().freedom > 0
+    return Overview(
+        course=fallen,
+        course_data=_data(known, certificate) if fallen else "",
+        unfinished=course.unfinished,
+        no_course="" if fallen else _no_course(certificate),
+        residuals=residuals_figure(analysis) if misfit else "",
+        intervals=intervals,
+        left_out=max(0, len(study.options) - DRAWN) if intervals else 0,
+        under_way=[job_row(job) for job in study.pending],
+        suggested=[job_row(job) for job in jobs],
+        none_suggested=why_none,
+        suggested_later=not suggest,
+        policy=study.policy,
+    )
+
+
+def suggested_as(study: Study) -> str:
+    """Under which name suggestions are remembered: they depend on what is under way, which may expire."""
+    return f"suggested beside {len(study.pending)}"
+
+
+def _intervals(study: Study, certificate: Certificate, remembered: Remembering) -> str:
+    if not certificate.may_show_bounds or certificate.n_options < 2:
+        return ""
+    view = remembered("view", lambda: view_of(study.analysis(), certificate))
+    frame = remembered("options", lambda: study.frame("options"))
+    return options_figure(_drawn(frame, view, certificate), view, certificate, DRAWN, table_too=False)
+
+
+def _drawn(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> pl.DataFrame:
+    """The rows that the chart may show, since making one of each of 100,000 takes long."""
+    if view is None or len(frame) <= MANY:
+        return frame
+    column = next((name for name in ("difference", "ratio") if name in frame.columns), "estimate")
+    bars = pl.col("option").is_in(view.table["option"].implode())
+    best = frame.filter(bars).sort(column, descending=certificate.goal == "max", nulls_last=True)
+    parts = [best.head(DRAWN), frame.filter(pl.col("recommended")), frame.filter(~bars).head(DRAWN)]
+    return pl.concat(parts).unique("option", maintain_order=True)
+
+
+def suggestions(study: Study, certificate: Certificate) -> tuple[list[Job], str]:
+    """What `ask` would suggest now, and why if there is nothing; reserves nothing."""
+    if certificate.reached:
+        return [], "The bound is small enough: nothing needs to be measured."
+    if certificate.n_options < 2:
+        return [], "There is nothing to compare: add options, or take some back in."
+    told = study.analysis().state.told
+    goes_on = bool(len(told)) and "block" in told[-1]  # several would be meant for a new block
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return study.ask(1 if goes_on else min(SUGGESTED, certificate.n_options), dry_run=True), ""
+        except ValueError as problem:
+            said = str(problem)
+            return [], f"{said[:1].upper()}{said[1:]}"
+
+
+def job_row(job: Job) -> JobRow:
+    """A suggestion as it is shown."""
+    where = ", ".join(part for part in (job.on_items, job.where) if part)
+    why = job.why if job.option in job.why else f"{job.what}: {job.why}"
+    return JobRow(job.id, emphasised(why, [job.option]), where, short_time(job.expires), job.by, job.what)
+
+
+def _course(known: pl.DataFrame, certificate: Certificate) -> str:
+    if len(known) < 2 or not (known["bound"] > 0.0).any():
+        return ""
+    scale = replace(certificate.value_scale, unit=certificate.unit)
+    thinned = ""
+    if len(known) < certificate.n_measurements:
+        thinned = f"It was computed after {len(known):,} of {certificate.n_measurements:,} measurements."
+    return drawn_course(known, scale, certificate.eps, thinned)
+
+
+def _data(known: pl.DataFrame, certificate: Certificate) -> str:
+    scale = certificate.value_scale
+    eps = None if certificate.eps is None else float(scale.drawn(certificate.eps))
+    return json.dumps(
+        {
+            "x": known["measurement"].to_list(),
+            "y": [float(f"{bound:.6g}") for bound in scale.drawn(known["bound"].to_numpy()).tolist()],
+            "quiet": [place for place, quiet in enumerate(known["quiet"].to_list()) if quiet],
+            "eps": eps,
+            "unit": scale.unit_of_bounds,
+        }
+    )
+
+
+def _no_course(certificate: Certificate) -> str:
+    if certificate.withheld:
+        return "No bound is drawn while the certificate is withheld."
+    if certificate.once:
+        return "This study is looked at once: there is one bound, and no course."
+    if certificate.n_options < 2:
+        return "There is nothing to compare with, and so no bound."
+    if certificate.n_measurements and certificate.bound < float("inf"):
+        return "The line is drawn from the second bound on."
+    if not certificate.n_measurements:
+        return "There is no bound yet: nothing was measured."
+    return f"There is no bound yet, after {counted(certificate.n_measurements, 'measurement')}."

@@ -1,0 +1,198 @@
+"""The form that tells a measurement: one clear choice of what is known of the error, and only its fields.
+
+A number of another kind that was typed before the choice changed is refused, never dropped: names of fields
+carry their kind, so the server knows what was meant without any script.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from noisewise.core.support.checks import nearest
+
+
+class FormField(NamedTuple):
+    """A field of one kind of error bar."""
+
+    name: str  # as `tell` calls the argument
+    title: str
+    hint: str = ""
+    long: bool = False
+
+
+class KindOfError(NamedTuple):
+    """A way to say how sure a value is."""
+
+    name: str
+    title: str
+    hint: str
+    fields: tuple[FormField, ...]
+    said: str  # how it enters the study
+
+
+VALUE = FormField("value", "Value")
+ERROR_KINDS = (
+    KindOfError(
+        "se",
+        "Standard error",
+        "known from outside: a calibration, a noise model",
+        (VALUE, FormField("se", "Standard error")),
+        "It enters as it is. Is it computed from the readings of this very value? Then give the readings.",
+    ),
+    KindOfError(
+        "ci",
+        "Interval",
+        "two ends and a level",
+        (
+            VALUE,
+            FormField("lo", "From"),
+            FormField("hi", "To"),
+            FormField("level", "Level", "0.95 if left empty"),
+        ),
+        "It enters as the longer side, divided by the normal quantile of its level.",
+    ),
+    KindOfError(
+        "values",
+        "Readings",
+        "the single readings, not their mean",
+        (FormField("values", "Readings", "separated by blanks or semicolons", long=True),),
+        "Their scatter is estimated apart from their mean.",
+    ),
+    KindOfError(
+        "counts",
+        "Counts",
+        "successes out of trials",
+        (FormField("successes", "Successes"), FormField("trials", "Trials")),
+        "It enters with the largest standard error that such a share can have.",
+    ),
+    KindOfError(
+        "sd",
+        "Scatter of n readings",
+        "their standard deviation and how many",
+        (
+            FormField("value", "Mean"),
+            FormField("sd", "Standard deviation", "of single readings"),
+            FormField("n", "Readings", "how many"),
+        ),
+        "The scatter is pooled with that of other measurements.",
+    ),
+    KindOfError(
+        "var",
+        "Variance",
+        "the square of a standard error",
+        (VALUE, FormField("var", "Variance")),
+        "It enters as its root.",
+    ),
+    KindOfError(
+        "written",
+        "Written as 12.34(5)",
+        "value and error in one",
+        (FormField("value", "Value with its error", "such as 12.34(5) or 12.3±0.4"),),
+        "The number in brackets is the standard error of the last digits.",
+    ),
+    KindOfError(
+        "none",
+        "Nothing is known",
+        "no error bar at all",
+        (VALUE,),
+        "Its scatter is estimated from repeated measurements.",
+    ),
+)
+KIND = {kind.name: kind for kind in ERROR_KINDS}
+#: Fields besides, and what they are for.
+BESIDE = (
+    FormField("block", "Block", "a day, a plate, a judge"),
+    FormField("instrument", "Instrument", "if there are several"),
+    FormField("key", "Key", "a repeat is harmless"),
+    FormField("note", "Note", "for those who read it later"),
+)
+_WHOLE = ("n", "successes", "trials")
+
+
+def arguments_of(
+    form: Mapping[str, Any], *, options: Mapping[str, int], jobs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What `Study.tell` is called with; `ValueError` with one sentence if the form cannot be understood.
+
+    Args:
+        form: Its fields: ``what``, ``minus``, ``kind``, those of its kind such as ``ci.lo``, and `BESIDE`.
+        options: The options of the study.
+        jobs: Its suggestions.
+    """
+    given = {**measured_of(form), **_beside(form)}
+    what, minus = _text(form, "what"), _text(form, "minus")
+    if what is None:
+        raise ValueError("say what was measured: an option, or a suggestion such as ask-12.")
+    if what in options:
+        given |= {"option": what} if minus is None else {"plus": what, "minus": minus}
+    elif what in jobs and minus is None:
+        given["job"] = what
+    else:
+        raise ValueError(
+            f"{what!r} is neither an option nor a suggestion of this study.{nearest(what, list(options))}"
+        )
+    return given
+
+
+def measured_of(form: Mapping[str, Any]) -> dict[str, Any]:
+    """The value and its error bar, as arguments of `tell` and `amend`."""
+    kind = KIND.get(_text(form, "kind") or "")
+    if kind is None:
+        raise ValueError("choose which number the error bar is: it decides how much the value counts.")
+    strange = [
+        f"{other.title}: {field.title}"
+        for other in ERROR_KINDS
+        if other is not kind
+        for field in other.fields
+        if field.name != "value" and _text(form, f"{other.name}.{field.name}") is not None
+    ]
+    if strange:
+        raise ValueError(
+            f"the error bar is said to be {kind.title!r}, but {strange[0]!r} is filled in as well: empty the "
+            "one that is not meant."
+        )
+    given = {field.name: _text(form, f"{kind.name}.{field.name}") for field in kind.fields}
+    missing = [field.title for field in kind.fields if given[field.name] is None and field.name != "level"]
+    if missing:
+        raise ValueError(f"`{missing[0]}` is empty; {kind.title!r} needs it.")
+    return _as_told(kind, {name: text for name, text in given.items() if text is not None})
+
+
+def _as_told(kind: KindOfError, given: dict[str, str]) -> dict[str, Any]:
+    if kind.name == "written":
+        return {"value": given["value"]}
+    if kind.name == "values":
+        return {"values": [number_in("Readings", one) for one in given["values"].replace(";", " ").split()]}
+    told: dict[str, Any] = {}
+    for name, text in given.items():
+        title = next(field.title for field in kind.fields if field.name == name)
+        told[name] = whole_in(title, text) if name in _WHOLE else number_in(title, text)
+    if kind.name == "ci":
+        told["ci"] = (told.pop("lo"), told.pop("hi"))
+        if told.get("level", 0.0) > 1.0:
+            told["level"] /= 100.0
+    return told
+
+
+def number_in(title: str, text: str) -> float:
+    """A number that was typed; a decimal comma is refused, since it may separate thousands."""
+    try:
+        return float(text.replace("−", "-").replace("\u00a0", ""))
+    except ValueError:
+        comma = " Write a decimal point." if "," in text else ""
+        raise ValueError(f"`{title}` must be a number; got {text!r}.{comma}") from None
+
+
+def whole_in(title: str, text: str) -> int:
+    """A whole number that was typed."""
+    if not text.isdecimal() or len(text) > 15:
+        raise ValueError(f"`{title}` must be a whole number; got {text!r}.")
+    return int(text)
+
+
+def _beside(form: Mapping[str, Any]) -> dict[str, Any]:
+    return {field.name: text for field in BESIDE if (text := _text(form, field.name)) is not None}
+
+
+def _text(form: Mapping[str, Any], name: str) -> str | None:
+    given = form.get(name)
+    return given.strip() or None if isinstance(given, str) else None

@@ -1,0 +1,30 @@
+"""Studies behind a server, for tests: small ones, with tokens of every role."""
+
+import noisewise as nw
+from noisewise.web.app import make_app
+from noisewise.web.auth.tokens import TokenFile
+
+API = "/api/v1/studies"
+
+
+def small_study(store, name="tea", **more):
+    """Three options, measured once each, and one suggestion."""
+    study = nw.create_study(store, name=name, options=["A", "B", "C"], **{"eps": 0.1, "span": 5.0} | more)
+    for option, value in (("A", 1.0), ("B", 3.0), ("C", 2.0)):
+        study.tell(option=option, value=value, se=0.05, key=f"first {option}")
+    study.ask()
+    return study
+
+
+def guarded_app(folder, **more):
+    """An app with a small study, and the secrets of its tokens by role."""
+    store = folder / "studies.db"
+    small_study(store)
+    tokens = TokenFile(folder / "studies.db.tokens")
+    secrets = {role: tokens.add(f"{role} one", role)[1] for role in ("viewer", "worker", "owner")}
+    return make_app(store, tokens=tokens, **more), secrets
+
+
+def bearer(secret):
+    """The header that brings a token."""
+    return {"Authorization": f"Bearer {secret}"}

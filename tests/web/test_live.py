@@ -1,0 +1,234 @@
+"""Events as they happen, and long tasks that are watched and cancelled."""
+
+import http.client
+import json
+import threading
+import time
+import urllib.parse
+
+import pytest
+from tests.support.servers import in_thread
+from tests.support.web_stores import API, bearer, guarded_app, small_study
+
+import noisewise as nw
+from noisewise.web import tasks
+from noisewise.web.app import make_app
+
+
+class Listener:
+    """A client of the stream, which reads one message at a time."""
+
+    def __init__(self, url, path, **headers):
+        address = urllib.parse.urlsplit(url)
+        self._connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+        self._connection.request("GET", path, headers={"Accept": "text/event-stream", **headers})
+        self.answer = self._connection.getresponse()
+
+    def next(self):
+        """The fields of the next message that is an event."""
+        while True:
+            fields = {}
+            while line := self.answer.readline().decode().rstrip("\n"):
+                name, _, value = line.partition(": ")
+                fields[name] = value
+            if "id" in fields:
+                return fields
+
+    def messages(self):
+        """All messages, until the server ends the stream."""
+        fields = {}
+        while line := self.answer.readline().decode():
+            name, _, value = line.rstrip("\n").partition(": ")
+            if name:
+                fields[name] = value
+            elif fields:
+                yield fields
+                fields = {}
+
+    def close(self):
+        self.answer.close()
+        self._connection.close()
+
+
+def request(url, method, path, body=None, **headers):
+    address = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+    sent = None if body is None else json.dumps(body)
+    connection.request(method, path, sent, {"Content-Type": "application/json", **headers})
+    try:
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def served(tmp_path):
+    small_study(tmp_path / "studies.db")
+    with in_thread(make_app(tmp_path / "studies.db")) as url:
+        yield url, tmp_path / "studies.db"
+
+
+def test_events_arrive_whoever_writes_them_and_resume_where_they_stopped(served):
+    url, store = served
+    listener = Listener(url, f"{API}/tea/events?after=3")
+    assert listener.answer.headers["content-type"].startswith("text/event-stream")
+    assert listener.next()["id"] == "4"
+    request(url, "POST", f"{API}/tea/tells", {"option": "A", "value": 1.0, "se": 0.1})
+    began = time.monotonic()
+    fifth = listener.next()
+    assert (fifth["id"], fifth["event"]) == ("5", "tell")
+    assert json.loads(fifth["data"])["body"]["option"] == "A"
+    nw.load_study(store).tell(option="B", value=1.0, se=0.1)  # as another process would
+    assert listener.next()["id"] == "6"
+    assert time.monotonic() - began < 20.0
+    listener.close()
+    resumed = Listener(url, f"{API}/tea/events", **{"Last-Event-ID": "5"})
+    assert resumed.next()["id"] == "6"
+    resumed.close()
+
+
+def test_streams_do_not_keep_the_server_from_ending(tmp_path):
+    small_study(tmp_path / "studies.db")
+    with in_thread(make_app(tmp_path / "studies.db")) as url:
+        listener = Listener(url, f"{API}/tea/events")
+        listener.next()
+        began = time.monotonic()
+    assert time.monotonic() - began < 20.0
+    while listener.answer.readline():
+        pass
+    listener.close()
+
+
+def test_a_plan_is_begun_watched_and_done(served):
+    url, store = served
+    status, begun = request(url, "POST", f"{API}/tea/plan", {"paths": 4})
+    assert (status, begun["state"]) == (202, "waiting")
+    ended = request(url, "GET", f"/api/v1/tasks/{begun['id']}?wait=60")[1]
+    assert ended["state"] == "done"
+    assert ended["result"]["sentence"] == nw.load_study(store).plan(paths=4).sentence
+    again = request(url, "POST", f"{API}/tea/plan", {"paths": 4})[1]
+    assert again["id"] == begun["id"], "the same version of a study has the same plan"
+
+
+def test_a_plan_says_how_far_it_is(served):
+    url, _ = served
+    begun = request(url, "POST", f"{API}/tea/plan", {"paths": 1000, "eps": 1e-5})[1]
+    place = f"/api/v1/tasks/{begun['id']}"
+    seen = eventually(lambda: request(url, "GET", place)[1]["progress"])
+    assert seen.keys() == {"doing", "done", "of"}
+    assert seen["of"] >= seen["done"] >= 0
+    listed = request(url, "GET", "/api/v1/tasks")[1]["tasks"]
+    assert [(one["id"], one["state"]) for one in listed] == [(begun["id"], "running")]
+    assert request(url, "DELETE", place)[1]["progress"] is None
+
+
+@pytest.mark.parametrize(
+    ("what", "asked"),
+    [("plan", {"paths": 40, "eps": 0.01}), ("worth", {"by": "option"}), ("report", {"plan": {"paths": 9}})],
+)
+def test_a_task_is_watched_as_a_stream_until_its_end(served, what, asked):
+    url, _ = served
+    begun = request(url, "POST", f"{API}/tea/{what}", asked)[1]
+    watcher = Listener(url, f"/api/v1/tasks/{begun['id']}")
+    steps = list(watcher.messages())
+    watcher.close()
+    kinds = [step["event"] for step in steps]
+    assert kinds[-1] == "done"
+    assert set(kinds[:-1]) <= {"waiting", "running"}
+    told = [json.loads(step["data"]) for step in steps]
+    doing = [one["progress"]["doing"] for one in told if one["progress"]]
+    assert "reading the log" in doing
+    assert told[-1]["result"]
+    assert all(one["result"] is None for one in told[:-1])
+    if what == "report":
+        assert told[-1]["result"].startswith("<!DOCTYPE html>")
+        assert "What it would take" in told[-1]["result"] or "Until the bound" in told[-1]["result"]
+
+
+def test_levels_of_noise_with_shares_and_costs_are_planned(served):
+    url, store = served
+    levels = [{"sigma": 0.3, "share": 0.9}, {"sigma": 0.03, "share": 0.1}]
+    begun = request(url, "POST", f"{API}/tea/plan", {"noise": levels, "paths": 4, "eps": 0.01})[1]
+    ended = request(url, "GET", f"/api/v1/tasks/{begun['id']}?wait=60")[1]
+    wanted = nw.load_study(store).plan([(0.3, 0.9), (0.03, 0.1)], paths=4, eps=0.01)
+    assert ended["result"]["sentence"] == wanted.sentence
+
+
+def test_a_plan_is_cancelled_and_its_process_ends(served, monkeypatch):
+    url, _ = served
+    begun = request(url, "POST", f"{API}/tea/plan", {"paths": 1000, "eps": 1e-5})[1]
+    give_up = time.monotonic() + 60.0
+    while request(url, "GET", f"/api/v1/tasks/{begun['id']}")[1]["state"] == "waiting":
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+    gone = request(url, "DELETE", f"/api/v1/tasks/{begun['id']}")[1]
+    assert gone["state"] == "cancelled"
+    assert request(url, "GET", f"/api/v1/tasks/{begun['id']}")[1]["result"] is None
+
+
+def test_who_goes_away_cancels_what_they_waited_for(tmp_path):
+    small_study(tmp_path / "studies.db")
+    app = make_app(tmp_path / "studies.db")
+    with in_thread(app) as url:
+        address = urllib.parse.urlsplit(url)
+        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+        connection.request("GET", f"{API}/tea/plan?paths=1000&eps=1e-5")
+        (task,) = eventually(lambda: list(app.state.tasks._tasks.values()))
+        connection.close()
+        eventually(lambda: task.state == tasks.CANCELLED)
+
+
+def test_a_task_is_seen_by_who_began_it_and_by_owners(tmp_path):
+    app, secrets = guarded_app(tmp_path)
+    with in_thread(app) as url:
+        viewer, worker, owner = (bearer(secrets[role]) for role in ("viewer", "worker", "owner"))
+        begun = request(url, "POST", f"{API}/tea/plan", {"paths": 2}, **viewer)[1]
+        place = f"/api/v1/tasks/{begun['id']}"
+        assert [request(url, "GET", place, **who)[0] for who in (viewer, worker, owner)] == [200, 404, 200]
+
+
+def test_too_many_plans_at_once_are_refused(served, monkeypatch):
+    url, _ = served
+    monkeypatch.setattr(tasks, "MOST_WAITING", -1)
+    begun = request(url, "POST", f"{API}/tea/plan", {"paths": 1000, "eps": 1e-5})[1]
+    assert request(url, "POST", f"{API}/tea/plan", {"paths": 3})[0] == 429
+    request(url, "DELETE", f"/api/v1/tasks/{begun['id']}")
+
+
+def test_tells_go_on_while_a_plan_is_computed(served):
+    url, _ = served
+    begun = request(url, "POST", f"{API}/tea/plan", {"paths": 1000, "eps": 1e-5})[1]
+    for number in range(5):
+        told = request(url, "POST", f"{API}/tea/tells", {"option": "A", "value": 1.0 + number, "se": 0.1})
+        assert told[0] == 201
+    request(url, "DELETE", f"/api/v1/tasks/{begun['id']}")
+
+
+def test_many_threads_tell_and_ask_at_once(served):
+    url, store = served
+    failures = []
+
+    def work(number):
+        for turn in range(5):
+            job = request(url, "POST", f"{API}/tea/asks", {})[1]["jobs"][0]
+            body = {"job": job["id"], "value": 1.0, "se": 0.1, "key": f"{number} {turn}"}
+            if request(url, "POST", f"{API}/tea/tells", body)[0] != 201:
+                failures.append((number, turn))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert nw.load_study(store).n_measurements == 3 + 20
+
+
+def eventually(look):
+    """What is true after a while."""
+    give_up = time.monotonic() + 60.0
+    while not (found := look()):
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+    return found
