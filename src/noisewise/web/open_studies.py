@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from noisewise.study.creation import create_study
 from noisewise.study.stores.address import open_store
 from noisewise.study.stores.chain import start_of
 from noisewise.study.stores.protocol import Storage, StoreChangedError, page_of, to_json, unknown
@@ -118,11 +117,6 @@ class OpenStudies:
             while len(self._frames) > MOST_FRAMES:
                 self._frames.pop(next(iter(self._frames)), None)
         return kept[1]
-
-    def create(self, name: str, **question: Any) -> None:
-        """Begin a study; the arguments are those of `create_study`."""
-        self.check_writable()
-        create_study(self.storage, name=name, clock=self._clock, **question)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
