@@ -16,7 +16,10 @@ Owner = Annotated[Visitor, Depends(needs(Role.OWNER))]
 #: The name of a study in an address.
 StudyName = Annotated[
     str,
-    Path(description='The study\'s name; in it, "~1" stands for "/", and "~0" for "~".', max_length=1000),
+    Path(
+        description='The study\'s name; in it, "~1" stands for "/", "~2" for ".", "~0" for "~".',
+        max_length=1000,
+    ),
 ]
 
 
@@ -173,12 +176,14 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed:
 
 def name_in(path: str) -> str:
     """The name of a study that a part of an address means."""
-    return path.replace("~1", "/").replace("~0", "~")
+    return path.replace("~1", "/").replace("~2", ".").replace("~0", "~")
 
 
 def name_in_path(name: str) -> str:
     """A study's name as it is written in an address, before percent signs."""
-    return name.replace("~", "~0").replace("/", "~1")
+    written = name.replace("~", "~0").replace("/", "~1")
+    # Browsers and proxies take these two for steps in a path, however they are quoted.
+    return written.replace(".", "~2") if written in (".", "..") else written
 
 
 def etag_of(number: int) -> str:
