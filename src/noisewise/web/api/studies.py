@@ -7,10 +7,8 @@ from starlette.responses import Response
 
 from noisewise.core.support.remarks import heard_warnings
 from noisewise.core.support.text import printable
-from noisewise.study.creation import create_study
 from noisewise.study.log.export import rebuild_study
 from noisewise.study.plain import UNREADABLE, standing_of, status_of
-from noisewise.study.stores.protocol import MemoryStorage
 from noisewise.web.api.answers import (
     REFUSALS,
     UNCHANGED,
@@ -106,11 +104,8 @@ def create(request: Request, asked: NewStudy, visitor: Owner) -> Response:
     if asked.results is not None:
         described = [*(asked.features or ()), *([asked.cost] if asked.cost else ())]
         said["results"] = understood = first_results(asked.results, asked.unit, described, reading)
-    studies.check_writable()
     with heard_warnings() as heard:
-        study = create_study(
-            MemoryStorage() if dry_run else studies.storage, name=name, clock=studies.clock, **said
-        )
+        study = studies.create(name, dry_run=dry_run, **said)
     done = {
         "study": name,
         "event": study.n_events,
