@@ -84,8 +84,10 @@ METHODS = ("create", "names", "specification", "append", "read", "rename", "clos
 #: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which no other process
 #: decides what to append to this study (it yields whether the turn came in time, append must not rely on it,
 #: and it may call ``meanwhile`` while it is next in line), and ``chained(name)``, when an older log was
-#: given its chain of hashes, in words, or None.
-ABILITIES = ("turn", "chained")
+#: given its chain of hashes, in words, or None. One that is on another machine, and decides itself what is
+#: appended, has ``take_whole(name, specification, events, chained)`` for a whole log, and ``exported(name)``,
+#: the lines of one.
+ABILITIES = ("turn", "chained", "take_whole", "exported")
 
 
 class MemoryStorage:
