@@ -89,8 +89,10 @@ METHODS = ("create", "names", "specification", "append", "read", "rename", "clos
 #: and it may call ``meanwhile`` while it is next in line); ``chained(name)``, when an older log was given its
 #: chain of hashes, in words, or None; ``page(name, after, most)``, at most so many of the events that
 #: ``read`` gives, without reading all of them; and ``numbers(name, kind, text)``, those of the events of a
-#: kind (None: of any) whose body, as `to_json` writes it and in small letters, has a text in it.
-ABILITIES = ("turn", "chained", "page", "numbers")
+#: kind (None: of any) whose body, as `to_json` writes it and in small letters, has a text in it. One that is
+#: on another machine, and decides itself what is appended, has ``take_whole(name, specification, events,
+#: chained)`` for a whole log, and ``exported(name)``, the lines of one.
+ABILITIES = ("turn", "chained", "page", "numbers", "take_whole", "exported")
 
 
 def page_of(storage: Storage, name: str, after: int, most: int) -> list[Event]:
