@@ -84,7 +84,7 @@ def routes_of(routes: Iterable[Any], prefix: str = "") -> Iterator[tuple[str, st
     """All routes of an app as method, path and route, those of routers that were included among them."""
     for route in routes:
         if isinstance(route, APIRoute):
-            yield from ((method, prefix + route.path, route) for method in sorted(route.methods))
+            yield from ((method, prefix + route.path, route) for method in sorted(route.methods or ()))
         elif hasattr(route, "original_router"):
             inside = getattr(getattr(route, "include_context", None), "prefix", "") or ""
             yield from routes_of(route.original_router.routes, prefix + inside)
