@@ -258,7 +258,7 @@ def _forecast(
     look += COUNTED if question.counted else BETWEEN_BOUNDS if question.manner.kind == BOUNDED else 0.0
     outcomes: list[Outcome] = [OneLookAhead(question).go()] if question.analysis.once else []
     if workers is not None:
-        outcomes += outcomes_elsewhere(question, worlds, seed, workers)
+        outcomes += outcomes_elsewhere(question, worlds, seed, workers, watch)
     spent = 0.0
     for place in range(0 if workers is not None else len(worlds)):
         # Of 9, 19, 29 ... order statistics there are two between which 80 % lie, not more.
