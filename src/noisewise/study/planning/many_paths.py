@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.spreading.workers import Workers
+from noisewise.core.spreading.workers import Workforce
 from noisewise.core.support.randomness import generator
 from noisewise.study.log.specification import RACE
 from noisewise.study.planning.chooser_path import ChooserPath
@@ -31,7 +31,7 @@ def outcome_of(question: Question, worlds: Floats, seed: int, place: int) -> Out
 
 
 def outcomes_elsewhere(
-    question: Question, worlds: Floats, seed: int, workers: Workers, watch: Callable[[float], None]
+    question: Question, worlds: Floats, seed: int, workers: Workforce, watch: Callable[[float], None]
 ) -> list[Outcome]:
     """How the futures in all worlds go, in the order of the worlds; `watch` is told which share is done."""
     size = max(1, math.ceil(len(worlds) / (PIECES * workers.count)))
