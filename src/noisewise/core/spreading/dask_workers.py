@@ -18,7 +18,7 @@ from typing import Any
 
 from noisewise.core.spreading.identity import Identity, identity
 from noisewise.core.spreading.tasks import Kit, StrangerError, Task
-from noisewise.core.spreading.workers import WANTED, Piece, Result, Workers, is_address, is_dask
+from noisewise.core.spreading.workers import WANTED, Piece, Result, Workforce, is_address, is_dask
 
 try:
     import dask
@@ -67,7 +67,7 @@ def connect(on: Any) -> "DaskWorkers":
         ) from error
 
 
-class DaskWorkers(Workers):
+class DaskWorkers(Workforce):
     """The workers that a client reaches, each looked at before it is used.
 
     Args:
@@ -123,7 +123,7 @@ class DaskWorkers(Workers):
         home_of: Callable[[Piece], Any] | None = None,
         name_of: Callable[[Piece], str] = repr,
     ) -> Iterator[tuple[Piece, Result]]:
-        """See `Workers.spread`. A piece that kills its workers is named when all others are done."""
+        """See `Workforce.spread`. A piece that kills its workers is named when all others are done."""
         todo = list(pieces)
         if not todo:
             return
