@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint sanitize bench format clean
+.PHONY: demo test lint sanitize bench lowest release-check format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
@@ -23,11 +23,11 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/codespell src tests docs benchmarks README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/codespell src tests docs benchmarks tools website *.md CITATION.cff
 
 # The verbs in C, built with the address and undefined-behaviour sanitizers, under the tests that call every
 # binding. Unoptimised: that is built four times as fast, and nothing is optimised away that could be wrong.
-SANITIZERS := -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANITIZERS := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SANITIZED := tests/core/native tests/core/model/test_independent.py tests/policies/rules/test_vage_races.py \
 	-k "not live_policy or copies"
 sanitize: $(VERBS)
@@ -38,6 +38,15 @@ sanitize: $(VERBS)
 bench: $(VERBS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
 	$(BIN)/python -m benchmarks --out bench.json
+
+# The fast tests with the lowest versions that pyproject.toml accepts, in build/lowest.
+lowest: $(STAMP)
+	$(BIN)/python -m tools.lowest
+
+# Builds, looks into, installs and uses what would be released. `make release-check TAG=v0.2.0` for a release.
+release-check: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group release
+	$(BIN)/python -m tools.release_check $(if $(TAG),--tag $(TAG)) $(if $(KEEP),--keep $(KEEP))
 
 format: $(VERBS)
 	$(BIN)/ruff format .

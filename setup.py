@@ -11,8 +11,9 @@ import numpy as np
 from setuptools import Extension, setup
 
 SOURCE = Path("src/noisewise/core/native/source")
-#: Sums may be reordered where a loop says so (`omp simd`), and square roots need no `errno`.
-FLAGS = ["-O3", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"]
+#: Sums may be reordered where a loop says so (`omp simd`), and square roots need no `errno`. What debuggers
+#: would be told is left out: it names folders of the machine that builds.
+FLAGS = ["-O3", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"]
 #: For the sanitizers, for instance: NOISEWISE_CFLAGS="-fsanitize=address,undefined".
 EXTRA = os.environ.get("NOISEWISE_CFLAGS", "").split()
 

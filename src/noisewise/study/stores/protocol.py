@@ -86,9 +86,32 @@ class Storage(Protocol):
 METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
 #: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which no other process
 #: decides what to append to this study (it yields whether the turn came in time, append must not rely on it,
-#: and it may call ``meanwhile`` while it is next in line), and ``chained(name)``, when an older log was
-#: given its chain of hashes, in words, or None.
-ABILITIES = ("turn", "chained")
+#: and it may call ``meanwhile`` while it is next in line); ``chained(name)``, when an older log was given its
+#: chain of hashes, in words, or None; ``page(name, after, most)``, at most so many of the events that
+#: ``read`` gives, without reading all of them; and ``numbers(name, kind, text)``, those of the events of a
+#: kind (None: of any) whose body, as `to_json` writes it and in small letters, has a text in it. One that is
+#: on another machine, and decides itself what is appended, has ``take_whole(name, specification, events,
+#: chained)`` for a whole log, and ``exported(name)``, the lines of one.
+ABILITIES = ("turn", "chained", "page", "numbers", "take_whole", "exported")
+
+
+def page_of(storage: Storage, name: str, after: int, most: int) -> list[Event]:
+    """At most so many events with numbers above ``after``, in order."""
+    page: Callable[[str, int, int], list[Event]] | None = getattr(storage, "page", None)
+    return storage.read(name, after)[:most] if page is None else page(name, after, most)
+
+
+def numbers_of(storage: Storage, name: str, kind: str | None = None, text: str = "") -> list[int]:
+    """The numbers of events of a kind, or of any, whose body has a text in it, in small letters or large."""
+    wanted = to_json(text)[1:-1].lower()
+    found: Callable[[str, str | None, str], list[int]] | None = getattr(storage, "numbers", None)
+    if found is not None:
+        return found(name, kind, wanted)
+    return [
+        event.number
+        for event in storage.read(name)
+        if kind in (None, event.kind) and wanted in to_json(event.body).lower()
+    ]
 
 
 class MemoryStorage:
