@@ -159,7 +159,7 @@ class OpenStudies:
         names = self.names()
         self._forget_renamed(names)
         if name not in names:  # or anybody could fill the memory with locks
-            raise ProblemError(404, str(unknown(name, names).args[0]))
+            raise ProblemError(404, str(unknown(name, names).args[0]), error="KeyError")
         with self._changing:
             return self._locks.setdefault(name, threading.RLock())
 
@@ -177,5 +177,5 @@ class OpenStudies:
             try:
                 study = self._open[name] = Study(self.storage, name, self._clock)
             except KeyError as problem:  # renamed meanwhile
-                raise ProblemError(404, str(problem.args[0])) from None
+                raise ProblemError(404, str(problem.args[0]), error="KeyError") from None
         return study

@@ -73,6 +73,15 @@ def test_an_exception_on_a_worker_is_a_failure_with_its_reason(client):
     assert run.failed >= 1
 
 
+def test_a_plan_on_a_cluster_simulates_all_futures_and_says_what_it_would_say_here(client):
+    study = new_study()
+    for option, value in TRUTH.items():
+        study.tell(option=option, value=value, se=0.3)
+    here, there = study.plan(paths=12), study.plan(paths=12, on=client)
+    assert here.forecasts == there.forecasts
+    assert there.forecasts[0].paths == 12
+
+
 def test_what_is_no_place_to_measure_is_refused_in_one_sentence():
     words = r"`on` must be .* a Dask client, or the address or file .* got 'nowhere'"
     with pytest.raises(ValueError, match=words):

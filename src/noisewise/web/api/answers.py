@@ -31,7 +31,7 @@ class ProblemDocument(BaseModel):
     status: int
     detail: str = Field(description="One sentence: what, where, why, what to do.")
     errors: list[dict[str, str]] | None = None
-    error: str | None = Field(None, description="ValueError, KeyError or TypeError: what a study raised.")
+    error: str | None = Field(None, description="What a study raised, such as ValueError.")
 
 
 class AnyObject(BaseModel):

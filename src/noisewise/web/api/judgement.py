@@ -55,6 +55,12 @@ def certificate(request: Request, study: StudyName, visitor: Viewer) -> Response
     return look(request, study, lambda opened: {"certificate": certificate_of(opened)})
 
 
+@JUDGEMENT.get("/bound", response_model=AnyObject, responses=UNCHANGED)
+def bound(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """A glance at the bound, which is no certificate: whether the measurements fit is not looked at."""
+    return look(request, study, lambda opened: {"bound": plain(opened._bound_now())})
+
+
 @JUDGEMENT.post("/certificate/verify", response_model=AnyObject)
 def verify(request: Request, study: StudyName, claimed: Certified, visitor: Viewer) -> Response:
     """Compute a certificate afresh from the log, and say whether it agrees."""
