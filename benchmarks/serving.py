@@ -1,4 +1,4 @@
-"""The server under load: tells and asks of eight clients, kills, its start and its memory.
+"""The server under load: tells and asks of eight clients, kills, its start, its memory and its pages.
 
 Clients are processes that keep their connection, as workers do. Beside it, where it is installed, optuna with
 eight processes on its own SQLite storage, each asking and telling: it has no server that takes results.
@@ -21,6 +21,7 @@ import numpy as np
 from tests.support.servers import ServerProcess
 
 import noisewise as nw
+from benchmarks.serving_pages import page_rows
 from benchmarks.timing import Row
 
 CLIENTS, TELLS, KILLS = 8, 300, 10
@@ -40,6 +41,7 @@ def rows() -> list[Row]:
             _kills(home / "kills.db"),
             _asks(home / "asks.db"),
             _memory(home / "memory.db"),
+            *page_rows(home / "pages.db"),
             *_optuna(home / "optuna.db"),
         ]
 
