@@ -1,4 +1,4 @@
-"""The server under load: tells and asks of eight clients, kills, its start and its memory.
+"""The server under load: tells and asks of eight clients, kills, its start, its memory and its pages.
 
 Clients are processes that keep their connection, as workers do. Beside it, where it is installed, optuna
 (`benchmarks.serving_rivals`).
@@ -20,6 +20,7 @@ import numpy as np
 from tests.support.servers import ServerProcess
 
 import noisewise as nw
+from benchmarks.serving_pages import page_rows
 from benchmarks.serving_rivals import SHOWN, TURNS, beside, rate_of, together
 from benchmarks.timing import Row
 
@@ -40,7 +41,7 @@ def rows() -> list[Row]:
             _kills(home / "kills.db"),
             _asks(home / "asks.db"),
             _memory(home / "memory.db"),
-            _page(home / "page.db"),
+            *page_rows(home / "pages.db"),
             *beside(home / "optuna.db", _both(home / "both.db"), _shown(home / "shown-by-us.db")),
         ]
 
