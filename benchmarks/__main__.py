@@ -41,6 +41,7 @@ NAMES = (
     "workers",
     "starving",
     "serving",
+    "remote",
     "imports",
     "flips",
     "adversaries",
