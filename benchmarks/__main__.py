@@ -39,6 +39,7 @@ NAMES = (
     "storage",
     "running",
     "workers",
+    "spreading",
     "starving",
     "serving",
     "remote",

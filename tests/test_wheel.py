@@ -10,24 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SMOKE = """
-import sys
-import numpy as np
-import noisewise as nw
-from noisewise.core.native.verbs import engine_words
-assert nw.__file__.startswith(sys.argv[1]), nw.__file__
-policy = nw.vage(np.random.default_rng(0).standard_normal((20, 3)))
-for _ in range(10):
-    policy.tell(policy.ask(), 1.0, 0.5)
-instance = nw.instances.soare(3)
-world = instance.environment(nw.schedules.rare_quiet)
-simulation = nw.simulate(nw.vaee(instance.actions), world, horizon=20, replications=2, compiled=False)
-study = nw.create_study(options=["red", "green"], eps=1.0)
-(job,) = study.ask()
-study.tell(option=job.option, value=1.0, se=0.1)
-print(study.certificate())
-print(engine_words())
-"""
+SMOKE = ROOT / "tests" / "support" / "smoke.py"
 
 
 def built(folder, **environment):
@@ -55,7 +38,7 @@ def built(folder, **environment):
 def smoke(installed):
     """What the package says of its verbs after a little of everything, where no compiler can be found."""
     done = subprocess.run(
-        [sys.executable, "-P", "-c", SMOKE, str(installed)],
+        [sys.executable, "-P", str(SMOKE), str(installed)],
         cwd=installed,
         env={"PATH": "", "PYTHONPATH": str(installed), "HOME": str(installed), "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,

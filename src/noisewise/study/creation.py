@@ -40,7 +40,7 @@ from noisewise.study.stores.protocol import Storage, check_name
 from noisewise.study.study import Study
 
 if TYPE_CHECKING:
-    from noisewise.study.inputs.catalogue import Catalogue
+    from noisewise.study.inputs.catalogue import OptionCatalogue
     from noisewise.study.intake.columns.understanding import HowToRead, Understood
 
 
@@ -226,7 +226,7 @@ def _tables(
     features: Sequence[str] | None,
     cost: str | None,
     reading: "HowToRead",
-) -> "tuple[Catalogue, Understood | None]":
+) -> "tuple[OptionCatalogue, Understood | None]":
     """The catalogue of a new study, and its first measurements if there are any."""
     from noisewise.study.inputs.catalogue_table import read_catalogue
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,8 @@ AsPage = Callable[[Request, int, str], Response | None]
 LOG = logging.getLogger("noisewise.web")
 #: Errors of a request that a problem document names.
 MOST_NAMED = 20
+#: Steps of a fault that its log has.
+MOST_STEPS = 20
 #: Sentences where the framework has only a number.
 SENTENCES = {
     404: "there is nothing at this address.",
@@ -49,6 +52,7 @@ def answer_refusals(app: FastAPI, page: AsPage | None = None) -> None:
         app.add_exception_handler(bad_input, shown(_bad_input))
     for of_store in (OSError, LogMovedOnError, DamagedError):
         app.add_exception_handler(of_store, shown(_of_store))
+    app.add_exception_handler(RecursionError, shown(_too_deep))
     app.add_exception_handler(Exception, shown(_fault))
 
 
@@ -113,8 +117,14 @@ def _of_store(request: Request, problem: Exception) -> Response:
     return problem_response(503, sentence(problem), {"Retry-After": "5"})
 
 
+def _too_deep(request: Request, problem: Exception) -> Response:
+    return problem_response(422, "this is nested too deeply to be computed; nothing was changed.")
+
+
 def _fault(request: Request, problem: Exception) -> Response:
-    LOG.error("a fault of the server at %s", request.url.path, exc_info=problem)
+    # The last steps tell; of an endless recursion there are thousands.
+    steps = "".join(traceback.format_exception(problem, limit=-MOST_STEPS))
+    LOG.error("a fault of the server at %s\n%s", printable(request.url.path), steps)
     return problem_response(500, "a fault of the server; its log has the details.")
 
 

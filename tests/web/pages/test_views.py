@@ -8,17 +8,19 @@ from tests.support.page_worlds import filled_store
 
 import noisewise as nw
 from noisewise.study.showing.intervals import view_of
+from noisewise.study.stores.protocol import numbers_of
 from noisewise.web.pages.views.check import check_page
 from noisewise.web.pages.views.compare import Side, compare
 from noisewise.web.pages.views.course import CourseSoFar
+from noisewise.web.pages.views.handed import HandedIn, read_handed
 from noisewise.web.pages.views.headline import emphasised, gauge_of, headline_of, light_of
-from noisewise.web.pages.views.log import log_page
+from noisewise.web.pages.views.log import LogReader
 from noisewise.web.pages.views.measurements import measurements_page
 from noisewise.web.pages.views.options import options_page
 from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
 from noisewise.web.pages.views.overview import overview_of
 from noisewise.web.pages.views.paging import page_of, with_query
-from noisewise.web.pages.views.pasted import preview, read_pasted
+from noisewise.web.pages.views.pasted import preview
 from noisewise.web.pages.views.studies import studies_page, study_row, unreadable_row
 from noisewise.web.pages.views.tell_form import ERROR_KINDS, arguments_of, measured_of
 from noisewise.web.pages.views.times import since
@@ -200,10 +202,9 @@ def test_a_form_may_name_a_suggestion_or_a_difference():
     assert arguments_of({**form, "what": "A", "minus": "B"}, **there)["minus"] == "B"
 
 
-def pasted(text, chosen=None, opened=None, amend=""):
+def pasted(text, chosen=None, opened=None, **form):
     opened = opened or nw.create_study(options=["A", "B"], eps=0.1)
-    table, shown = read_pasted(text)
-    return opened, preview(opened, table, shown, chosen, amend)
+    return opened, preview(opened, HandedIn(text), {**(chosen or {}), **form})
 
 
 def test_a_pasted_table_is_shown_before_anything_is_told():
@@ -247,14 +248,44 @@ def test_two_columns_cannot_be_the_same():
     ("text", "name", "content"), [("", "", b""), ("", "x.pdf", b"%PDF"), ("", "x.exe", b"MZ")]
 )
 def test_what_is_no_table_is_refused(text, name, content):
+    files = [(name, content)] if content else []
     with pytest.raises(ValueError, match=r"table"):
-        read_pasted(text, name, content)
+        read_handed(HandedIn(text, files))
+
+
+def log_of(opened, **query):
+    storage = opened._storage
+    reader = LogReader(opened, storage, lambda: numbers_of(storage, opened.name, "tell"))
+    return reader.page(query, ("tell", "void", "amend", "ask"))
+
+
+def test_the_log_is_filtered_by_kind_text_and_measurement(study):
+    opened = study("going")
+    assert {row.kind for row in log_of(opened, kind="tell").rows} == {"tell"}
+    assert [row.measurement for row in log_of(opened, q="m-9").rows] == ["m-9", "m-9"]
+    assert [row.kind for row in log_of(opened, q="m-25", kind="void").rows] == ["void"]
+    assert [row.more for row in log_of(opened, q="WRONG sample").rows] == ["reason: wrong sample"]
+    assert log_of(opened, q="100%").rows == log_of(opened, q="a_b").rows == []
+    assert log_of(opened, q="m-99").rows == []
+    assert log_of(opened, kind="<b>").pager.total == opened.n_events
+
+
+def test_pages_of_a_long_log_number_their_measurements():
+    opened = nw.create_study(options=["A", "B"], eps=0.1)
+    for k in range(40):
+        opened.tell(opened.ask()[0], float(k), se=1.0)
+    whole = [
+        row.measurement for page in "1234" for row in log_of(opened, page=page).rows if row.kind == "tell"
+    ]
+    assert whole[:40] == [f"m-{k}" for k in range(40, 0, -1)]
+    told = [row.measurement for page in "12" for row in log_of(opened, page=page, kind="tell").rows]
+    assert told[:40] == whole[:40]
 
 
 def test_the_log_is_told_in_words_and_numbers_its_measurements(study):
     opened = study("going")
-    events = opened.events()
-    page = log_page(events, page_of(len(events), None, {}), len(opened.analysis().state.told), opened.head)
+    page = log_of(opened)
+    assert page.rows[0].number == opened.n_events
     kinds = {row.kind for row in page.rows}
     assert {"tell", "ask", "fail", "release", "void", "amend", "exclude"} <= kinds
     told = [row.measurement for row in page.rows if row.kind == "tell"]

@@ -1,5 +1,6 @@
 """Who measures: threads, processes, an executor, or tasks of an event loop, all behind the same few calls."""
 
+import functools
 import inspect
 import pickle
 import queue
@@ -236,7 +237,7 @@ def crew_of(measure: Any, workers: int, on: Any) -> Crew:
     Args:
         measure: The function, or a coroutine function.
         workers: How many at a time.
-        on: None or ``"threads"``, ``"processes"``, or an executor.
+        on: None or ``"threads"``, ``"processes"``, an executor, or a Dask cluster.
     """
     if not callable(measure):
         raise TypeError(f"`measure` must be a function of a job; got {type(measure).__name__}.")
@@ -248,9 +249,17 @@ def crew_of(measure: Any, workers: int, on: Any) -> Crew:
         return Threads(measure, workers)
     if on == PROCESSES:
         return Processes(measure, workers)
+    from noisewise.core.spreading.workers import is_place, workers_on
+
+    if is_place(on):
+        there = workers_on(on)
+        return Futures(functools.partial(there.executor().submit, measure), there.close)
     if callable(getattr(on, "submit", None)):
         return Futures(lambda job: on.submit(measure, job), lambda: None)
-    raise ValueError(f'`on` must be "{THREADS}", "{PROCESSES}" or an executor; got {on!r}.')
+    raise ValueError(
+        f'`on` must be "{THREADS}", "{PROCESSES}", an executor, a Dask client, or the address or file of its '
+        f"scheduler; got {on!r}."
+    )
 
 
 def _tasks(measure: Any) -> Crew:
@@ -287,6 +296,8 @@ def in_words(error: BaseException) -> str:
         said = "no message"
     if isinstance(error, NoResultError):
         return said
+    if type(error).__name__ == "KilledWorker":  # of Dask, which is not loaded for its name
+        return "every worker that measured it died"
     frames = traceback.extract_tb(error.__traceback__)
     where = f" (line {frames[-1].lineno} of {frames[-1].name})" if len(frames) > 1 else ""
     return f"{type(error).__name__}: {said}{where}"

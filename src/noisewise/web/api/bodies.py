@@ -224,15 +224,37 @@ class ReadingBody(StrictBody):
     counts: Literal["shares"] | None = None
 
 
-class Importing(ReadingBody):
-    """A table of results: text with a line of headers, or its columns; told whole or not at all."""
+class ToolFile(StrictBody):
+    """A file that another tool wrote: its text, or any bytes in base64."""
 
-    table: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="CSV, or with tabs or semicolons."
+    name: Text = Field(description="Its name; in a folder, its path there.")
+    text: str | None = None
+    base64: str | None = None
+
+
+class ToolFiles(StrictBody):
+    """Results as another tool wrote them, and how they are read."""
+
+    reader: Text = Field("auto", description="The tool: hyperfine, lm-eval, ...; auto: by the look of it.")
+    files: Annotated[list[ToolFile], Field(min_length=1, max_length=10_000)]
+    folder: bool = Field(False, description="They are those of a folder; the reader takes its own.")
+    choices: dict[str, Number | bool | str] = Field(
+        default_factory=dict, description="What the reader can be told: metric, task, unit, ..."
+    )
+
+
+class Importing(ReadingBody):
+    """Results, told whole or not at all: a table as text or by columns, or files of another tool."""
+
+    table: Annotated[str, Field(min_length=1)] | ToolFiles | None = Field(
+        None, description="CSV, or with tabs or semicolons; or files of another tool."
     )
     columns: dict[ColumnName, TableColumn] | None = Field(
         None, description="In its place: columns by role, in which nothing has to be guessed."
     )
+    only: Text | None = Field(None, description="Of files: only these options; * stands for anything.")
+    called: Text | None = Field(None, description="Of files: what their only option is called here.")
+    block: Text | None = Field(None, description="Of files: the block that all of it was measured in.")
     match: bool = Field(True, description="Rows may answer suggestions, and wait for their results.")
     repeat: Literal["others"] | bool = False
     amend: Long | None = None
@@ -245,8 +267,8 @@ class NewStudy(StrictBody):
 
     name: Text
     options: OptionRows | None = None
-    results: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="A table of results to begin with, as text."
+    results: Annotated[str, Field(min_length=1)] | ToolFiles | None = Field(
+        None, description="Results to begin with: a table as text, or files of another tool."
     )
     reading: ReadingBody | None = Field(None, description="How `results` are read.")
     id: Text | None = None
@@ -273,6 +295,7 @@ class NewStudy(StrictBody):
     noise_floor: Amount | None = None
     lease: Annotated[Number, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    dry_run: bool = Field(False, description="Only say how it is understood; nothing is made.")
 
 
 class NoiseLevelBody(StrictBody):
@@ -283,7 +306,7 @@ class NoiseLevelBody(StrictBody):
     cost: Number | None = None
 
 
-class Planning(StrictBody):
+class PlanningBody(StrictBody):
     """A forecast, which is computed by a worker."""
 
     noise: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100)] | None = None
@@ -295,6 +318,20 @@ class Planning(StrictBody):
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     block: Annotated[int, Field(ge=1, le=10_000)] | None = None
     batch: Annotated[int, Field(ge=1, le=10_000)] | None = None
+
+
+class WorthBody(StrictBody):
+    """A ledger of the measurements, summed up or not."""
+
+    by: Literal["block", "instrument", "option"] | None = None
+    looks: Annotated[int, Field(ge=8, le=100_000)] | None = None
+
+
+class Reporting(StrictBody):
+    """A report, which is computed by a worker."""
+
+    plan: bool | PlanningBody = Field(False, description="Also say what it would take.")
+    most: Annotated[int, Field(ge=1, le=10_000)] = 40
 
 
 class Slots(StrictBody):

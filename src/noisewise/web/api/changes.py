@@ -4,12 +4,13 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import Header, Request
 from starlette.responses import Response
 
+from noisewise.core.support.remarks import HeardWarning, heard_warnings
 from noisewise.core.support.text import check_text
 from noisewise.study.stores.protocol import Event, LogMovedOnError
 from noisewise.study.study import Study
@@ -94,20 +95,27 @@ def change(
         known_as = None if whose is None else repr((whose, content))
         written = [] if known_as is None else study.appended_as(known_as)
         try:
-            if written:
-                done = (again or _only_done)(study, written)
-            else:
-                with study.acting(visitor.name, only_at=version_in(if_match), key=known_as):
-                    done = act(study)
+            with heard_warnings() as heard:
+                if written:
+                    done = (again or _only_done)(study, written)
+                else:
+                    with study.acting(visitor.name, only_at=version_in(if_match), key=known_as):
+                        done = act(study)
         except LogMovedOnError:
             raise ProblemError(
                 412,
                 f"{name!r} has changed: it has {study.n_events} events now, and If-Match meant {if_match}.",
             ) from None
-        given = answer({"study": name, **done}, status, event=study.n_events)
+        given = answer({"study": name, **done, **warnings_in(heard)}, status, event=study.n_events)
         if whose is not None:  # before a second try can enter
             replays.keep(whose, content, given)
     return given
+
+
+def warnings_in(heard: Sequence[HeardWarning]) -> dict[str, Any]:
+    """What a study has warned of, for the answer; a client warns of it again."""
+    said = [{"category": one.category.__name__, "message": one.message} for one in heard]
+    return {"warnings": said} if said else {}
 
 
 def _only_done(study: Study, written: list[Event]) -> dict[str, Any]:

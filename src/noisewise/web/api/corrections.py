@@ -22,8 +22,11 @@ from noisewise.web.api.bodies import (
     Voiding,
 )
 from noisewise.web.api.changes import IfMatch, Key, change
+from noisewise.web.api.json_bodies import JsonBodyRoute
 
-CORRECTIONS = APIRouter(prefix="/studies/{study}", tags=["correcting"], responses=REFUSALS)
+CORRECTIONS = APIRouter(
+    prefix="/studies/{study}", tags=["correcting"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 
 
 def _done(act: Callable[[Study], object]) -> Callable[[Study], dict[str, Any]]:

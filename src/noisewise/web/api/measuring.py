@@ -30,11 +30,14 @@ from noisewise.web.api.bodies import (
     Tellings,
 )
 from noisewise.web.api.changes import IfMatch, Key, change, check_key
-from noisewise.web.api.table_texts import table_of
+from noisewise.web.api.json_bodies import JsonBodyRoute
+from noisewise.web.api.table_texts import understood_import
 from noisewise.web.auth.roles import Visitor
 from noisewise.web.problems import ProblemError
 
-MEASURING = APIRouter(prefix="/studies/{study}", tags=["measuring"], responses=REFUSALS)
+MEASURING = APIRouter(
+    prefix="/studies/{study}", tags=["measuring"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 
 
 @MEASURING.post("/asks", status_code=201, response_model=Suggestions)
@@ -106,7 +109,7 @@ def import_table(
         raise ProblemError(403, "`amend` corrects what was told, and needs the role owner.")
 
     def act(opened: Study) -> dict[str, Any]:
-        understood = table_of(opened, table.table, table.columns, reading_of(table), visitor.name)
+        understood = understood_import(opened, table, reading_of(table), visitor.name)
         taken = opened.tell_many(
             understood,
             match=table.match,

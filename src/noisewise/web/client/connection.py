@@ -250,7 +250,10 @@ def written(body: Any) -> bytes:
 
 def path_of(*parts: str) -> str:
     """A path below the interface; the name of a study may hold slashes, which are written as ~1."""
-    return "".join(f"/{quote(part.replace('~', '~0').replace('/', '~1'), safe='~')}" for part in parts)
+    written = (part.replace("~", "~0").replace("/", "~1") for part in parts)
+    # Proxies take "." and ".." for steps in a path.
+    named = (one.replace(".", "~2") if one in (".", "..") else one for one in written)
+    return "".join(f"/{quote(one, safe='~')}" for one in named)
 
 
 def is_final(problem: Exception) -> bool:

@@ -17,7 +17,7 @@ from noisewise.web.pages.views.check import check_page
 from noisewise.web.pages.views.headline import HELD, Headline, headline_of
 from noisewise.web.pages.views.measurements import measurements_page
 from noisewise.web.pages.views.options import options_page
-from noisewise.web.pages.views.overview import overview_of
+from noisewise.web.pages.views.overview import SLOW, overview_of, suggested_as
 from noisewise.web.pages.views.studies import question_of
 from noisewise.web.pages.views.tell_form import BESIDE, ERROR_KINDS
 from noisewise.web.pages.views.times import since
@@ -103,6 +103,7 @@ def study_page(
         ("check", "Check", None),
         ("plan", "Plan", None),
         ("worth", "Worth", None),
+        ("report", "Report", None),
         ("log", "Log", events),
     ]
     context = {
@@ -122,16 +123,34 @@ def study_page(
     return rendered(request, template, status, **(context | more))
 
 
-def shown_overview(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
+def shown_overview(
+    request: Request, study: Study, *, message: str = "", kind: str = HELD, status: int = 200
+) -> HTMLResponse:
     """The first page, with a message on top."""
     memory = memory_of(request)
+    asked = request.headers.get("hx-trigger") == "next" or "next" in request.query_params
     page = overview_of(
-        study, study.certificate(), memory.course(study), lambda what, make: memory.of(study, what, make)
+        study,
+        study.certificate(),
+        memory.course(study),
+        lambda what, make: memory.of(study, what, make),
+        suggest=asked or len(study.options) <= SLOW or memory.knows(study, suggested_as(study)),
     )
-    return study_page(request, study, "overview.html", "Overview", page=page, message=message, status=status)
+    return study_page(
+        request,
+        study,
+        "overview.html",
+        "Overview",
+        page=page,
+        message=message,
+        message_kind=kind,
+        status=status,
+    )
 
 
-def shown_options(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
+def shown_options(
+    request: Request, study: Study, *, message: str = "", kind: str = HELD, status: int = 200
+) -> HTMLResponse:
     """The table of options, with a message on top."""
     memory, certificate = memory_of(request), study.certificate()
     frame = options_frame(request, study)
@@ -146,6 +165,7 @@ def shown_options(request: Request, study: Study, *, message: str = "", status: 
         page=page,
         changing=changing,
         message=message,
+        message_kind=kind,
         status=status,
     )
 

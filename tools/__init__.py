@@ -1,0 +1,1 @@
+"""Programs for those who release noisewise: `make lowest` and `make release-check`."""
