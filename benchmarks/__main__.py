@@ -42,6 +42,7 @@ NAMES = (
     "spreading",
     "starving",
     "serving",
+    "remote",
     "imports",
     "flips",
     "adversaries",
