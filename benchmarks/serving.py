@@ -160,36 +160,6 @@ def _memory(store: Path) -> Row:
     return Row("memory with all studies open", used / 1024, "MB", 250, detail=detail)
 
 
-def _page(store: Path) -> Row:
-    """Pages of a study with 10^5 measurements, as the server makes them, when it has been looked at once."""
-    rng = np.random.default_rng(0)
-    names = [f"o{k}" for k in range(100)]
-    study = nw.create_study(store, name="s", options=names, eps=0.1)
-    k = rng.integers(100, size=MANY)
-    study.tell_many(
-        {"option": [names[i] for i in k], "value": k / 100 + rng.standard_normal(MANY), "se": [1.0] * MANY}
-    )
-    with ServerProcess(store) as server:
-        found: dict[str, float] = {}
-        for page in ("", "measurements", "options", "log"):
-            times = []
-            for _ in range(4):
-                began = time.perf_counter()
-                server.get(f"/s/s/{page}")
-                times.append(time.perf_counter() - began)
-            found[page or "overview"] = 1000 * statistics.median(times[1:])
-            if not page:
-                first = times[0]
-    detail = ", ".join(f"{page} {ms:.0f}" for page, ms in found.items())
-    return Row(
-        f"slowest page of a study with {MANY:,} measurements",
-        max(found.values()),
-        "ms",
-        300,
-        detail=f"{detail}; very first {first:.1f} s; {_load()}",
-    )
-
-
 def _both(store: Path) -> float:
     """Asks and tells a second of eight clients."""
     _simple(store)
