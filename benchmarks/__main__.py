@@ -23,6 +23,7 @@ NAMES = (
     "loops",
     "live",
     "designs",
+    "catalogue",
     "transductive",
     "infinite_sets",
     "heavy_tails",

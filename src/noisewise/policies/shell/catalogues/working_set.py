@@ -28,6 +28,7 @@ from noisewise.actions.catalogue.widest import (
 from noisewise.core.choice.selection import TIE, Mask, first_largest
 from noisewise.core.model.dense import (
     LOG_DET,
+    DenseModel,
     Floats,
     copy_model,
     fold,
@@ -232,12 +233,16 @@ class WorkingRows:
         order = np.argsort(index)
         held = np.empty((len(index) + 1, self.catalogue.dim))
         held[0], held[1:] = 0.0, rows[order]
-        model = new_dense(held.T, self.ridge)
+        self.index, self.model = np.concatenate([[-1], index[order]]), self.model_of(held)
+
+    def model_of(self, rows: Floats) -> DenseModel:
+        """What is known, on other rows: a model of its own."""
+        model = new_dense(rows.T, self.ridge)
         for name in SHARED:
             getattr(model, name)[...] = getattr(self.model, name)
         refresh_all(model)
-        model.means[:] = held @ theta(model)
-        self.index, self.model = np.concatenate([[-1], index[order]]), model
+        model.means[:] = rows @ theta(model)
+        return model
 
     def _ties(self, low: float) -> TieQuestion:
         dim = self.catalogue.dim
