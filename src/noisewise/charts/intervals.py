@@ -164,7 +164,7 @@ def _state_in_words(table: pl.DataFrame, bound: float | None, missing: int) -> s
 
 
 def _left_out(table: pl.DataFrame, shown: pl.DataFrame) -> str:
-    hidden = table.filter(~pl.col("option").is_in(shown["option"].implode()))
+    hidden = table.filter(~pl.col("option").is_in(shown["option"].to_list()))
     left = f"{len(hidden):,} more options with worse means are not shown"
     if _UNCERTIFIED in hidden["state"]:
         return f"{left}."

@@ -6,7 +6,7 @@ import pytest
 import noisewise as nw
 from noisewise.policies.shell.catalogues import long_list_policy, working_set
 from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
-from noisewise.policies.shell.catalogues.working_set import WorkingSet
+from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.policy import Policy
 
 N, DIM = 1500, 5
@@ -164,7 +164,7 @@ def test_where_measurements_are_taken_back_the_next_question_is_a_pass():
     rng = np.random.default_rng(6)
     vectors = vectors_of("spread", rng)
     catalogue = nw.Catalogue.from_array(vectors)
-    working, fresh = WorkingSet(catalogue, 1.0), WorkingSet(catalogue, 1.0)
+    working, fresh = WorkingRows(catalogue, 1.0), WorkingRows(catalogue, 1.0)
     for _ in range(30):
         row = working.widest()
         working.learn(row, vectors[row], 0.5, 0.1)

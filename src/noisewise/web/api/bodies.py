@@ -1,8 +1,11 @@
 """What requests may say, with strict types: a boolean is no number, and nothing unknown is passed over."""
 
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from noisewise.study.intake.roles import ROLE
 
 #: A finite number; an amount may also be written as people do, "2%" or "12.3(4)".
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -14,6 +17,32 @@ Amount = Number | Annotated[str, Field(min_length=1, max_length=100)]
 MOST_ROWS = 10_000
 #: Options, items and readings of one request.
 MOST_LISTED = 200_000
+#: Rows of a table that is sent by columns; the size of the body limits it as well.
+MOST_CELLS = 1_000_000
+
+
+def _role(name: str) -> str:
+    if name not in ROLE:
+        raise ValueError(f"there is no column {name!r}")
+    return name
+
+
+def _cells(cells: list[Any]) -> list[Any]:
+    kinds = {type(cell) for cell in cells if cell is not None}
+    numbers = [one for cell in cells if isinstance(cell, list) for one in cell] if kinds == {list} else cells
+    if kinds == {list} and not {type(one) for one in numbers} <= {int, float}:
+        raise ValueError("readings must be numbers")
+    if not (kinds <= {int, float} or kinds in ({str}, {bool}, {list})):
+        raise ValueError("all cells of a column must be texts, numbers, true or false, or lists of numbers")
+    if not all(math.isfinite(one) for one in numbers if isinstance(one, float)):
+        raise ValueError("numbers must be finite; an empty cell is null")
+    return cells
+
+
+#: What a column can be.
+ColumnName = Annotated[str, AfterValidator(_role)]
+#: A column of a table: texts, numbers, true and false, or lists of readings; a cell that is empty is null.
+TableColumn = Annotated[list[Any], Field(max_length=MOST_CELLS), AfterValidator(_cells)]
 
 
 class StrictBody(BaseModel):
@@ -90,6 +119,7 @@ class AskBody(StrictBody):
     lease: Annotated[Number, Field(gt=0)] | None = Field(None, description="Seconds.")
     by: Text | None = None
     items: Count | None = None
+    at_once: bool = Field(False, description="For a run: one decision serves many workers.")
 
 
 class Closing(StrictBody):
@@ -152,9 +182,9 @@ OptionRows = (
 
 
 class Adding(StrictBody):
-    """More options: names, or rows with the columns of the first ones."""
+    """More options: names, or rows, or columns, like those of the first ones."""
 
-    options: OptionRows
+    options: OptionRows | Annotated[dict[str, list[Cell]], Field(min_length=1, max_length=10_000)]
     id: Text | None = None
     decimal: Literal[".", ","] | None = None
 
@@ -214,10 +244,13 @@ class ToolFiles(StrictBody):
 
 
 class Importing(ReadingBody):
-    """Results, told whole or not at all: a table as text with a line of headers, or files of another tool."""
+    """Results, told whole or not at all: a table as text or by columns, or files of another tool."""
 
-    table: Annotated[str, Field(min_length=1)] | ToolFiles = Field(
-        description="CSV, or with tabs or semicolons; or files of another tool."
+    table: Annotated[str, Field(min_length=1)] | ToolFiles | None = Field(
+        None, description="CSV, or with tabs or semicolons; or files of another tool."
+    )
+    columns: dict[ColumnName, TableColumn] | None = Field(
+        None, description="In its place: columns by role, in which nothing has to be guessed."
     )
     only: Text | None = Field(None, description="Of files: only these options; * stands for anything.")
     called: Text | None = Field(None, description="Of files: what their only option is called here.")
@@ -262,6 +295,7 @@ class NewStudy(StrictBody):
     noise_floor: Amount | None = None
     lease: Annotated[Number, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    dry_run: bool = Field(False, description="Only say how it is understood; nothing is made.")
 
 
 class NoiseLevelBody(StrictBody):

@@ -25,7 +25,7 @@ from noisewise.policies.shell.catalogues.past import Past
 from noisewise.policies.shell.catalogues.player import Board, OnCatalogues, Player
 from noisewise.policies.shell.catalogues.questions import best_of, width_of
 from noisewise.policies.shell.catalogues.survivors import Now, Survivors
-from noisewise.policies.shell.catalogues.working_set import WorkingSet
+from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.decide import announced_sigma
 from noisewise.policies.shell.policy_file import Saved, told_actions
 from noisewise.policies.shell.recommendation import (
@@ -88,7 +88,7 @@ class CataloguePolicy(BasePolicy):
     def _start(self, player: Player) -> None:
         ridge = player.params.setting.ridge
         self._player = player
-        self._working = WorkingSet(self.actions, ridge)
+        self._working = WorkingRows(self.actions, ridge)
         self._past = Past(self.actions.dim, ridge, player.radius)
         self._survivors = Survivors(self.actions, self._past)
 
@@ -252,7 +252,7 @@ class CataloguePolicy(BasePolicy):
             return int(rows[np.searchsorted(np.cumsum(counts), chance * len(told), side="right")])
         return row if self._candidates(self._working.vector(row)[None, :])[0] else None
 
-    def _imagined(self, pending: Iterable[Any]) -> tuple[WorkingSet, Player]:
+    def _imagined(self, pending: Iterable[Any]) -> tuple[WorkingRows, Player]:
         if isinstance(pending, str) or not isinstance(pending, Iterable):
             raise TypeError(f"`pending` must be a list of rows or pairs (row, sigma); got {pending!r}.")
         under_way = [self._pending_row(item) for item in pending]

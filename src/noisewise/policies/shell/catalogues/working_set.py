@@ -48,7 +48,7 @@ SLOT = 0
 SHARED = ("factor", "pivots", "reciprocals", "centre", "tally")
 
 
-class WorkingSet:
+class WorkingRows:
     """The model on some rows of a catalogue, and a bound on the widths of all others.
 
     ``index`` has the row numbers in ascending order after the slot, so that of equally wide rows the first
