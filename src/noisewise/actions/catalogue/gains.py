@@ -1,6 +1,6 @@
 """The rows of a shard with the largest ``|a·columns|²/(variance + ‖a‖²)``, what a measurement takes off."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class GainQuestion(NamedTuple):
 def highest_gains(shard: Shard, question: GainQuestion) -> ScoreAnswer:
     """The rows of the shard that gain most, and a bound on the gains of all others."""
     norm = question.norm
-    kind = np.float32 if norm.is_single else np.float64
+    kind: Any = np.float32 if norm.is_single else np.float64
     across, unit = question.columns.shape[1], norm.unit
     size = float(np.abs(question.columns).max()) or 1.0
     both = np.hstack([question.columns / size, norm.root / unit]).astype(kind)
