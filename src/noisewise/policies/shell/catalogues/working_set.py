@@ -39,10 +39,10 @@ from noisewise.core.model.dense import (
 from noisewise.core.model.factor import solve_lower, solve_upper
 from noisewise.core.model.vectors import place, spread
 
-#: The share of the catalogue that a pass brings at most, and that is here at most; never fewer rows than
-#: FEWEST.
-BROUGHT, HELD = 1 / 200, 1 / 50
-FEWEST = 2000
+#: The share of the catalogue that a pass brings at most, and never fewer rows than FEWEST nor more than MOST: in a
+#: round all rows at hand are looked at, and HELD times as many are.
+BROUGHT, FEWEST, MOST = 1 / 200, 2000, 100_000
+HELD = 4
 #: The place for a vector that is spoken of and not held.
 SLOT = 0
 #: What a model knows beside what it knows of each row.
@@ -59,8 +59,9 @@ class WorkingRows:
     def __init__(self, catalogue: Catalogue, ridge: float) -> None:
         self.catalogue, self.ridge = catalogue, ridge
         self.scale = catalogue.max_norm**2 / ridge or 1.0
-        self.brought = min(catalogue.n_actions, max(FEWEST, math.ceil(catalogue.n_actions * BROUGHT)))
-        self.held = max(2 * self.brought, math.ceil(catalogue.n_actions * HELD))
+        share = math.ceil(catalogue.n_actions * BROUGHT)
+        self.brought = min(catalogue.n_actions, max(FEWEST, min(share, MOST)))
+        self.held = HELD * self.brought
         self.index: Indices = np.array([-1])
         self.model = new_dense(np.zeros((1, catalogue.dim)).T, ridge)
         self._begin_run()
