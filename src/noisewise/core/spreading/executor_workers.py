@@ -9,7 +9,7 @@ from typing import Any
 
 from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.identity import identity
-from noisewise.core.spreading.tasks import Kit, Task
+from noisewise.core.spreading.tasks import Kit, Task, WorkersError
 from noisewise.core.spreading.workers import Piece, Result, Workforce
 
 #: Seconds between looks at what is finished: Ctrl-C gets through.
@@ -79,7 +79,7 @@ def _outcome(future: "Future[Any]", name: str) -> Any:
     try:
         return future.result()
     except BrokenExecutor as error:
-        raise RuntimeError(
+        raise WorkersError(
             f"The executor broke while it did {name} ({error}): a process of it died, and it cannot go on; "
             "what is finished is kept."
         ) from error
