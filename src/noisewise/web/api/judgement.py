@@ -20,7 +20,9 @@ from noisewise.web.api.answers import (
     name_in,
     unchanged,
 )
-from noisewise.web.api.bodies import (
+from noisewise.web.api.json_bodies import JsonBodyRoute
+from noisewise.web.api.long_answers import accepted, awaited, computed, report_page
+from noisewise.web.api.question_bodies import (
     Certified,
     NoiseLevelBody,
     PlanningBody,
@@ -28,8 +30,6 @@ from noisewise.web.api.bodies import (
     Slots,
     WorthBody,
 )
-from noisewise.web.api.json_bodies import JsonBodyRoute
-from noisewise.web.api.long_answers import accepted, awaited, computed, report_page
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 from noisewise.web.worker import VERIFY

@@ -93,9 +93,17 @@ def warnings_in(answer: dict[str, Any]) -> Iterator[tuple[type[Warning], str]]:
     said = answer.get("warnings")
     for one in said if isinstance(said, list) else []:
         plain = one if isinstance(one, dict) else {"message": one}
-        kind = getattr(builtins, str(plain.get("category")), None)
-        ours = isinstance(kind, type) and issubclass(kind, Warning)
-        yield kind if ours and kind is not None else UserWarning, printable(str(plain.get("message")))
+        yield _category(str(plain.get("category"))), printable(str(plain.get("message")))
+
+
+def _category(name: str) -> type[Warning]:
+    """The category of this name, as far as a study warns with it."""
+    if name == "KnownRowsWarning":  # of tables, which load more than a worker needs
+        from noisewise.study.intake.batch import KnownRowsWarning
+
+        return KnownRowsWarning
+    kind = getattr(builtins, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, Warning) else UserWarning
 
 
 def no_json(where: str, content: bytes) -> Exception:
