@@ -9,15 +9,8 @@ from typer.testing import CliRunner
 from noisewise.cli import app
 
 SMALL = [
-    "simulate",
-    "-p",
-    "vaee,round_robin",
-    "--horizon",
-    "30",
-    "--replications",
-    "8",
-    "--no-compile",
-    "--json",
+    *("simulate", "-p", "vaee,round_robin", "--horizon", "30", "--replications", "8"),
+    *("--no-compile", "--json"),
 ]
 
 
@@ -39,17 +32,8 @@ def test_simulate_on_a_cluster_prints_what_it_prints_here(address):
 
 
 def test_arena_on_a_cluster_keeps_its_matches_here(address, tmp_path):
-    small = [
-        "arena",
-        "-p",
-        "vaee,round_robin",
-        "--cells",
-        "soare-6",
-        "--horizon",
-        "30",
-        "--replications",
-        "8",
-    ]
+    size = ("--horizon", "30", "--replications", "8", "--cells", "soare-6")
+    small = ["arena", "-p", "vaee,round_robin", *size]
     found = said(*small, "--out", str(tmp_path), "--on", address, "--json")
     assert len(found["matches"]) == 12
     assert len(list(tmp_path.glob("*.npz"))) == 12
