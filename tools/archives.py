@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 COMPILED_FROM = re.compile(r"^noisewise/core/native/source/")
 LEFT_OVER = re.compile(r"(^|/)(__pycache__|\.git|\.venv|build|dist)(/|$)|\.py[co]$")
 #: Homes of people; those of pages are examples.
-OF_A_PERSON = re.compile(rb"/(?:home|Users)/(?!ann/)[A-Za-z][\w.-]*/|/root/")
+OF_A_PERSON = re.compile(rb"/(?:home|Users)/(?!ann/)[A-Za-z][\w.-]*/|/roo[t]/")
 
 
 def read_wheel(path: Path) -> dict[str, bytes]:

@@ -10,6 +10,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +20,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).parents[1]
+from tools.sources import ROOT, copy_of, tracked_files
+
 HOME = ROOT / "build" / "lowest"
 #: Rooms whose tests call the libraries that we depend on, and end within minutes.
 FAST = (
@@ -110,7 +112,8 @@ def main() -> int:
         install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
         _run(*install, "--upgrade", "pip>=25.1")
         _run(*install, "--requirement", HOME / "requirements.txt")
-        _run(*install, "--no-deps", "--force-reinstall", ".")
+        with tempfile.TemporaryDirectory(prefix="noisewise-lowest-") as folder:
+            _run(*install, "--no-deps", copy_of(tracked_files(), Path(folder)))
         _run(python, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", *(given.tests or FAST))
     except subprocess.CalledProcessError as failed:
         print(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tools import archives, release_facts
+from tools.sources import copy_of, tracked_files
 
 ROOT = Path(__file__).parents[1]
 #: What the sdist does without: checks by other places, and a script that tests in browsers use.
@@ -51,21 +52,6 @@ def run(*command: str | Path, cwd: Path, accepted: tuple[int, ...] = (0,)) -> st
         said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
         raise FailedStepError(f"`{' '.join(map(str, command))}` ended with {done.returncode}:\n{said}")
     return done.stdout
-
-
-def tracked_files() -> list[str]:
-    """The files that git knows, and new ones that it would not ignore."""
-    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
-    return [name for name in listed.splitlines() if (ROOT / name).is_file()]
-
-
-def copy_of(files: list[str], folder: Path) -> Path:
-    """The sources without anything that was built before."""
-    for name in files:
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, target)
-    return folder
 
 
 def build(source: Path, out: Path) -> tuple[Path, Path]:

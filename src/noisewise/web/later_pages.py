@@ -9,7 +9,13 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 #: The modules of the pages, and the routers in them.
-ROUTERS = {"noisewise.web.pages.changes": "CHANGES", "noisewise.web.pages.routes": "PAGES"}
+ROUTERS = {
+    "noisewise.web.pages.changes": "CHANGES",
+    "noisewise.web.pages.handing_in": "HANDING_IN",
+    "noisewise.web.pages.making": "MAKING",
+    "noisewise.web.pages.reporting": "REPORTING",
+    "noisewise.web.pages.routes": "PAGES",
+}
 
 
 class LaterPages(BaseRoute):

@@ -18,7 +18,7 @@ from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of
 from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
-from noisewise.study.evidence.tables import tabulate
+from noisewise.study.evidence.tables import PAYS, tabulate
 
 STACKS = Stacks(0.95, 0.05)
 
@@ -174,16 +174,17 @@ def test_other_evidence_about_an_option_is_weighed_not_multiplied():
         assert found.up[0, at] == pytest.approx(min(alone, least), rel=1e-8)
 
 
-def test_half_widths_are_never_below_a_brute_search():
+@pytest.mark.parametrize("quickly", [False, True])
+def test_half_widths_are_never_below_a_brute_search(quickly):
     rng = np.random.default_rng(4)
     kind = own([rng.normal(size=9), 3.0 * rng.normal(size=14)])
     levels = levels_for(2, 0.04, 12.0, STACKS)
-    found = SeparateOptions([kind], levels).half_widths(0)[1]
+    found = SeparateOptions([kind], levels, pays=0 if quickly else PAYS).half_widths(0)[1]
     whole = float(of_suprema(np.array(math.log(1.0 / 0.04)), CHOSEN))
     spent = np.linspace(-9.0, 14.0, 4000)
     left = whole - np.logaddexp(math.log(1.0 - CHOSEN), spent + math.log(CHOSEN))
-    up = kind.reaches(np.array([1]), left - math.log(0.95), UP)[0]
-    down = kind.reaches(np.array([0]), spent - math.log(0.95), DOWN)[0]
+    up = kind.reaches(np.array([1]), left - math.log(0.95), UP, quickly=quickly)[0]
+    down = kind.reaches(np.array([0]), spent - math.log(0.95), DOWN, quickly=quickly)[0]
     with np.errstate(invalid="ignore"):
         best = np.nanmax(np.where((up == -np.inf) | (down == -np.inf), -np.inf, up + down))
     assert best * (1.0 - 1e-9) <= found <= 1.02 * best

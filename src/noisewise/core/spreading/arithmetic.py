@@ -6,7 +6,6 @@ kernel of BLAS, or machine code for another processor, adds in another order.
 
 import functools
 import hashlib
-import importlib.metadata
 import os
 import platform
 import sys
@@ -23,6 +22,20 @@ def arithmetic(compiled: bool) -> str:
         compiled: Whether machine code made by Numba computes, or Python with the verbs.
     """
     return f"{_plain()}; {_machine_code()}" if compiled else _plain()
+
+
+def difference(there: str, here: str) -> str:
+    """What two such texts differ in, in words."""
+    theirs, ours = (text.replace(";", ",").split(", ") for text in (there, here))
+    pairs = [
+        f"{', '.join(own)} {where}"
+        for own, where in (
+            ([part for part in theirs if part not in ours], "there"),
+            ([part for part in ours if part not in theirs], "here"),
+        )
+        if own
+    ]
+    return " and ".join(pairs)
 
 
 @functools.cache
@@ -76,6 +89,8 @@ def seen_by_llvm() -> tuple[str, str]:
 
 def version_of(library: str) -> str:
     """The version that is installed; "none" if it is not."""
+    import importlib.metadata  # loads as much as some of our rooms
+
     try:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:

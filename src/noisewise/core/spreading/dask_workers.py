@@ -7,16 +7,18 @@ task like any other. Nothing is kept on workers between calls but what work itse
 import contextlib
 import functools
 import hashlib
+import itertools
 import uuid
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 from noisewise.core.spreading.identity import Identity, identity
 from noisewise.core.spreading.tasks import Kit, StrangerError, Task
-from noisewise.core.spreading.workers import WANTED, Piece, Result, Workers, is_address, is_dask
+from noisewise.core.spreading.workers import WANTED, Piece, Result, Workforce, is_address, is_dask
 
 try:
     import dask
@@ -30,8 +32,14 @@ except ImportError as missing:
 
 #: Seconds to wait for a scheduler to answer, and for a first worker before a word is said.
 TO_CONNECT, TO_JOIN = 10.0, 10.0
-#: Workers that are named in a sentence.
+#: Tasks for each thread, above which Dask keeps them in one queue for whoever is free.
+QUEUED = 2
+#: Pieces that are named in a sentence.
 NAMED = 3
+
+
+#: What became of a piece whose workers all died.
+DIED = object()
 
 
 class WorkersError(RuntimeError):
@@ -59,7 +67,7 @@ def connect(on: Any) -> "DaskWorkers":
         ) from error
 
 
-class DaskWorkers(Workers):
+class DaskWorkers(Workforce):
     """The workers that a client reaches, each looked at before it is used.
 
     Args:
@@ -75,7 +83,7 @@ class DaskWorkers(Workers):
     @property
     def count(self) -> int:
         """The threads of all workers."""
-        return max(1, sum(self.client.nthreads().values()))
+        return max(1, int(sum(self.client.nthreads().values())))
 
     def close(self) -> None:
         """Close the client if it was made here."""
@@ -94,6 +102,12 @@ class DaskWorkers(Workers):
                 by_type[self._looked_at[address].compiled].append(address)
         return dict(by_type)
 
+    def executor(self) -> Executor:
+        """The client as an executor, once its workers have been looked at."""
+        self.processors()
+        made: Executor = self.client.get_executor(pure=False)
+        return made
+
     def arithmetics(self, compiled: bool) -> set[str]:
         """Of the workers that are there now."""
         self.processors()
@@ -109,12 +123,13 @@ class DaskWorkers(Workers):
         home_of: Callable[[Piece], Any] | None = None,
         name_of: Callable[[Piece], str] = repr,
     ) -> Iterator[tuple[Piece, Result]]:
-        """See `Workers.spread`. A piece that kills its workers is named when all others are done."""
+        """See `Workforce.spread`. A piece that kills its workers is named when all others are done."""
         todo = list(pieces)
         if not todo:
             return
         by_type = self.processors()
-        call = f"noisewise-{getattr(work, '__name__', 'work')}-{uuid.uuid4().hex[:12]}"
+        # Dask balances groups of tasks by the first part of their keys; each call has groups of its own.
+        call = f"{getattr(work, '__name__', 'work').strip('_')}-{uuid.uuid4().hex[:12]}"
         batches: defaultdict[tuple[Hashable | None, Hashable | None], list[Piece]] = defaultdict(list)
         for piece in todo:
             home = None if home_of is None else home_of(piece)
@@ -122,15 +137,14 @@ class DaskWorkers(Workers):
         running: dict[Any, Piece] = {}
         kits: dict[Hashable | None, list[Any]] = {None: []}
         # A task and not scattered data: Dask does it again where the worker that had it is gone.
-        common = None if shared is None else self._submit(_same, shared, key=f"{call}-shared")
+        common = None if shared is None else self._submit(_same, shared, key=(f"noisewise-shared-{call}", 0))
         try:
-            for (key, home), same in batches.items():
+            for number, ((key, home), same) in enumerate(batches.items()):
                 task = Task(work, self._here, kit.install if kit is not None and key is not None else None)
                 if kit is not None and key not in kits:
-                    kits[key] = self._kits(kit, common, same[0], by_type, f"{call}-kit-{len(kits)}")
-                names = [f"{call}-{len(running) + number}" for number in range(len(same))]
-                futures = self._submit_many(task, common, same, names, kits[key], self._where(home, by_type))
-                running |= zip(futures, same, strict=True)
+                    kits[key] = self._kits(kit, common, same[0], by_type, f"noisewise-kit-{call}-{len(kits)}")
+                group = f"noisewise-{call}-{number}"
+                running |= self._submit_many(task, common, same, group, kits[key], home, by_type)
             yield from self._as_done(running, name_of)
         finally:
             # What nobody waits for any longer is not begun; what runs is thrown away when it is done.
@@ -143,7 +157,7 @@ class DaskWorkers(Workers):
         several = len(by_type) > 1
         return [
             self._submit(
-                Task(kit.make, self._here), common, piece, key=f"{name}-{number}", priority=10,
+                Task(kit.make, self._here), common, piece, key=(name, number), priority=10,
                 workers=addresses if several else None, allow_other_workers=several,
             )
             for number, addresses in enumerate(by_type.values())
@@ -154,43 +168,54 @@ class DaskWorkers(Workers):
             return self.client.submit(task, *arguments, pure=False, **how)
 
     def _submit_many(
-        self, task: Task, common: Any, pieces: Sequence[Any], names: list[str], kits: list[Any],
-        where: dict[str, Any],
-    ) -> list[Any]:  # fmt: skip
-        do = functools.partial(_do, task)
+        self, task: Task, common: Any, pieces: Sequence[Any], group: str, kits: list[Any],
+        home: Hashable | None, by_type: dict[str, list[str]],
+    ) -> dict[Any, Any]:  # fmt: skip
+        """The pieces by their futures."""
+        keys = [(group, number) for number in range(len(pieces))]
+        do, more = functools.partial(_do, task), {"shared": common, "kits": kits, "pure": False}
         with _quiet(), _sayable():
-            found = self.client.map(do, pieces, key=names, shared=common, kits=kits, pure=False, **where)
-            return list(found)
-
-    def _where(self, home: Hashable | None, by_type: dict[str, list[str]]) -> dict[str, Any]:
-        """The worker with the largest hash of home and worker: few homes move when workers come or go."""
-        if home is None:
-            return {}
-        everybody = [address for addresses in by_type.values() for address in addresses]
-        host = max(everybody, key=lambda one: hashlib.sha256(f"{home}@{one}".encode()).digest())
-        return {"workers": [host], "allow_other_workers": True}
+            if home is not None:
+                where = {"workers": [_host_of(home, by_type)], "allow_other_workers": True}
+                return dict(zip(self.client.map(do, pieces, key=keys, **more, **where), pieces, strict=True))
+            threads = self.client.nthreads()
+            if len(pieces) > QUEUED * sum(threads.values()):
+                return dict(zip(self.client.map(do, pieces, key=keys, **more), pieces, strict=True))
+            # Few tasks go where what they need is, which may be one worker: every one gets its own.
+            turns = itertools.cycle([address for address, count in threads.items() for _ in range(count)])
+            return {
+                self.client.submit(
+                    do, piece, key=key, workers=[next(turns)], allow_other_workers=True, **more
+                ): piece
+                for piece, key in zip(pieces, keys, strict=True)
+            }  # fmt: skip
 
     def _as_done(self, running: dict[Any, Any], name_of: Callable[[Any], str]) -> Iterator[tuple[Any, Any]]:
-        deadly: list[str] = []
+        suspects = []
         for future in as_completed(list(running), loop=self.client.loop):
-            piece = running[future]
-            try:
-                result = future.result()
-            except distributed.KilledWorker:
-                deadly.append(name_of(piece))
+            result = _outcome(future)
+            if result is DIED:
+                suspects.append(future)
                 continue
-            except distributed.client.FutureCancelledError as error:
-                raise WorkersError(
-                    "The connection to the scheduler was lost, or somebody cancelled the work there; what is "
-                    f"finished is kept ({_first_line(error)})."
-                ) from error
             future.release()
-            yield piece, result
+            yield running[future], result
+        deadly: list[str] = []
+        for number, future in enumerate(suspects):
+            piece = running[future]
+            # Others may only have been on the same workers: alone, a piece can kill for itself only.
+            self.client.retry([future])
+            result = _outcome(future)
+            if result is not DIED:
+                yield piece, result
+                continue
+            deadly.append(name_of(piece))
+            if len(deadly) == NAMED and number + 1 < len(suspects):
+                deadly[-1] += f" and perhaps {len(suspects) - number - 1} more"
+                break
         if deadly:
-            more = f" and {len(deadly) - NAMED} more" if len(deadly) > NAMED else ""
             raise WorkersError(
-                f"Every worker that began one of these died, so they were given up, and all others are done: "
-                f"{', '.join(deadly[:NAMED])}{more}. Often workers run out of memory: their logs say so."
+                "Every worker that began one of these died, so they were given up, and all others are done: "
+                f"{', '.join(deadly)}. Often workers run out of memory: their logs say so."
             )
 
     def _look_at(self, addresses: list[str]) -> dict[str, Identity]:
@@ -223,6 +248,25 @@ class DaskWorkers(Workers):
                 stacklevel=2,
             )
             self.client.wait_for_workers(1)
+
+
+def _outcome(future: Any) -> Any:
+    """What came out; `DIED` if every worker that did it died."""
+    try:
+        return future.result()
+    except distributed.KilledWorker:
+        return DIED
+    except distributed.client.FutureCancelledError as error:
+        raise WorkersError(
+            "The connection to the scheduler was lost, or somebody cancelled the work there; what is "
+            f"finished is kept ({_first_line(error)})."
+        ) from error
+
+
+def _host_of(home: Hashable, by_type: dict[str, list[str]]) -> str:
+    """The worker with the largest hash of home and worker: few homes move when workers come or go."""
+    everybody = [address for addresses in by_type.values() for address in addresses]
+    return max(everybody, key=lambda one: hashlib.sha256(f"{home}@{one}".encode()).digest())
 
 
 def _do(task: Task, piece: Any, *, shared: Any, kits: list[Any]) -> Any:

@@ -4,18 +4,19 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import replace
 from typing import Any
 
 from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.identity import identity
 from noisewise.core.spreading.tasks import Kit, Task
-from noisewise.core.spreading.workers import Piece, Result, Workers
+from noisewise.core.spreading.workers import Piece, Result, Workforce
 
 #: Seconds between looks at what is finished: Ctrl-C gets through.
 TICK = 0.5
 
 
-class ExecutorWorkers(Workers):
+class ExecutorWorkers(Workforce):
     """An executor, which stays open: it is somebody else's."""
 
     def __init__(self, executor: Executor) -> None:
@@ -26,6 +27,10 @@ class ExecutorWorkers(Workers):
         """What the executor says, if it does; else one per processor here."""
         said = getattr(self._executor, "_max_workers", None)
         return said if isinstance(said, int) and said > 0 else os.cpu_count() or 1
+
+    def executor(self) -> Executor:
+        """Itself."""
+        return self._executor
 
     def arithmetics(self, compiled: bool) -> set[str]:
         """What one of them says: an executor does not tell them apart."""
@@ -41,7 +46,7 @@ class ExecutorWorkers(Workers):
         home_of: Callable[[Piece], Any] | None = None,
         name_of: Callable[[Piece], str] = repr,
     ) -> Iterator[tuple[Piece, Result]]:
-        """See `Workers.spread`; an executor knows no homes."""
+        """See `Workforce.spread`; an executor knows no homes."""
         plain = Task(work, identity())
         waiting: defaultdict[Hashable | None, list[Piece]] = defaultdict(list)
         for piece in pieces:
@@ -59,7 +64,7 @@ class ExecutorWorkers(Workers):
                 for future in done:
                     if future in making:
                         made = _outcome(future, "what the pieces need")
-                        task = plain._replace(install=kit.install if kit else None)
+                        task = replace(plain, install=kit.install if kit else None)
                         for piece in waiting.pop(making.pop(future)):
                             running[self._executor.submit(task, shared, piece, (made,))] = piece
                     else:

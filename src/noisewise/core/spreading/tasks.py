@@ -1,6 +1,7 @@
 """What runs on a worker: whether it may, what has to be there first, and the piece of work itself."""
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from noisewise.core.spreading.identity import Identity, identity
@@ -21,7 +22,8 @@ class Kit(NamedTuple):
     install: Callable[[Any], None]  # called with what was made before every piece: quick if done before
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True)
+class Task:
     """What all pieces of one call have in common."""
 
     work: Callable[..., Any]

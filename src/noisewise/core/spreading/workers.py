@@ -4,6 +4,7 @@ A piece is something that can be pickled; the work is a function that other proc
 return what they found, and write nothing: whoever asked keeps it.
 """
 
+import contextlib
 import os
 import sys
 from abc import ABC, abstractmethod
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from noisewise.core.spreading.arithmetic import arithmetic, difference
 from noisewise.core.spreading.tasks import Kit
 
 Piece = TypeVar("Piece")
@@ -24,13 +26,17 @@ WANTED = (
 )
 
 
-class Workers(ABC):
+class Workforce(ABC):
     """Those who do pieces of work; to be closed, or used in a ``with``."""
 
     @property
     @abstractmethod
     def count(self) -> int:
         """How many pieces are done at the same time, as far as can be seen now; at least 1."""
+
+    @abstractmethod
+    def executor(self) -> Executor:
+        """For single calls of functions: futures that end when somebody has done it."""
 
     @abstractmethod
     def arithmetics(self, compiled: bool) -> set[str]:
@@ -88,21 +94,30 @@ def spread(
             what they read; default: by whoever is free.
         name_of: What a piece is called in an error.
     """
-    if isinstance(on, Workers):
-        yield from on.spread(work, pieces, shared=shared, kit=kit, home_of=home_of, name_of=name_of)
-        return
-    with workers_on(on) as workers:
+    with opened(on) as workers:
+        if workers is None:
+            raise TypeError(WANTED.format(got=None))
         yield from workers.spread(work, pieces, shared=shared, kit=kit, home_of=home_of, name_of=name_of)
 
 
-def workers_on(on: Any) -> Workers:
+@contextlib.contextmanager
+def opened(on: Any) -> Iterator[Workforce | None]:
+    """The workers, closed in the end if they were made for this; None for None, which is this machine."""
+    if on is None or isinstance(on, Workforce):
+        yield on
+        return
+    with workers_on(on) as workers:
+        yield workers
+
+
+def workers_on(on: Any) -> Workforce:
     """Those who do pieces of work.
 
     Args:
         on: A Dask ``Client`` or cluster, the address of a scheduler, the path of a scheduler file, or an
             executor of `concurrent.futures`; workers that this function made are handed back.
     """
-    if isinstance(on, Workers):
+    if isinstance(on, Workforce):
         return on
     if is_dask(on) or isinstance(on, str | os.PathLike):
         # Loaded here: nothing else imports Dask.
@@ -116,12 +131,39 @@ def workers_on(on: Any) -> Workers:
     raise TypeError(WANTED.format(got=_called(on)))
 
 
+def mixture(finished: Iterable[str], workers: Workforce | None) -> tuple[int, str] | None:
+    """How many results were computed otherwise than new ones will be, and what differs; None if none.
+
+    Args:
+        finished: How each of them was computed (`arithmetic`); empty where that is not known.
+        workers: Who computes the new ones; None: this process.
+    """
+    known = [one for one in finished if one]
+    if not known:
+        return None
+    here: set[str] = set()
+    for compiled in (False, True):
+        here |= {arithmetic(compiled)} if workers is None else workers.arithmetics(compiled)
+    others = [one for one in known if not set(one.split(" | ")) <= here]
+    if not others:
+        return None
+    nearest = min(here, key=lambda own: (("numba" in own) != ("numba" in others[0]), own))
+    return len(others), difference(others[0], nearest)
+
+
 def is_dask(on: Any) -> bool:
     """Whether this is a client or a cluster of Dask, found out without loading Dask."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return False
     return isinstance(on, distributed.Client | distributed.deploy.Cluster)
+
+
+def is_place(on: Any) -> bool:
+    """Whether this leads to a Dask cluster, as far as can be seen without going there."""
+    if isinstance(on, str):
+        return is_address(on) or Path(on).is_file()
+    return isinstance(on, os.PathLike) or is_dask(on)
 
 
 def is_address(text: str) -> bool:

@@ -51,6 +51,11 @@ class GrowingOrder:
         return np.asarray(~self._fresh[1:] & (value[1:] == value[:-1]))
 
     @functools.cached_property
+    def median(self) -> float:
+        """Of all values; 0 if there are none."""
+        return float(np.median(self.value)) if self.value.size else 0.0
+
+    @functools.cached_property
     def keys(self) -> NDArray[np.complex128]:
         """Of the sorted rows: complex numbers are compared by their first part, and then by their second."""
         return _keys(self.group[self.places], self.value[self.places])

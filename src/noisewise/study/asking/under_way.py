@@ -142,13 +142,16 @@ def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
     state = analysis.state
     found, going_on = [], block_going_on(analysis)
     noise: dict[tuple[str, float | None], Floats] = {}
+    manners: dict[float | None, Manner] = {}
     for job in jobs:
         option, minus = state.index[job.option], NOBODY if job.minus is None else state.index[job.minus]
         probe = OPTION if minus == NOBODY else DIFFERENCE
         if (probe, job.sigma) not in noise:
             noise[probe, job.sigma] = expected_noise(analysis, job.sigma, probe)
         sigma = noise[probe, job.sigma][option]
-        manner = expected_manner(analysis, job.sigma) if minus == NOBODY else Manner()
+        if minus == NOBODY and job.sigma not in manners:
+            manners[job.sigma] = expected_manner(analysis, job.sigma)
+        manner = manners[job.sigma] if minus == NOBODY else Manner()
         found.append(
             UnderWay(option, minus, _block_of(job, analysis, going_on), float(sigma), job.sigma, manner)
         )

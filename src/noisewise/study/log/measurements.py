@@ -3,7 +3,7 @@
 import itertools
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -49,6 +49,8 @@ class Columns(NamedTuple):
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
+        if mask.dtype == bool and mask.all():
+            return self
         parts: Any = self._asdict()
         return Columns(
             **{n: part[mask] if isinstance(part, np.ndarray) else part for n, part in parts.items()}
@@ -274,6 +276,24 @@ class Contents(Sequence[dict[str, Any]]):
     def extend(self, contents: Iterable[dict[str, Any]]) -> None:
         """Keep more of them."""
         self._rows.extend(map(self._packed, contents))
+
+    def places_with(self, names: Collection[str], fits: Callable[[str], bool]) -> list[int]:
+        """Places of those that have a fitting text under one of some names; equal texts are tried once."""
+        columns = {
+            id(layout): [at for at, name in enumerate(layout, start=1) if name in names]
+            for layout in self._layouts.values()
+        }
+        known: dict[Any, bool] = {None: False}
+        found = []
+        for place, row in enumerate(self._rows):
+            for at in columns[id(row[0])]:
+                hit = known.get(row[at])
+                if hit is None:
+                    hit = known[row[at]] = fits(str(row[at]))
+                if hit:
+                    found.append(place)
+                    break
+        return found
 
     def _packed(self, content: dict[str, Any]) -> tuple[Any, ...]:
         names = tuple(content)

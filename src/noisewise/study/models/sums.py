@@ -68,6 +68,8 @@ def shared_unknowns(sums: Sums) -> SharedUnknowns:
 
 def block_places(columns: Columns, blocks: list[str]) -> Codes:
     """The block of every measurement as a place in the sorted list, (N,)."""
+    if len(columns.blocks) == len(blocks) == 1:
+        return columns.block
     place = {name: at for at, name in enumerate(blocks)}
     places: Codes = np.array([place[name] for name in columns.blocks], dtype=np.int64)
     return places[columns.block]
@@ -84,16 +86,14 @@ class Probes:
 
     def __init__(self, columns: Columns, sigma: Floats, sign: float) -> None:
         self._blocks = [NO_BLOCK, *sorted(set(columns.blocks) - {NO_BLOCK})]
-        difference = columns.minus >= 0
-        block = np.where(difference, 0, block_places(columns, self._blocks))
-        # A difference the other way round is the same probe.
-        turned = difference & (columns.minus > columns.plus)
-        plus = np.where(turned, columns.minus, columns.plus)
-        minus = np.where(turned, columns.plus, columns.minus)
-        value = sign * columns.value
-        levels = value[~difference] if difference.any() else value
-        self._centre = float(np.median(levels)) if levels.size else 0.0
-        if turned.any():
+        plus, minus, block = columns.plus, columns.minus, block_places(columns, self._blocks)
+        value, difference, levels = sign * columns.value, columns.minus >= 0, None
+        if difference.any():
+            levels = value[~difference]
+            block = np.where(difference, 0, block)
+            # A difference the other way round is the same probe.
+            turned = difference & (minus > plus)
+            plus, minus = np.where(turned, minus, plus), np.where(turned, plus, minus)
             value = np.where(turned, -value, value)
         # One number per probe; sorting by value and weight as well makes sums independent of the order told.
         n = 1 + int(plus.max(initial=0))
@@ -101,6 +101,7 @@ class Probes:
         order = sorted_by(columns, "probes", probe, value)
         self._starts, self._of_row = order.starts, order.group_of_row
         self._order = order.places
+        self._centre = order.median if levels is None else float(np.median(levels)) if levels.size else 0.0
         if not order.is_settled(sigma):
             self._order = np.lexsort((sigma**-2.0, value, probe))
         self._value = value[self._order]

@@ -9,13 +9,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from noisewise.web.api.answers import REFUSALS, AnyObject, Viewer, answer, etag_of, name_in, unchanged
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.stream import ALIVE, EventStreams
 from noisewise.web.auth.roles import Role, Visitor
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 from noisewise.web.tasks import CANCELLED, DONE, ENDED, LongTask, LongTasks
 
-TASKS = APIRouter(prefix="/tasks", tags=["judging"], responses=REFUSALS)
+TASKS = APIRouter(prefix="/tasks", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS)
 #: Seconds between two looks whether who asked is still there, and the longest wait for a task.
 LOOK, LONGEST_WAIT = 0.5, 60.0
 
@@ -92,11 +93,13 @@ def _task(request: Request, id: str, visitor: Visitor) -> LongTask:
     return task
 
 
-async def _begun(request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any]) -> LongTask:
+async def _begun(
+    request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any], *, afresh: bool = False
+) -> LongTask:
     studies: OpenStudies = request.app.state.studies
     tasks: LongTasks = request.app.state.tasks
     number = await run_in_threadpool(studies.number, name)
-    return tasks.begin(kind, name, number, said, visitor.token)
+    return tasks.begin(kind, name, number, said, visitor.token, afresh=afresh)
 
 
 async def accepted(
@@ -121,10 +124,12 @@ async def computed(
     return answer({"study": task.study, "event": task.event, **task.result}, event=task.event)
 
 
-async def awaited(request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any]) -> LongTask:
+async def awaited(
+    request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any], *, afresh: bool = False
+) -> LongTask:
     """Compute something while who asks is there; whoever goes away cancels what nobody else waits for."""
     tasks: LongTasks = request.app.state.tasks
-    task = await _begun(request, name, visitor, kind, said)
+    task = await _begun(request, name, visitor, kind, said, afresh=afresh)
     task.waiting += 1
     try:
         while not await task.ends_within(LOOK):

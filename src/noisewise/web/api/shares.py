@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from noisewise.web.api.answers import REFUSALS, AnyObject, Owner, StudyName, answer, name_in
 from noisewise.web.api.bodies import Sharing
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.long_answers import report_page
 from noisewise.web.auth.keys import Keys
 from noisewise.web.auth.roles import Visitor
@@ -15,7 +16,9 @@ from noisewise.web.auth.tokens import SHARE, Token, TokenFile
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
-SHARES = APIRouter(prefix="/studies/{study}/shares", tags=["sharing"], responses=REFUSALS)
+SHARES = APIRouter(
+    prefix="/studies/{study}/shares", tags=["sharing"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 SHARED = APIRouter(include_in_schema=False)
 
 

@@ -21,11 +21,12 @@ from noisewise.web.api.answers import (
     name_in,
     unchanged,
 )
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.stream import EventStreams, event_row
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
-TABLES = APIRouter(prefix="/studies/{study}", tags=["tables"], responses=REFUSALS)
+TABLES = APIRouter(prefix="/studies/{study}", tags=["tables"], route_class=JsonBodyRoute, responses=REFUSALS)
 USUAL, MOST = 100, 10_000
 #: Lines of an export that are sent together.
 TOGETHER = 1000

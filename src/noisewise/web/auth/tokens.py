@@ -23,6 +23,8 @@ from noisewise.web.auth.roles import ROLES
 #: How a token begins, so that programs that look for leaked secrets can know it.
 PREFIX, SHARE_PREFIX = "nw_", "nws_"
 SHAPE = re.compile(r"nws?_[A-Za-z0-9_-]{43}")
+#: One of them in a text, also if something was cut off.
+FOUND = re.compile(r"(nws?_)[A-Za-z0-9_-]{8,}")
 ENDING = ".tokens"
 
 
@@ -146,6 +148,11 @@ class TokenFile:
             found[token.sha256] = token
             ids[token.id] = token.sha256
         return found
+
+
+def without_tokens(text: str) -> str:
+    """A text without the secrets of tokens and links, for logs."""
+    return FOUND.sub(lambda found: f"{found[1]}...", text)
 
 
 def hash_of(secret: str) -> str:

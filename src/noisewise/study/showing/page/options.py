@@ -73,7 +73,7 @@ def option_lines(frame: pl.DataFrame, view: View | None, certificate: Certificat
     """The options of a frame in its order: all of `Study.frame("options")`, or some of its rows."""
     bars = None if view is None else view.table
     if bars is not None and len(frame) < len(bars):
-        bars = bars.filter(pl.col("option").is_in(frame["option"].implode()))
+        bars = bars.filter(pl.col("option").is_in(frame["option"].to_list()))
     ends = {} if bars is None else {row["option"]: row for row in bars.iter_rows(named=True)}
     apart, ratios = (False, False) if view is None else (view.apart, view.apart and view.log)
     found = []

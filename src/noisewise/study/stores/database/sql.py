@@ -30,10 +30,12 @@ from noisewise.study.stores.database.statements import (
     LOCK,
     LOCK_STORE,
     MOVE,
+    OF_KIND,
     ONE,
     READ,
     RENAME,
     STUDY,
+    WITH_TEXT,
     chained_rows,
     write_rows,
 )
@@ -159,6 +161,15 @@ class SqlStorage:
             head = Head(last, bytes(found[-1][5])) if found else base
             seen = seen if seen is not None and seen.number <= last else None
         return self._compared(name, study, base, head, seen, found)
+
+    def numbers(self, name: str, kind: str | None, text: str) -> list[int]:
+        """The numbers of events of a kind, or of any, whose body has a text in it."""
+        said = {"study": self._number(name), "kind": kind or ""}
+        with self._reading() as connection:
+            if kind and not text:
+                return [int(row[0]) for row in connection.rows(OF_KIND, said)]
+            part = "".join(f"!{one}" if one in "!%_" else one for one in text)
+            return [int(row[0]) for row in connection.rows(WITH_TEXT, {**said, "text": f"%{part}%"})]
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""

@@ -31,6 +31,12 @@ READ = (
 )
 #: Further than any log goes.
 LAST = 2**62
+#: Numbers of events of a kind, and of those whose body has a text in it.
+OF_KIND = "SELECT number FROM noisewise_events WHERE study = :study AND kind = :kind ORDER BY number"
+WITH_TEXT = (
+    "SELECT number FROM noisewise_events WHERE study = :study AND (:kind = '' OR kind = :kind) "
+    "AND lower(body) LIKE :text ESCAPE '!' ORDER BY number"
+)
 ONE = "SELECT append, hash FROM noisewise_events WHERE study = :study AND number = :number"
 
 #: The columns of an event's row, in the order of `chained_rows`.
