@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from tests.support.pages import run_commands
 from typer.testing import CliRunner
 from website.blocks import BLOCK, ROOT, blocks, forgotten, printed, run_blocks, shown
 from website.pictures import IMAGES, LARGEST, LINK, live, marks, pictures, same_drawing, unlike_those_pinned
@@ -89,6 +90,10 @@ def test_pages_of_the_gallery_have_the_same_parts():
         assert set(pictures(page)) & {link["name"] for link in LINK.finditer(index)}, page
 
 
+def test_the_quick_start_runs_at_the_shell_as_well():
+    assert run_commands("quickstart.md") == 13
+
+
 #: A block of code, and right after it what it prints.
 SHOWN = re.compile(
     r"^```python\n(?P<code>.*?)^```\n\n^```text\n(?P<shown>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -97,7 +102,17 @@ SHOWN = re.compile(
 
 @pytest.mark.parametrize(
     "name",
-    ["quickstart.md", "policies.md", "studies.md", "asking.md", "evidence.md", "looks-once.md", "readers.md"],
+    [
+        "quickstart.md",
+        "policies.md",
+        "studies.md",
+        "asking.md",
+        "evidence.md",
+        "looks-once.md",
+        "readers.md",
+        "reading-a-certificate.md",
+        "remote.md",
+    ],
 )
 def test_what_a_page_shows_is_what_it_prints(name, capsys):
     page = ROOT / "docs" / name
@@ -128,21 +143,19 @@ def test_the_pages_exist_and_have_code():
 
 
 def test_the_index_lists_every_page_once():
-    listed = re.findall(r"\]\(([^)#]+)\)", (ROOT / "docs" / "index.md").read_text("utf-8"))
-    pages = {path.relative_to(DOCS).as_posix() for path in PAGES[1:]} - {"index.md"} | {"rules/README.md"}
+    rows = re.findall(r"^\| \[.*$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.MULTILINE)
+    listed = re.findall(r"\]\(([^)#]+)\)", "\n".join(rows))
+    pages = {path.name for path in DOCS.glob("*.md")} - {"index.md"} | {
+        "rules/README.md",
+        "gallery/README.md",
+    }
     assert sorted(target for target in listed if not target.startswith("../")) == sorted(pages)
 
 
 def test_the_readme_leads_to_few_pages():
     listed = set(re.findall(r"\]\(docs/([^)#]+)", PAGES[0].read_text("utf-8")))
-    assert listed == {
-        "quickstart.md",
-        "studies.md",
-        "policies.md",
-        "certificate.md",
-        "evidence.md",
-        "index.md",
-    }
+    pages = {"quickstart.md", "gallery/README.md", "policies.md", "certificate.md", "index.md"}
+    assert listed == pages | {"images/quickstart.svg"}
 
 
 def test_the_changelog_names_every_rule_and_command_and_says_nothing_twice():

@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from website import pictures
 from website.blocks import blocks, printed, shown
+
+from website import pictures
 
 PAGE = """# A page
 

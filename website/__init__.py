@@ -1,1 +1,1 @@
-"""The website: what it takes to make the documentation's pages and pictures from their sources."""
+"""The documentation site: the pages of docs, pictures and references made from the code, one index."""

@@ -115,10 +115,10 @@ if TYPE_CHECKING:
     from noisewise.study import Slot as Slot
     from noisewise.study import Study as Study
     from noisewise.study import Worth as Worth
-    from noisewise.study import create_study as create_study
     from noisewise.study import pick as pick
     from noisewise.timing import best_of as best_of
     from noisewise.web.client.opening import load_study as load_study
+    from noisewise.web.client.places import create_study as create_study
     from noisewise.world import Environment as Environment
     from noisewise.world import Instance as Instance
     from noisewise.world import instances as instances
@@ -185,9 +185,10 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store migrate_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth create_study pick"),
+    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth pick"),
     "noisewise.timing": "best_of",
     "noisewise.web.client.opening": "load_study",
+    "noisewise.web.client.places": "create_study",
     "noisewise.world": "Environment Instance instances noise schedules",
 }
 #: The rooms, which are attributes without an import of their own.

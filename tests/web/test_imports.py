@@ -8,11 +8,13 @@ import threading
 import pytest
 from starlette.testclient import TestClient
 from tests.support.reader_cases import FIXTURES, case_of
+from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
 from noisewise.core.support.remarks import heard_warnings, warn
 from noisewise.readers import names
+from noisewise.study.intake.batch import KnownRowsWarning
 from noisewise.web.app import make_app
 
 IMPORTS = f"{API}/tea/imports"
@@ -142,6 +144,16 @@ def test_what_a_study_warns_of_is_in_the_answer(client):
     (warned,) = more["warnings"]
     assert warned["category"] == "KnownRowsWarning"
     assert "1 row without a key" in warned["message"]
+
+
+def test_a_client_warns_of_it_again(tmp_path):
+    small_study(tmp_path / "studies.db")
+    with in_thread(make_app(tmp_path / "studies.db")) as url:
+        study = nw.load_study(url, "tea")
+        study.tell_many({"option": ["A", "B", "A"], "value": [1.11, 2.22, 1.33], "se": [0.1, 0.2, 0.1]})
+        with pytest.warns(KnownRowsWarning, match="1 row without a key"):
+            study.tell_many({"option": ["C", "B", "C"], "value": [2.5, 2.22, 2.6], "se": [0.2, 0.2, 0.2]})
+        study.close()
 
 
 def test_one_request_does_not_hear_the_warnings_of_another():

@@ -39,11 +39,13 @@ class PatientProtocol:
     def resume_writing(self) -> None:
         """It was read."""
         super().resume_writing()  # type: ignore[misc]
-        self._listening = _stopped(self._listening)
+        _stop(self._listening)
+        self._listening = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the time."""
-        self._speaking, self._listening = _stopped(self._speaking), _stopped(self._listening)
+        _stop(self._speaking)
+        _stop(self._listening)
         super().connection_lost(exc)  # type: ignore[misc]
 
     def send_400_response(self, msg: str) -> None:
@@ -64,7 +66,8 @@ class PatientProtocol:
 
     def _watch(self) -> None:
         if not self._waiting():
-            self._speaking = _stopped(self._speaking)
+            _stop(self._speaking)
+            self._speaking = None
         elif self._speaking is None:
             self._speaking = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._give_up)
 
@@ -74,7 +77,7 @@ class PatientProtocol:
             self.transport.close()
 
 
-def _stopped(timer: asyncio.TimerHandle | None) -> None:
+def _stop(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()
 

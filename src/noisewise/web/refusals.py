@@ -16,6 +16,8 @@ from noisewise.study.intake.told_before import ToldOtherwiseError
 from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
 from noisewise.web.problems import ProblemError, problem_response
 
+#: What a study raises, the most special first.
+RAISED = (ToldOtherwiseError, NameTakenError, DamagedError, KeyError, TypeError, ValueError)
 Handler = Callable[[Request, Exception], Response]
 #: Makes a page of a status and a sentence, for somebody who looks at it; None: a program does.
 AsPage = Callable[[Request, int, str], Response | None]
@@ -100,13 +102,18 @@ def _bad_input(request: Request, problem: Exception) -> Response:
     """What the study refuses, in its own words."""
     said = problem.args[0] if problem.args else problem
     taken = isinstance(problem, ToldOtherwiseError | NameTakenError)
-    # A client raises the same error.
-    kind = next(one.__name__ for one in (KeyError, TypeError, ValueError) if isinstance(problem, one))
-    return problem_response(409 if taken else 422, sentence(said), error=kind)
+    return problem_response(409 if taken else 422, sentence(said), error=error_name(problem))
+
+
+def error_name(problem: Exception) -> str:
+    """What a study raised, by the name of what a client raises in its turn."""
+    return next(one.__name__ for one in RAISED if isinstance(problem, one))
 
 
 def _of_store(request: Request, problem: Exception) -> Response:
     LOG.error("the store refused: %s", printable(problem))
+    if isinstance(problem, DamagedError):  # waiting does not help
+        return problem_response(503, sentence(problem), error=error_name(problem))
     return problem_response(503, sentence(problem), {"Retry-After": "5"})
 
 

@@ -19,7 +19,7 @@ from noisewise.study.stores.address import MEMORY
 from noisewise.study.study import Study
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
-from noisewise.web.worker import compute
+from noisewise.web.worker import VERIFY, compute, verdict_on
 
 LOG = logging.getLogger("noisewise.web")
 #: How many are computed at a time, wait, and are kept; and the seconds that one may take.
@@ -126,19 +126,21 @@ class LongTasks:
         token: str | None,
         *,
         shared: bool = False,
+        afresh: bool = False,
     ) -> LongTask:
         """Begin to compute, or find what was computed of the same version of the study.
 
         Args:
-            kind: "plan", "worth" or "report".
+            kind: "plan", "worth", "report" or "verify".
             study: The study's name.
             number: Its version.
             arguments: Of the study's method.
             token: Who asks.
             shared: Whether the same that is under way will do; whoever waits for it may cancel it for all.
+            afresh: Whether what was computed before will not do.
         """
         asked = json.dumps([kind, study, number, arguments], sort_keys=True)
-        kept = self._kept.get(asked)
+        kept = None if afresh else self._kept.get(asked)
         if kept is not None and (kept.state == DONE and kept.event == number):
             self._kept.move_to_end(asked)
             return kept
@@ -226,6 +228,8 @@ class LongTasks:
 
     def _in_thread(self, task: LongTask) -> dict[str, Any]:
         """For a store that no other process can open: it cannot be stopped, only left alone."""
+        if task.kind == VERIFY:
+            return {"result": verdict_on(self._studies.storage, task.study), "event": None}
         study, loop = Study(self._studies.storage, task.study), task.loop
 
         def watch(doing: str, done: int, of: int) -> None:

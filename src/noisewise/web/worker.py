@@ -16,6 +16,8 @@ from typing import Any
 from noisewise.core.support.remarks import heard_progress, progress
 from noisewise.core.support.strict_json import plain, strict_json
 
+#: What is computed from the store, and not from a study.
+VERIFY = "verify"
 #: Seconds between two lines that say how far it is.
 PAUSE = 0.2
 
@@ -45,12 +47,24 @@ def compute(study: Any, kind: str, arguments: dict[str, Any]) -> Any:
     raise ValueError(f"there is nothing called {kind!r} to compute.")
 
 
+def verdict_on(store: Any, name: str) -> dict[str, Any]:
+    """Whether every hash of a study fits, computed afresh."""
+    from dataclasses import asdict
+
+    from noisewise.study.safekeeping.verification import verify_log
+
+    verdicts = verify_log(store, study=name)
+    return {"fits": all(one.fits for one in verdicts), "verdicts": [asdict(one) for one in verdicts]}
+
+
 def answer_to(request: dict[str, Any]) -> dict[str, Any]:
     """The answer: a result and the version it is about, or why there is none."""
     from noisewise.study.creation import load_study
 
     try:
         progress("reading the log", 0, 1)
+        if request["kind"] == VERIFY:
+            return {"result": verdict_on(request["store"], request["study"]), "event": None}
         study = load_study(request["store"], request["study"], read_only=True)
         number = study.n_events
         progress("computing", 0, 1)

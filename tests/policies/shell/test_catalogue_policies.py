@@ -6,7 +6,7 @@ import pytest
 import noisewise as nw
 from noisewise.policies.shell.catalogues import long_list_policy, working_set
 from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
-from noisewise.policies.shell.catalogues.working_set import WorkingSet
+from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.policy import Policy
 
 N, DIM = 1500, 5
@@ -54,6 +54,8 @@ RULES = [
     ("vaee", {"radius": "averaged", "recommendation": "uniform-played", "seed": 3}),
     ("vagd", {}),
     ("static_design", {}),
+    ("vage", {}),
+    ("vage", {"radius": 0.5}),
 ]
 
 
@@ -64,8 +66,9 @@ def play(rule, options, vectors, rng, rounds=40, lowest=-1.5):
     assert type(listed) is Policy
     theta = rng.standard_normal(vectors.shape[1]) / 3.0
     for t in range(rounds):
-        action = catalogue.ask()
-        assert action == listed.ask(), t
+        announced = 10.0 ** rng.uniform(-1.0, 0.5) if t % 3 == 0 else None
+        action = catalogue.ask(announced)
+        assert action == listed.ask(announced), t
         if t % 11 == 3:
             elsewhere = [int(row) for row in rng.integers(0, len(vectors), 4)]
             assert catalogue.ask(pending=elsewhere) == listed.ask(pending=elsewhere)
@@ -164,7 +167,7 @@ def test_where_measurements_are_taken_back_the_next_question_is_a_pass():
     rng = np.random.default_rng(6)
     vectors = vectors_of("spread", rng)
     catalogue = nw.Catalogue.from_array(vectors)
-    working, fresh = WorkingSet(catalogue, 1.0), WorkingSet(catalogue, 1.0)
+    working, fresh = WorkingRows(catalogue, 1.0), WorkingRows(catalogue, 1.0)
     for _ in range(30):
         row = working.widest()
         working.learn(row, vectors[row], 0.5, 0.1)

@@ -22,6 +22,7 @@ from noisewise.actions.catalogue.files import (
 from noisewise.actions.catalogue.parquet import looked_at
 from noisewise.actions.catalogue.passes import Indices, Survey, row_hash, survey, taken
 from noisewise.actions.catalogue.shards import KINDS, Shard
+from noisewise.core.spreading.workers import workers_on
 from noisewise.core.support.blocks import Floats
 
 Answered = TypeVar("Answered")
@@ -30,7 +31,7 @@ Answered = TypeVar("Answered")
 RANK_TOLERANCE = 1e-12
 
 
-class Piece(NamedTuple):
+class ShardTask(NamedTuple):
     """One question to one shard, as it travels to a worker."""
 
     ask: Callable[..., Any]
@@ -38,10 +39,23 @@ class Piece(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def answer(piece: Piece) -> Any:
-    """What a worker does with a piece."""
-    piece.shard.check()
-    return piece.ask(piece.shard, *piece.arguments)
+def answer(task: ShardTask) -> Any:
+    """What a worker does with a question."""
+    task.shard.check()
+    return task.ask(task.shard, *task.arguments)
+
+
+def answer_numbered(numbered: tuple[int, ShardTask]) -> Any:
+    """The same with the number by which the answer is known."""
+    return answer(numbered[1])
+
+
+def _home(numbered: tuple[int, ShardTask]) -> Any:
+    return numbered[1].shard.key
+
+
+def _name(numbered: tuple[int, ShardTask]) -> str:
+    return f"a question about {numbered[1].shard.name}"
 
 
 class Catalogue:
@@ -65,7 +79,8 @@ class Catalogue:
         self.max_norm = max(found.longest for found in surveys)
 
     def _set_up(self, shards: Sequence[Shard], on: Any) -> None:
-        self.shards, self.on = list(shards), on
+        self.shards = list(shards)
+        self._workers = None if on is None else workers_on(on)
         self.n_actions = sum(shard.count for shard in self.shards)
         self.dim = self.shards[0].dim
         self.single = all(shard.kind == "float32" for shard in self.shards)
@@ -204,11 +219,17 @@ class Catalogue:
     def _asked(
         self, ask: Callable[..., Any], questions: list[tuple[Shard, tuple[Any, ...]]]
     ) -> Iterable[Any]:
-        pieces = [Piece(ask, shard, arguments) for shard, arguments in questions]
-        if self.on is None or not pieces:
-            return [answer(piece) for piece in pieces]
-        futures = [self.on.submit(answer, piece) for piece in pieces]
-        return [future.result() for future in futures]
+        tasks = [ShardTask(ask, shard, arguments) for shard, arguments in questions]
+        if self._workers is None:
+            return [answer(task) for task in tasks]
+        # A shard stays with a worker as long as that lives: what it keeps of the shard is there.
+        numbered = list(enumerate(tasks))
+        found: dict[int, Any] = {}
+        for (number, _), answered in self._workers.spread(
+            answer_numbered, numbered, home_of=_home, name_of=_name
+        ):
+            found[number] = answered
+        return [found[number] for number, _ in numbered]
 
     @property
     def columns(self) -> Floats:

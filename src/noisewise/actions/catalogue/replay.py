@@ -16,7 +16,7 @@ from noisewise.actions.catalogue.shards import Shard, Stored
 from noisewise.core.support import blas
 from noisewise.core.support.blocks import Floats, map_rows
 
-#: Rounds between two moments at which widths are computed from V itself.
+#: PastRounds between two moments at which widths are computed from V itself.
 SEGMENT = 32
 #: Rows replayed together.
 REPLAYED = 2048
@@ -25,7 +25,7 @@ REPLAYED = 2048
 GRID = 129
 
 
-class Rounds(NamedTuple):
+class PastRounds(NamedTuple):
     """What every round's test needs, and what the present says about it."""
 
     thetas: Floats  # (rounds, dim): the estimate after each
@@ -45,7 +45,7 @@ class Present(NamedTuple):
     widest: float  # the largest width
 
 
-def ends(rows: Stored, rounds: Rounds) -> tuple[Floats, Floats]:
+def ends(rows: Stored, rounds: PastRounds) -> tuple[Floats, Floats]:
     """The means of some rows in every round, and their radius times width, (rows, rounds) each."""
     vectors = np.asarray(rows, dtype=np.float64)
     means = vectors @ rounds.thetas.T
@@ -68,7 +68,9 @@ def deaths(means: Floats, reaches: Floats, floors: Floats) -> Indices:
     return np.where(out.any(axis=1), out.argmax(axis=1), len(floors))
 
 
-def highest_floors(shard: Shard, present: Present, rounds: Rounds, known: Floats, floors: Floats) -> Floats:
+def highest_floors(
+    shard: Shard, present: Present, rounds: PastRounds, known: Floats, floors: Floats
+) -> Floats:
     """The largest lower end in every round among rows that ``floors`` have not ruled out before, (rounds,).
 
     ``known`` are lower ends that are reached in any case: rows that stay below all of them are passed over.
@@ -95,7 +97,7 @@ def highest_floors(shard: Shard, present: Present, rounds: Rounds, known: Floats
     return np.asarray(np.max(map_rows(look, shard.count), axis=0))
 
 
-def survivors(shard: Shard, present: Present, rounds: Rounds, floors: Floats) -> Indices:
+def survivors(shard: Shard, present: Present, rounds: PastRounds, floors: Floats) -> Indices:
     """The rows of the shard that no round ruled out."""
     grid = _grid(present)
     # upper_k(t) >= mean_k + slope_t·width_k: nobody above the largest floor_t - slope_t·width_k was ever
@@ -122,13 +124,13 @@ def _grid(present: Present) -> Floats:
     return np.linspace(0.0, 1.01 * present.widest, GRID)
 
 
-def _combined(widths: Floats, levels: Floats, rounds: Rounds) -> Floats:
+def _combined(widths: Floats, levels: Floats, rounds: PastRounds) -> Floats:
     """``level_t + slope_t·width`` for each round and width; with the largest, where the slope is below 0."""
     slopes = rounds.slopes[:, None]
     return np.asarray(levels[:, None] + slopes * np.where(slopes >= 0.0, widths, rounds.prior))
 
 
-class Seen(NamedTuple):
+class SeenRows(NamedTuple):
     """Present means and widths of some rows, and how far rounding may have moved them."""
 
     means: Floats
@@ -137,7 +139,7 @@ class Seen(NamedTuple):
     wide_by: float
 
 
-def seen_now(shard: Shard, part: slice, present: Present) -> Seen:
+def seen_now(shard: Shard, part: slice, present: Present) -> SeenRows:
     """The present means and widths of some rows, in float32 where that is safe."""
     norm = present.norm
     kind = np.float32 if norm.is_single else np.float64
@@ -153,4 +155,4 @@ def seen_now(shard: Shard, part: slice, present: Present) -> Seen:
         widths[here] = np.sqrt(np.einsum("ij,ij->i", image, image))
     roundings = norm.longest * (len(theta) + 8) * 2.0**-23
     off = roundings * float(np.linalg.norm(present.theta))
-    return Seen(means, widths, off, roundings * float(np.linalg.norm(norm.root)))
+    return SeenRows(means, widths, off, roundings * float(np.linalg.norm(norm.root)))

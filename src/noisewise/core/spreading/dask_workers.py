@@ -80,7 +80,7 @@ class DaskWorkers(Workforce):
     @property
     def count(self) -> int:
         """The threads of all workers."""
-        return max(1, sum(self.client.nthreads().values()))
+        return max(1, int(sum(self.client.nthreads().values())))
 
     def close(self) -> None:
         """Close the client if it was made here."""

@@ -186,20 +186,11 @@ def make_plan(
         made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
     reasons = tuple(dict.fromkeys([*withheld, *analysis.sigmas.waiting]))
     return Plan(
-        eps=eps,
-        confidence=analysis.specification.confidence,
-        bound=bound,
-        forecasts=tuple(made),
-        by_cost=menu is not None,
-        block=blocks.size,
-        batch=blocks.batch,
-        rule=analysis.state.policy.name,
-        assumed=tuple(assumed),
-        notes=tuple(_notes(analysis, reasons)),
-        withheld=reasons,
-        looks=analysis.state.looks,
-        scale=scale,
-    )
+        eps=eps, confidence=analysis.specification.confidence, bound=bound, forecasts=tuple(made),
+        by_cost=menu is not None, block=blocks.size, batch=blocks.batch, rule=analysis.state.policy.name,
+        assumed=tuple(assumed), notes=tuple(_notes(analysis, reasons)), withheld=reasons,
+        looks=analysis.state.looks, scale=scale,
+    )  # fmt: skip
 
 
 def _tell(way: int, ways: int, share: float) -> None:

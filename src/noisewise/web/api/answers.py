@@ -31,7 +31,7 @@ class ProblemDocument(BaseModel):
     status: int
     detail: str = Field(description="One sentence: what, where, why, what to do.")
     errors: list[dict[str, str]] | None = None
-    error: str | None = Field(None, description="ValueError, KeyError or TypeError: what a study raised.")
+    error: str | None = Field(None, description="What a study raised, such as ValueError.")
 
 
 class AnyObject(BaseModel):
@@ -103,7 +103,9 @@ class StudyStanding(BaseModel):
     """Where a study stands; null where it cannot be said."""
 
     name: str
-    state: str = Field(description="ready, not yet, withheld, no results or unreadable")
+    state: str | None = Field(
+        description="ready, not yet, withheld, no results or unreadable; null where that was not asked for"
+    )
     leader: str | None
     bound: float | None
     bound_text: str | None
@@ -134,6 +136,17 @@ class Done(Changed):
     """What was changed."""
 
     event: int = Field(description="The number of events that the log has now.")
+
+
+class StudyMade(Done):
+    """A study that was made, or that would be."""
+
+    options: int
+    told: int
+    policy: str
+    notes: list[str]
+    understood: dict[str, Any] | None = Field(description="How results were read; null without any.")
+    dry_run: bool
 
 
 PROBLEMS = {

@@ -20,7 +20,9 @@ from noisewise.web.api.answers import (
     name_in,
     unchanged,
 )
-from noisewise.web.api.bodies import (
+from noisewise.web.api.json_bodies import JsonBodyRoute
+from noisewise.web.api.long_answers import accepted, awaited, computed, report_page
+from noisewise.web.api.question_bodies import (
     Certified,
     NoiseLevelBody,
     PlanningBody,
@@ -28,10 +30,9 @@ from noisewise.web.api.bodies import (
     Slots,
     WorthBody,
 )
-from noisewise.web.api.json_bodies import JsonBodyRoute
-from noisewise.web.api.long_answers import accepted, computed, report_page
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
+from noisewise.web.worker import VERIFY
 
 JUDGEMENT = APIRouter(
     prefix="/studies/{study}", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS
@@ -54,6 +55,12 @@ def certificate(request: Request, study: StudyName, visitor: Viewer) -> Response
     return look(request, study, lambda opened: {"certificate": certificate_of(opened)})
 
 
+@JUDGEMENT.get("/bound", response_model=AnyObject, responses=UNCHANGED)
+def bound(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """A glance at the bound, which is no certificate: whether the measurements fit is not looked at."""
+    return look(request, study, lambda opened: {"bound": plain(opened._bound_now())})
+
+
 @JUDGEMENT.post("/certificate/verify", response_model=AnyObject)
 def verify(request: Request, study: StudyName, claimed: Certified, visitor: Viewer) -> Response:
     """Compute a certificate afresh from the log, and say whether it agrees."""
@@ -68,6 +75,13 @@ def verify(request: Request, study: StudyName, claimed: Certified, visitor: View
             return {"agrees": False, "problem": str(refusal), "sentence": None}
 
     return look(request, study, at)
+
+
+@JUDGEMENT.get("/verify", response_model=AnyObject)
+async def verify_hashes(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """Compute every hash of the log afresh, and name the first event that does not fit."""
+    task = await awaited(request, name_in(study), visitor, VERIFY, {}, afresh=True)
+    return answer({"study": task.study, **task.result})
 
 
 @JUDGEMENT.get("/check", response_model=AnyObject, responses=UNCHANGED)

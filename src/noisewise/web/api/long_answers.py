@@ -93,11 +93,13 @@ def _task(request: Request, id: str, visitor: Visitor) -> LongTask:
     return task
 
 
-async def _begun(request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any]) -> LongTask:
+async def _begun(
+    request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any], *, afresh: bool = False
+) -> LongTask:
     studies: OpenStudies = request.app.state.studies
     tasks: LongTasks = request.app.state.tasks
     number = await run_in_threadpool(studies.number, name)
-    return tasks.begin(kind, name, number, said, visitor.token)
+    return tasks.begin(kind, name, number, said, visitor.token, afresh=afresh)
 
 
 async def accepted(
@@ -122,10 +124,12 @@ async def computed(
     return answer({"study": task.study, "event": task.event, **task.result}, event=task.event)
 
 
-async def awaited(request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any]) -> LongTask:
+async def awaited(
+    request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any], *, afresh: bool = False
+) -> LongTask:
     """Compute something while who asks is there; whoever goes away cancels what nobody else waits for."""
     tasks: LongTasks = request.app.state.tasks
-    task = await _begun(request, name, visitor, kind, said)
+    task = await _begun(request, name, visitor, kind, said, afresh=afresh)
     task.waiting += 1
     try:
         while not await task.ends_within(LOOK):

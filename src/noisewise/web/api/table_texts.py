@@ -10,10 +10,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from noisewise.study.study import Study
-from noisewise.web.api.bodies import Importing, ToolFile, ToolFiles
+from noisewise.web.api.table_bodies import Importing, ToolFile, ToolFiles
 from noisewise.web.problems import ProblemError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from noisewise.study.intake.columns.understanding import Understood
     from noisewise.study.readers.reader import Reader
     from noisewise.study.readers.result_file import ResultFile
@@ -32,17 +34,49 @@ def understood_text(text: str, others: Any = (), **reading: Any) -> "Understood"
         return understand(table, what="table", others=others, **reading)
 
 
+def understood_columns(columns: Mapping[str, list[Any]], reading: Mapping[str, Any]) -> "Understood":
+    """A table that was understood where it came from: its columns are called like their roles."""
+    import polars as pl
+
+    from noisewise.study.inputs.dialects.wording import PYTHON
+    from noisewise.study.inputs.read_table import ReadTable
+    from noisewise.study.intake.columns.understanding import Understood
+
+    if len({len(cells) for cells in columns.values()}) != 1:
+        raise ValueError("`columns` must be at least one, and all of the same length.")
+    frame = pl.DataFrame([_series(name, cells) for name, cells in columns.items()])
+    missing, layout = bool(reading.get("allow_missing_se")), reading.get("layout")
+    sources = {name: name for name in columns}
+    return Understood(ReadTable(frame), frame, sources, {}, [], [], missing, PYTHON, ".", layout)
+
+
+def _series(name: str, cells: list[Any]) -> "pl.Series":
+    import polars as pl
+
+    from noisewise.study.intake.roles import NAME, ROLE
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if ROLE[name].kind == NAME and name != "arm" and not kinds <= {str}:
+        raise ValueError(f"column {name!r} must be texts.")
+    if not kinds:
+        return pl.Series(name, cells, dtype=pl.String)
+    return pl.Series(name, cells, strict=False) if kinds == {int, float} else pl.Series(name, cells)
+
+
 def understood_import(
     study: Study, asked: Importing, reading: Mapping[str, Any], by: str | None
 ) -> "Understood":
     """Results for a study; they are told by whoever sends them, if that is known."""
     import polars as pl
 
-    found = (
-        _of_tool(study, asked, reading)
-        if isinstance(asked.table, ToolFiles)
-        else _of_text(study, asked, reading)
-    )
+    if (asked.table is None) == (asked.columns is None):
+        raise ValueError("say `table`, or `columns`: one of them.")
+    if asked.columns is not None:
+        found = understood_columns(asked.columns, reading)
+    elif isinstance(asked.table, ToolFiles):
+        found = _of_tool(study, asked, reading)
+    else:
+        found = _of_text(study, asked, reading)
     if by is None or "item" in found.frame.columns:
         return found
     return replace(found, frame=found.frame.with_columns(pl.lit(by).alias("by")))

@@ -17,7 +17,7 @@ from noisewise.core.model.model import Model
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, within
 from noisewise.policies.shell.catalogues.player import Board, OnCatalogues, Player, widest_among
 from noisewise.policies.shell.catalogues.questions import largest_width
-from noisewise.policies.shell.catalogues.working_set import WorkingSet
+from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 from noisewise.policies.shell.rule import always_anytime, rule_in
 
@@ -124,7 +124,7 @@ class DesignPlayer(Player):
         lags = first_largest(-self.state.given / np.maximum(self.params.shares, 1e-300), mine)
         return int(self.support[lags])
 
-    def book(self, working: WorkingSet, row: int, sigma: float) -> None:
+    def book(self, working: WorkingRows, row: int, sigma: float) -> None:
         """Line 6."""
         at = int(np.searchsorted(self.support, row))
         if at < len(self.support) and self.support[at] == row:

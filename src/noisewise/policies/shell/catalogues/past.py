@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions.catalogue.replay import SEGMENT, Rounds
+from noisewise.actions.catalogue.replay import SEGMENT, PastRounds
 from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense, theta
 from noisewise.core.model.factor import solve_lower, solve_upper
 from noisewise.core.model.vectors import place
@@ -55,7 +55,7 @@ class Past:
         """The vectors that were measured, (rounds, dim)."""
         return np.array(self.vectors).reshape(-1, self.dim)
 
-    def rounds(self, target: Floats, prior: float) -> Rounds:
+    def rounds(self, target: Floats, prior: float) -> PastRounds:
         """What the test of every round needs.
 
         Args:
@@ -66,7 +66,7 @@ class Past:
         thetas, steps, radii = np.array(self._thetas), np.array(self._steps), np.array(self._radii)
         uppers, reciprocals = np.array(self._uppers), np.array(self._reciprocals)
         distances = self._distances(thetas - target, uppers, reciprocals)
-        return Rounds(thetas, steps, radii, uppers, reciprocals, radii - distances, prior)
+        return PastRounds(thetas, steps, radii, uppers, reciprocals, radii - distances, prior)
 
     def _catch_up(self) -> None:
         """Replay what was measured since the last time, one measurement after the other."""

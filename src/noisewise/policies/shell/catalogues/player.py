@@ -12,7 +12,7 @@ from noisewise.actions.catalogue.passes import Indices
 from noisewise.core.choice.radius import Radius, confidence_radius
 from noisewise.core.choice.selection import TIE, Mask
 from noisewise.core.model.dense import DenseModel, Floats
-from noisewise.policies.shell.catalogues.working_set import WorkingSet
+from noisewise.policies.shell.catalogues.working_set import WorkingRows
 
 #: Rows taken from the catalogue together.
 TOGETHER = 100_000
@@ -21,8 +21,9 @@ TOGETHER = 100_000
 class Board(NamedTuple):
     """What a player looks at: the working set with what is under way, and who may still be the best."""
 
-    working: WorkingSet
+    working: WorkingRows
     alive: Callable[[Floats], Mask]  # of some vectors
+    best: Callable[[WorkingRows], tuple[int, Floats]]  # the largest mean among them: row and vector
     survivors: Callable[[], Indices]  # all of them; the last resort
 
 
@@ -51,7 +52,7 @@ class Player(ABC):
         """The same if only some rows are allowed, ascending."""
         return widest_among(board.working, rows)
 
-    def book(self, working: WorkingSet, row: int, sigma: float) -> None:  # noqa: B027 - most book nothing
+    def book(self, working: WorkingRows, row: int, sigma: float) -> None:  # noqa: B027 - most book nothing
         """Note a measurement before it is learnt."""
 
     def radius(self, model: DenseModel) -> float:
@@ -100,7 +101,7 @@ class CandidatePlayer(EliminatingPlayer):
         return widest_among(board.working, both if len(both) else rows)
 
 
-def widest_among(working: WorkingSet, rows: Indices) -> int:
+def widest_among(working: WorkingRows, rows: Indices) -> int:
     """The widest of some rows, ascending; of equally wide ones the first."""
     widths = np.concatenate(
         [

@@ -5,13 +5,15 @@ rows in every round; the tests are replayed on demand, for the few rows where th
 (`noisewise.actions.catalogue.replay`). The floors of past rounds never change, and are kept.
 """
 
+import math
+
 import numpy as np
 
 from noisewise.actions.catalogue.catalogue import Catalogue
 from noisewise.actions.catalogue.passes import Indices
 from noisewise.actions.catalogue.replay import (
+    PastRounds,
     Present,
-    Rounds,
     deaths,
     ends,
     highest_floors,
@@ -22,7 +24,7 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shell.catalogues.past import Past
 from noisewise.policies.shell.catalogues.questions import best_of, highest
-from noisewise.policies.shell.catalogues.working_set import WorkingSet
+from noisewise.policies.shell.catalogues.working_set import WorkingRows
 
 #: Rows with the largest lower ends now: among them are those that had the largest in most rounds.
 POOL = 1000
@@ -39,6 +41,7 @@ class Survivors:
     def __init__(self, catalogue: Catalogue, past: Past) -> None:
         self.catalogue, self.past = catalogue, past
         self._floors = np.empty(0)
+        self._largest_mean = -1, math.inf  # after how many rounds, and what no mean exceeds
         self._prior = catalogue.max_norm / past.ridge**0.5
 
     def alive(self, rows: Floats, present: Present) -> Mask:
@@ -61,7 +64,7 @@ class Survivors:
         found = self.catalogue.every(survivors, present, rounds, self.floors(present, rounds))
         return np.concatenate(found)
 
-    def floors(self, present: Present, rounds: Rounds) -> Floats:
+    def floors(self, present: Present, rounds: PastRounds) -> Floats:
         """The largest lower end in each round among those who were left, (rounds,).
 
         The largest among *all* rows is an upper bound; if the rows left by it have the same, it is exact.
@@ -69,6 +72,8 @@ class Survivors:
         that are left.
         """
         count, settled = len(self.past), len(self._floors)
+        if settled == count:
+            return self._floors
         floors = np.concatenate([self._floors, np.full(count - settled, -np.inf)])
         known = self._reached(present, rounds)
         while settled < count:
@@ -82,16 +87,18 @@ class Survivors:
         self._floors = floors
         return floors
 
-    def _highest(self, present: Present, rounds: Rounds, known: Floats, floors: Floats) -> Floats:
+    def _highest(self, present: Present, rounds: PastRounds, known: Floats, floors: Floats) -> Floats:
         found = self.catalogue.every(highest_floors, present, rounds, known, floors)
         return np.asarray(np.max(found, axis=0))
 
-    def _ceilings(self, present: Present, rounds: Rounds) -> Floats:
+    def _ceilings(self, present: Present, rounds: PastRounds) -> Floats:
         """What no floor exceeded: lower ends were at most ``mean - slope_t·width``."""
-        best = highest(self.catalogue, self._question(present, 0.0, 1))
-        return np.asarray(best.upper - np.minimum(rounds.slopes, 0.0) * self._prior)
+        if self._largest_mean[0] != len(self.past):
+            best = highest(self.catalogue, self._question(present, 0.0, 1))
+            self._largest_mean = len(self.past), best.upper
+        return np.asarray(self._largest_mean[1] - np.minimum(rounds.slopes, 0.0) * self._prior)
 
-    def _reached(self, present: Present, rounds: Rounds) -> Floats:
+    def _reached(self, present: Present, rounds: PastRounds) -> Floats:
         """Lower ends that were reached in each round by rows that were surely left, (rounds,)."""
         pool = highest(self.catalogue, self._question(present, -float(rounds.radii[-1]), POOL)).rows
         means, reaches = ends(np.concatenate([pool, self.past.rows()]), rounds)
@@ -112,10 +119,10 @@ class Now:
         radius: Of the certificate.
     """
 
-    def __init__(self, working: WorkingSet, present: Present, radius: float) -> None:
+    def __init__(self, working: WorkingRows, present: Present, radius: float) -> None:
         self.catalogue, self.present = working.catalogue, present
         model, dim = working.model, working.catalogue.dim
-        self.rounds = Rounds(
+        self.rounds = PastRounds(
             thetas=present.theta[None, :],
             steps=np.zeros((1, dim)),
             radii=np.array([radius]),
