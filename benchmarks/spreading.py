@@ -22,7 +22,7 @@ from noisewise.simulation.run import Run
 from noisewise.simulation.sharing import elsewhere
 from noisewise.simulation.simulate import make_run
 
-HORIZON, REPLICATIONS, PIECES, TURNS = 2000, 1200, 8, 3
+HORIZON, REPLICATIONS, PIECES, TURNS = 2000, 600, 4, 2
 #: Task CPU over that of threads; the same with scheduler and client; installing over compiling.
 TASKS, ALL, INSTALLING = 1.10, 1.30, 0.10
 
