@@ -1,4 +1,4 @@
-"""The server under load: tells and asks of eight clients, kills, its start and its memory.
+"""The server under load: tells and asks of eight clients, kills, its start, its memory and its pages.
 
 Clients are processes that keep their connection, as workers do. Beside it, where it is installed, optuna
 (`benchmarks.serving_rivals`).
@@ -20,6 +20,7 @@ import numpy as np
 from tests.support.servers import ServerProcess
 
 import noisewise as nw
+from benchmarks.serving_pages import page_rows
 from benchmarks.serving_rivals import SHOWN, TURNS, beside, rate_of, together
 from benchmarks.timing import Row
 
@@ -40,7 +41,7 @@ def rows() -> list[Row]:
             _kills(home / "kills.db"),
             _asks(home / "asks.db"),
             _memory(home / "memory.db"),
-            _page(home / "page.db"),
+            *page_rows(home / "pages.db"),
             *beside(home / "optuna.db", _both(home / "both.db"), _shown(home / "shown-by-us.db")),
         ]
 
@@ -157,36 +158,6 @@ def _memory(store: Path) -> Row:
     used = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
     detail = f"{STUDIES} studies of {MEASUREMENTS:,}, listed for the first time in {seconds:.1f} s"
     return Row("memory with all studies open", used / 1024, "MB", 250, detail=detail)
-
-
-def _page(store: Path) -> Row:
-    """Pages of a study with 10^5 measurements, as the server makes them, when it has been looked at once."""
-    rng = np.random.default_rng(0)
-    names = [f"o{k}" for k in range(100)]
-    study = nw.create_study(store, name="s", options=names, eps=0.1)
-    k = rng.integers(100, size=MANY)
-    study.tell_many(
-        {"option": [names[i] for i in k], "value": k / 100 + rng.standard_normal(MANY), "se": [1.0] * MANY}
-    )
-    with ServerProcess(store) as server:
-        found: dict[str, float] = {}
-        for page in ("", "measurements", "options", "log"):
-            times = []
-            for _ in range(4):
-                began = time.perf_counter()
-                server.get(f"/s/s/{page}")
-                times.append(time.perf_counter() - began)
-            found[page or "overview"] = 1000 * statistics.median(times[1:])
-            if not page:
-                first = times[0]
-    detail = ", ".join(f"{page} {ms:.0f}" for page, ms in found.items())
-    return Row(
-        f"slowest page of a study with {MANY:,} measurements",
-        max(found.values()),
-        "ms",
-        300,
-        detail=f"{detail}; very first {first:.1f} s; {_load()}",
-    )
 
 
 def _both(store: Path) -> float:

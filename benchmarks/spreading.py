@@ -55,7 +55,7 @@ def _sweeps() -> list[Row]:
     run = _run()
     how: dict[str, Any] = {"horizon": HORIZON, "replications": REPLICATIONS, "compile": True, "threads": 2}
     nw.simulate(run.policy, run.env, **how | {"replications": 2})
-    order = elsewhere.Order(run.recipe, True, {}, False)
+    order = elsewhere.SweepOrder(run.recipe, True, {}, False)
     size = REPLICATIONS // PIECES
     pieces = [range(k * size, (k + 1) * size) for k in range(PIECES)]
     tasks, everything, seconds = [], [], []

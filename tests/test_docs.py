@@ -111,6 +111,7 @@ SHOWN = re.compile(
         "looks-once.md",
         "readers.md",
         "reading-a-certificate.md",
+        "remote.md",
     ],
 )
 def test_what_a_page_shows_is_what_it_prints(name, capsys):

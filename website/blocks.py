@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python[ \t]*(?P<info>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -52,11 +53,12 @@ def printed(page: Path) -> list[str]:
 @contextlib.contextmanager
 def forgotten() -> Iterator[None]:
     """Forget the modules that pages made meanwhile, and the rules and readers that these registered."""
-    from noisewise.policies import registry
+    from noisewise.policies.registry import POLICIES
+    from noisewise.policies.shell.registration import RULES
     from noisewise.study.readers import registry as readers
 
     readers.names()  # loads them all
-    tables: tuple[dict[str, object], ...] = (registry.POLICIES, registry.RULES, readers._readers)
+    tables: tuple[dict[str, Any], ...] = (POLICIES, RULES, readers._readers)
     known, modules = [dict(table) for table in tables], set(sys.modules)
     try:
         yield

@@ -1,5 +1,8 @@
 """Calls of every method of a study, good and bad ones: to compare two ways to the same study."""
 
+import re
+import warnings
+
 import numpy as np
 import polars as pl
 
@@ -274,3 +277,29 @@ KINDS = {
         ],
     ),
 }  # fmt: skip
+
+
+def outcome(act, study):
+    """What an act returns, or how it is refused; hashes, in which a client's keys stand, are left out."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            said = repr(act(study))
+        except (ValueError, KeyError, TypeError, OSError, AttributeError, RuntimeError) as problem:
+            said = f"{type(problem).__name__}{problem.args!r}"
+    said += "".join(sorted({f" {one.category.__name__}: {one.message}" for one in warned}))
+    said = re.sub(r"[0-9a-f]{64}", "#", said)
+    said = re.sub(r"\w+\.(\w+\(\) (takes|got|missing))", r"\1", said)  # of which class
+    return re.sub(r"0x[0-9a-f]+", "0x", said)
+
+
+def without_keys(body):
+    if isinstance(body, list):
+        return [without_keys(part) for part in body]
+    if not isinstance(body, dict):
+        return body
+    return {name: without_keys(part) for name, part in body.items() if not str(part).startswith("sent-")}
+
+
+def log_of(study):
+    return [(event.kind, without_keys(event.body)) for event in study.events()]

@@ -12,7 +12,7 @@ from noisewise.arena.cells import Cell
 from noisewise.arena.match import Entry, Fixture, Match, machine_code, play, read_match, save_match
 from noisewise.arena.results import INDEX, Arena, load_arena
 from noisewise.core.spreading.tasks import Kit
-from noisewise.core.spreading.workers import Workers, mixture, opened
+from noisewise.core.spreading.workers import Workforce, mixture, opened
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import written_whole
 from noisewise.core.support.randomness import check_seed
@@ -98,7 +98,7 @@ class _Game(NamedTuple):
 
 
 def _played(
-    missing: dict[str, Fixture], rounds: int, at_once: int, workers: Workers | None
+    missing: dict[str, Fixture], rounds: int, at_once: int, workers: Workforce | None
 ) -> Iterator[tuple[_Game, Match]]:
     """All missing matches, each when it is played."""
     # One match alone may not be worth making machine code for, and many together be.
@@ -130,7 +130,7 @@ def _name_of(game: _Game) -> str:
     return f"{game.fixture.entry.name} in {game.fixture.cell.name}"
 
 
-def _refuse_mixture(folder: Path, finished: list[Match], workers: Workers | None) -> None:
+def _refuse_mixture(folder: Path, finished: list[Match], workers: Workforce | None) -> None:
     """Say so if matches that are finished were computed otherwise than the missing ones will be."""
     others = [match.arithmetic for match in finished]
     if (why := mixture(others, workers)) is not None:

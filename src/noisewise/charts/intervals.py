@@ -216,15 +216,27 @@ def _draw(
     limit = drawing.table("edge", [{"edge": edge, "text": text}])
     across_limit = alt.X("edge:Q", scale=x.scale(), axis=across)
     line = limit.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(across_limit)
-    side, away = ("right", -5) if x.place(edge) > WIDTH / 2 else ("left", 5)
-    # The word stands on bars: written once in white, with a broad edge, it keeps them off.
-    halo, words = (
-        limit.mark_text(align=side, dx=away, dy=-3, baseline="bottom", fontSize=11, **ink).encode(
-            across_limit, y=alt.value(STEP * len(names)), text="text:N"
-        )
-        for ink in ({"color": "white", "stroke": "white", "strokeWidth": 4}, {"color": INK})
+    words = _in_white_and_ink(limit, across_limit, x.place(edge) > WIDTH / 2, STEP * len(names))
+    drawing.layers += [line, bars, points, *words] if certified else [bars, points]
+
+
+def _in_white_and_ink(limit: alt.Chart, across: alt.X, leftwards: bool, height: int) -> list[Any]:
+    """The word at the broken line; written first in white, with a broad edge, so that it keeps bars off."""
+    place: dict[str, Any] = {
+        "align": "right" if leftwards else "left",
+        "dx": -5 if leftwards else 5,
+        "dy": -3,
+    }
+    inks: tuple[dict[str, Any], ...] = (
+        {"color": "white", "stroke": "white", "strokeWidth": 4},
+        {"color": INK},
     )
-    drawing.layers += [line, bars, points, halo, words] if certified else [bars, points]
+    return [
+        limit.mark_text(baseline="bottom", fontSize=11, **place, **ink).encode(
+            across, y=alt.value(height), text="text:N"
+        )
+        for ink in inks
+    ]
 
 
 def _names(shown: pl.DataFrame) -> alt.Axis:

@@ -47,7 +47,7 @@ def demo(
     port: Annotated[int, typer.Option(help="Where to serve it; 0 for any port that is free.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Watch a study find the best of 223 models, the rules race, or a cluster lose a worker."""
+    """Watch a study find the best of 223 models, or the rules race."""
     if cluster:
         from noisewise.cli.worlds.cluster_demo import cluster_demo
 

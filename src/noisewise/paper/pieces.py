@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.tasks import Kit
-from noisewise.core.spreading.workers import Workers, mixture, opened
+from noisewise.core.spreading.workers import Workforce, mixture, opened
 from noisewise.core.support.files import written_whole
 from noisewise.paper.measurements import runs
 from noisewise.paper.measurements.runs import named_world, ready
@@ -30,7 +30,7 @@ FOLDER = "computed"
 MANY_ROUNDS = 2_000_000
 
 
-class Kept(NamedTuple):
+class KeptOutcome(NamedTuple):
     """An outcome as it is kept in a file."""
 
     outcome: Outcome
@@ -86,7 +86,7 @@ def compute(
     return {name: outcomes[name] for name in pieces}
 
 
-def _computed(todo: list[Work], jobs: int, workers: Workers | None) -> Iterator[tuple[Work, Kept]]:
+def _computed(todo: list[Work], jobs: int, workers: Workforce | None) -> Iterator[tuple[Work, KeptOutcome]]:
     """Every piece with its outcome, when it is done."""
     if workers is None:
         return spread(_compute, todo, jobs, lambda work: rule_of(work.piece) or work.piece.function.__name__)
@@ -133,12 +133,12 @@ def _install(code: PackedCode | None) -> None:
         install_code(code)
 
 
-def _compute(work: Work) -> Kept:
+def _compute(work: Work) -> KeptOutcome:
     outcome = work.piece.function(**work.piece.arguments)
-    return Kept(outcome, arithmetic(compiled="numba" in sys.modules))
+    return KeptOutcome(outcome, arithmetic(compiled="numba" in sys.modules))
 
 
-def _refuse_mixture(folder: Path, kept: list[Kept], workers: Workers | None) -> None:
+def _refuse_mixture(folder: Path, kept: list[KeptOutcome], workers: Workforce | None) -> None:
     """Say so if what is finished was computed otherwise than the rest will be."""
     if (why := mixture([one.arithmetic for one in kept], workers)) is not None:
         raise ValueError(
@@ -148,7 +148,7 @@ def _refuse_mixture(folder: Path, kept: list[Kept], workers: Workers | None) -> 
         )
 
 
-def _read(file: Path) -> Kept | None:
+def _read(file: Path) -> KeptOutcome | None:
     """What a file holds; None if it is not there or was damaged."""
     try:
         found = json.loads(file.read_text())
@@ -156,9 +156,9 @@ def _read(file: Path) -> Kept | None:
         return None
     if not isinstance(found, dict):
         return None
-    if set(found) == set(Kept._fields):
-        return Kept(**found) if isinstance(found["outcome"], dict) else None
-    return Kept(found)  # as it was written before it was said how it was computed
+    if set(found) == set(KeptOutcome._fields):
+        return KeptOutcome(**found) if isinstance(found["outcome"], dict) else None
+    return KeptOutcome(found)  # as it was written before it was said how it was computed
 
 
 def _key(piece: Piece) -> str:

@@ -10,10 +10,10 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.support.clusters import small_cluster
+from tests.support.clusters import dask_or_skip, small_cluster
 
 from noisewise.core.spreading import identity as identities
-from noisewise.core.spreading.tasks import Kit, StrangerError, refuse_strangers
+from noisewise.core.spreading.tasks import Kit, StrangerError, WorkersError, refuse_strangers
 from noisewise.core.spreading.workers import spread, workers_on
 
 
@@ -137,7 +137,7 @@ def test_a_piece_that_kills_every_worker_is_named_after_all_others_are_done(clie
         for piece, _ in spread(die_at_three, range(6), client, name_of=lambda piece: f"piece {piece}"):
             done.append(piece)
 
-    with pytest.raises(RuntimeError, match="all others are done: piece 3"):
+    with pytest.raises(WorkersError, match="all others are done: piece 3"):
         collect()
     assert sorted(done) == [0, 1, 2, 4, 5]
 
@@ -174,7 +174,7 @@ def test_a_kit_is_made_once_and_handed_to_every_worker(place, client, tmp_path):
 def test_a_broken_executor_says_what_it_was_doing():
     with (
         ProcessPoolExecutor(1) as pool,
-        pytest.raises(RuntimeError, match=r"broke while it did .*what is finished"),
+        pytest.raises(WorkersError, match=r"broke while it did .*what is finished"),
     ):
         list(spread(die_at_three, [3], pool))
 
@@ -203,16 +203,32 @@ def test_workers_with_other_versions_are_refused_before_the_first_piece(client, 
 
 @pytest.mark.parametrize(
     ("on", "words"),
-    [(3, "got 3"), ("", "got ''"), ("missing.json", "no file that exists"), (object(), "got <object")],
+    [
+        (3, "`on` must be a Dask client or cluster"),
+        (object(), "got <object"),
+        ("", "got '', which is no file"),
+        ("missing.json", "`on` must be the address of a Dask scheduler, such as"),
+        ("tcp://127.0.0.1:1", "`on` must lead to a Dask scheduler that answers"),
+    ],
 )
-def test_what_is_no_place_to_work_is_refused_in_one_sentence(on, words):
+def test_what_is_no_place_to_work_is_refused_in_one_sentence(on, words, monkeypatch):
     if isinstance(on, str):
-        pytest.importorskip("distributed", reason="needs distributed")
-    with pytest.raises(
-        (TypeError, ValueError, FileNotFoundError), match=r"`on` must be a Dask client"
-    ) as refused:
+        dask_or_skip()
+        monkeypatch.setattr("noisewise.core.spreading.dask_workers.TO_CONNECT", 0.5)
+    with pytest.raises((TypeError, OSError)) as refused:
         list(spread(square, [1], on))
     assert words in str(refused.value)
+    assert str(refused.value).count(". ") == 0
+
+
+def test_without_dask_a_sentence_says_what_to_install():
+    code = (
+        "import sys; sys.modules['distributed'] = None\n"
+        "from noisewise.core.spreading.workers import workers_on\n"
+        "workers_on('tcp://127.0.0.1:1')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.stderr.splitlines()[-1].endswith("pip install 'noisewise[cluster]'.")
 
 
 def test_importing_noisewise_loads_no_dask():

@@ -54,6 +54,8 @@ RULES = [
     ("vaee", {"radius": "averaged", "recommendation": "uniform-played", "seed": 3}),
     ("vagd", {}),
     ("static_design", {}),
+    ("vage", {}),
+    ("vage", {"radius": 0.5}),
 ]
 
 
@@ -64,8 +66,9 @@ def play(rule, options, vectors, rng, rounds=40, lowest=-1.5):
     assert type(listed) is Policy
     theta = rng.standard_normal(vectors.shape[1]) / 3.0
     for t in range(rounds):
-        action = catalogue.ask()
-        assert action == listed.ask(), t
+        announced = 10.0 ** rng.uniform(-1.0, 0.5) if t % 3 == 0 else None
+        action = catalogue.ask(announced)
+        assert action == listed.ask(announced), t
         if t % 11 == 3:
             elsewhere = [int(row) for row in rng.integers(0, len(vectors), 4)]
             assert catalogue.ask(pending=elsewhere) == listed.ask(pending=elsewhere)

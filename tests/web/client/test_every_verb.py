@@ -4,15 +4,12 @@ Each call is made on a study in a file and on one behind a server, one after the
 how they refuse, must be the same to the last letter.
 """
 
-import re
-import warnings
-
 import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
 from tests.support.servers import in_thread
-from tests.support.study_calls import CALLS, KINDS, NOW
+from tests.support.study_calls import CALLS, KINDS, NOW, log_of, outcome
 
 import noisewise as nw
 from noisewise.web.app import make_app
@@ -29,20 +26,6 @@ def test_every_method_of_a_study_is_called_by_address():
     study = nw.create_study(options=["A", "B"], eps=1.0)
     names = {name for name in {*dir(study)} if not name.startswith("_")}
     assert names == CALLS.keys() | NOT_BY_ADDRESS.keys()
-
-
-def outcome(act, study):
-    """What an act returns, or how it is refused; hashes, in which a client's keys stand, are left out."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        try:
-            said = repr(act(study))
-        except (ValueError, KeyError, TypeError, OSError, AttributeError, RuntimeError) as problem:
-            said = f"{type(problem).__name__}{problem.args!r}"
-    said += "".join(sorted({f" {one.category.__name__}: {one.message}" for one in warned}))
-    said = re.sub(r"[0-9a-f]{64}", "#", said)
-    said = re.sub(r"\w+\.(\w+\(\) (takes|got|missing))", r"\1", said)  # of which class
-    return re.sub(r"0x[0-9a-f]+", "0x", said)
 
 
 def differing(here, there, calls):
@@ -69,18 +52,6 @@ def both(tmp_path):
             return here, nw.load_study(address, name)
 
         yield make
-
-
-def without_keys(body):
-    if isinstance(body, list):
-        return [without_keys(part) for part in body]
-    if not isinstance(body, dict):
-        return body
-    return {name: without_keys(part) for name, part in body.items() if not str(part).startswith("sent-")}
-
-
-def log_of(study):
-    return [(event.kind, without_keys(event.body)) for event in study.events()]
 
 
 def test_every_call_answers_and_refuses_alike(both, monkeypatch, tmp_path):

@@ -87,7 +87,7 @@ def _highest(
         for start in range(part.start, part.stop, TOGETHER):
             some = slice(start, min(start + TOGETHER, part.stop))
             scores[start - part.start : some.stop - part.start] = score(shard.block(some))
-        best, rest = _best(scores, question.most)
+        best, rest = best_places(scores, question.most)
         return best + part.start, scores[best], rest
 
     for rows, scores, rest in map_rows(look, shard.count):
@@ -95,12 +95,12 @@ def _highest(
         found_scores.append(scores)
         left_out.append(rest)
     rows, scores = np.concatenate(found_rows), np.concatenate(found_scores)
-    best, rest = _best(scores, question.most)
+    best, rest = best_places(scores, question.most)
     cut = max(rest, *left_out) + slack
     return ScoreAnswer(rows[best] + shard.first, taken(shard, rows[best]), cut)
 
 
-def _best(scores: Floats, most: int) -> tuple[Indices, float]:
+def best_places(scores: Floats, most: int) -> tuple[Indices, float]:
     """The places of the largest scores, ascending, and the largest of the others."""
     if len(scores) <= most:
         return np.arange(len(scores)), -np.inf

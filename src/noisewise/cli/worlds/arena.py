@@ -79,17 +79,9 @@ def arena(
 
         try:
             run_arena(
-                entries,
-                chosen,
-                out,
-                horizon=horizon,
-                replications=runs,
-                seed=seed,
-                processes=jobs,
-                progress=show,
-                on=on,
-                mixed=mixed,
-            )
+                entries, chosen, out, horizon=horizon, replications=runs, seed=seed, processes=jobs,
+                progress=show, on=on, mixed=mixed,
+            )  # fmt: skip
         except KeyboardInterrupt:
             interrupted = True
     result = load_arena(out)

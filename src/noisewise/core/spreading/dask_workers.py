@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.core.spreading.identity import Identity, identity
-from noisewise.core.spreading.tasks import Kit, StrangerError, Task
-from noisewise.core.spreading.workers import WANTED, Piece, Result, Workers, is_address, is_dask
+from noisewise.core.spreading.tasks import Kit, StrangerError, Task, WorkersError
+from noisewise.core.spreading.workers import Piece, Result, Workforce, is_address, is_dask
 
 try:
     import dask
@@ -42,10 +42,6 @@ NAMED = 3
 DIED = object()
 
 
-class WorkersError(RuntimeError):
-    """Pieces could not be done on a cluster, in one sentence."""
-
-
 def connect(on: Any) -> "DaskWorkers":
     """The workers of a client, of a cluster, or of the scheduler at an address or in a file."""
     if isinstance(on, Client):
@@ -54,20 +50,21 @@ def connect(on: Any) -> "DaskWorkers":
         return DaskWorkers(on, ours=False)
     if is_dask(on):
         return DaskWorkers(Client(on, set_as_default=False), ours=True)
-    if not on.strip():
-        raise ValueError(WANTED.format(got=repr(on)))
-    if not is_address(on) and not Path(on).is_file():  # Dask would wait for it for ever
-        raise FileNotFoundError(WANTED.format(got=f"{on!r}, which is no file that exists"))
+    if not is_address(on) and not Path(on).is_file():  # Dask would wait for the file for ever
+        raise FileNotFoundError(
+            "`on` must be the address of a Dask scheduler, such as 'tcp://10.0.0.1:8786', or its scheduler "
+            f"file; got {on!r}, which is no file that exists."
+        )
     where: dict[str, Any] = {"address": on} if is_address(on) else {"scheduler_file": on}
     try:
         return DaskWorkers(Client(**where, timeout=TO_CONNECT, set_as_default=False), ours=True)
     except (OSError, TimeoutError, ValueError, RuntimeError, KeyError) as error:
         raise WorkersError(
-            f"`on` must lead to a Dask scheduler that runs; {on!r} does not: {_first_line(error)}"
-        ) from error
+            f"`on` must lead to a Dask scheduler that answers; {on!r} does not: {_first_line(error)}."
+        ) from None
 
 
-class DaskWorkers(Workers):
+class DaskWorkers(Workforce):
     """The workers that a client reaches, each looked at before it is used.
 
     Args:
@@ -83,7 +80,7 @@ class DaskWorkers(Workers):
     @property
     def count(self) -> int:
         """The threads of all workers."""
-        return max(1, sum(self.client.nthreads().values()))
+        return max(1, int(sum(self.client.nthreads().values())))
 
     def close(self) -> None:
         """Close the client if it was made here."""
@@ -123,7 +120,7 @@ class DaskWorkers(Workers):
         home_of: Callable[[Piece], Any] | None = None,
         name_of: Callable[[Piece], str] = repr,
     ) -> Iterator[tuple[Piece, Result]]:
-        """See `Workers.spread`. A piece that kills its workers is named when all others are done."""
+        """See `Workforce.spread`. A piece that kills its workers is named when all others are done."""
         todo = list(pieces)
         if not todo:
             return

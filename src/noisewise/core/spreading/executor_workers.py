@@ -9,14 +9,14 @@ from typing import Any
 
 from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.identity import identity
-from noisewise.core.spreading.tasks import Kit, Task
-from noisewise.core.spreading.workers import Piece, Result, Workers
+from noisewise.core.spreading.tasks import Kit, Task, WorkersError
+from noisewise.core.spreading.workers import Piece, Result, Workforce
 
 #: Seconds between looks at what is finished: Ctrl-C gets through.
 TICK = 0.5
 
 
-class ExecutorWorkers(Workers):
+class ExecutorWorkers(Workforce):
     """An executor, which stays open: it is somebody else's."""
 
     def __init__(self, executor: Executor) -> None:
@@ -46,7 +46,7 @@ class ExecutorWorkers(Workers):
         home_of: Callable[[Piece], Any] | None = None,
         name_of: Callable[[Piece], str] = repr,
     ) -> Iterator[tuple[Piece, Result]]:
-        """See `Workers.spread`; an executor knows no homes."""
+        """See `Workforce.spread`; an executor knows no homes."""
         plain = Task(work, identity())
         waiting: defaultdict[Hashable | None, list[Piece]] = defaultdict(list)
         for piece in pieces:
@@ -79,7 +79,7 @@ def _outcome(future: "Future[Any]", name: str) -> Any:
     try:
         return future.result()
     except BrokenExecutor as error:
-        raise RuntimeError(
+        raise WorkersError(
             f"The executor broke while it did {name} ({error}): a process of it died, and it cannot go on; "
             "what is finished is kept."
         ) from error

@@ -26,7 +26,7 @@ WANTED = (
 )
 
 
-class Workers(ABC):
+class Workforce(ABC):
     """Those who do pieces of work; to be closed, or used in a ``with``."""
 
     @property
@@ -101,23 +101,23 @@ def spread(
 
 
 @contextlib.contextmanager
-def opened(on: Any) -> Iterator[Workers | None]:
+def opened(on: Any) -> Iterator[Workforce | None]:
     """The workers, closed in the end if they were made for this; None for None, which is this machine."""
-    if on is None or isinstance(on, Workers):
+    if on is None or isinstance(on, Workforce):
         yield on
         return
     with workers_on(on) as workers:
         yield workers
 
 
-def workers_on(on: Any) -> Workers:
+def workers_on(on: Any) -> Workforce:
     """Those who do pieces of work.
 
     Args:
         on: A Dask ``Client`` or cluster, the address of a scheduler, the path of a scheduler file, or an
             executor of `concurrent.futures`; workers that this function made are handed back.
     """
-    if isinstance(on, Workers):
+    if isinstance(on, Workforce):
         return on
     if is_dask(on) or isinstance(on, str | os.PathLike):
         # Loaded here: nothing else imports Dask.
@@ -131,7 +131,7 @@ def workers_on(on: Any) -> Workers:
     raise TypeError(WANTED.format(got=_called(on)))
 
 
-def mixture(finished: Iterable[str], workers: Workers | None) -> tuple[int, str] | None:
+def mixture(finished: Iterable[str], workers: Workforce | None) -> tuple[int, str] | None:
     """How many results were computed otherwise than new ones will be, and what differs; None if none.
 
     Args:

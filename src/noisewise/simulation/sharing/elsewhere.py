@@ -17,7 +17,7 @@ import numpy as np
 from noisewise.core.native.verbs import numpy_verbs
 from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.tasks import Kit
-from noisewise.core.spreading.workers import Workers
+from noisewise.core.spreading.workers import Workforce
 from noisewise.simulation.engine import COMPILED, PER_NUMBER, choose_engine
 from noisewise.simulation.machine_code import PackedCode, compiled_code, install_code
 from noisewise.simulation.run import CLOCK, Run
@@ -33,7 +33,7 @@ PER_REPLICATION, PER_ROUND = 1e-4, 5e-7
 MOST_PIECES = 5_000
 
 
-class Order(NamedTuple):
+class SweepOrder(NamedTuple):
     """What all pieces of a simulation need."""
 
     recipe: tuple[Any, ...]  # of the run
@@ -45,7 +45,7 @@ class Order(NamedTuple):
 class Elsewhere:
     """The workers that share one simulation."""
 
-    def __init__(self, replications: Replications, workers: Workers) -> None:
+    def __init__(self, replications: Replications, workers: Workforce) -> None:
         self.replications, self._workers = replications, workers
         self.threads = workers.count
 
@@ -64,7 +64,7 @@ class Elsewhere:
             )
         engine = choose_engine(self, False if by_value else compile)
         todo.run_by(engine)
-        order = Order(todo.run.recipe, engine == COMPILED, dict(np.geterr()), is_numpy_wanted())
+        order = SweepOrder(todo.run.recipe, engine == COMPILED, dict(np.geterr()), is_numpy_wanted())
         pieces = self._pieces(at_a_time or self._at_a_time(engine == COMPILED))
         kit = Kit(_one_for_all, _compiled_here, install_code) if engine == COMPILED else None
         seen: set[str] = set()
@@ -106,7 +106,7 @@ def _seconds_of_one(run: Run) -> float:
     return max(1e-6, CLOCK() - start if run.is_timed_whole else pace.seconds * pace.rounds)
 
 
-def _sent(order: Order) -> bytes:
+def _sent(order: SweepOrder) -> bytes:
     """As bytes for `pickle.loads`; what was typed into a script or notebook goes along as it is."""
     ours = packed(order, imported=True)
     if ours is not None:
@@ -125,8 +125,8 @@ def _sent(order: Order) -> bytes:
 
 
 @functools.lru_cache(maxsize=4)
-def _unpacked(sent: bytes) -> tuple[Order, Run]:
-    order: Order = pickle.loads(sent)
+def _unpacked(sent: bytes) -> tuple[SweepOrder, Run]:
+    order: SweepOrder = pickle.loads(sent)
     kind, *rest = order.recipe
     return order, kind(*rest)
 

@@ -157,7 +157,8 @@ class _Wave:
         np.divide(along * along, part, out=part)
         np.minimum(np.maximum(part, 0.0, out=part), 1.0, out=part)
         np.sqrt(np.subtract(1.0, part, out=part), out=part)
-        return np.asarray(np.multiply(self._half, np.subtract(1.0, part, out=part), out=part))
+        np.multiply(self._half, np.subtract(1.0, part, out=part), out=part)
+        return np.asarray(part)
 
     def _choose(self, at: int, noise: float, falls: Floats | None = None) -> None:
         """Go on as if a probe with this variance of noise had come out as expected.

@@ -3,11 +3,12 @@
 import functools
 import math
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.spreading.workers import Workers
+from noisewise.core.spreading.workers import Workforce
 from noisewise.core.support.randomness import generator
 from noisewise.study.log.specification import RACE
 from noisewise.study.planning.chooser_path import ChooserPath
@@ -29,12 +30,17 @@ def outcome_of(question: Question, worlds: Floats, seed: int, place: int) -> Out
     return path_of(question, worlds[place], generator(seed, "plan", place + 1)).go()
 
 
-def outcomes_elsewhere(question: Question, worlds: Floats, seed: int, workers: Workers) -> list[Outcome]:
-    """How the futures in all worlds go, in the order of the worlds."""
+def outcomes_elsewhere(
+    question: Question, worlds: Floats, seed: int, workers: Workforce, watch: Callable[[float], None]
+) -> list[Outcome]:
+    """How the futures in all worlds go, in the order of the worlds; `watch` is told which share is done."""
     size = max(1, math.ceil(len(worlds) / (PIECES * workers.count)))
     pieces = [range(start, min(start + size, len(worlds))) for start in range(0, len(worlds), size)]
     sent = pickle.dumps((question, worlds, seed))
-    done = dict(workers.spread(_outcomes, pieces, shared=sent, name_of=_name_of))
+    done: dict[range, list[Outcome]] = {}
+    for piece, outcomes in workers.spread(_outcomes, pieces, shared=sent, name_of=_name_of):
+        done[piece] = outcomes
+        watch(len(done) / len(pieces))
     return [outcome for piece in pieces for outcome in done[piece]]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.spreading.workers import Workers, opened
+from noisewise.core.spreading.workers import Workforce, opened
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.remarks import progress
@@ -174,20 +174,12 @@ def make_plan(
     manner = expected_manner(analysis, None if noise is None and menu is None else ways[0][1].usual)
     rng = generator(check_seed(seed), "plan", 0)
     worlds = np.zeros((0, analysis.n)) if analysis.once else draw_worlds(analysis, count, rng, span)
+    made = []
     with opened(on) as workers:
-        made = [
-            _forecast(
-                ask_ahead(analysis, levels, eps, most, blocks, least, manner),
-                name,
-                levels,
-                worlds,
-                seed,
-                WORK / len(ways),
-                partial(_tell, way, len(ways)),
-                workers,
-            )
-            for way, (name, levels) in enumerate(ways)
-        ]
+        for way, (name, levels) in enumerate(ways):
+            question = ask_ahead(analysis, levels, eps, most, blocks, least, manner)
+            work, watch = WORK / len(ways), partial(_tell, way, len(ways))
+            made.append(_forecast(question, name, levels, worlds, seed, work, watch, workers))
     in_words = noise_in_words(noise, ways[0][1], scale, priced=menu is not None)
     assumed = _assumed(blocks, in_words, analysis.state.policy.name, once=analysis.once)
     if menu is not None:
@@ -243,13 +235,13 @@ def _forecast(
     seed: int,
     work: float,
     watch: Callable[[float], None],
-    workers: Workers | None,
+    workers: Workforce | None,
 ) -> Forecast:
     step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
     look += COUNTED if question.counted else BETWEEN_BOUNDS if question.manner.kind == BOUNDED else 0.0
     outcomes: list[Outcome] = [OneLookAhead(question).go()] if question.analysis.once else []
     if workers is not None:
-        outcomes += outcomes_elsewhere(question, worlds, seed, workers)
+        outcomes += outcomes_elsewhere(question, worlds, seed, workers, watch)
     spent = 0.0
     for place in range(0 if workers is not None else len(worlds)):
         # Of 9, 19, 29 ... order statistics there are two between which 80 % lie, not more.

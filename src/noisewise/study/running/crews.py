@@ -1,9 +1,7 @@
 """Who measures: threads, processes, an executor, or tasks of an event loop, all behind the same few calls."""
 
-import asyncio
 import functools
 import inspect
-import multiprocessing
 import pickle
 import queue
 import sys
@@ -12,13 +10,14 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from noisewise.core.spreading.workers import is_place, workers_on
 from noisewise.study.log.jobs import Job
 from noisewise.study.running.outcomes import NoResultError
+
+if TYPE_CHECKING:  # a worker with threads does without
+    from concurrent.futures import Future
+    from multiprocessing.connection import Connection
 
 THREADS, PROCESSES = "threads", "processes"
 #: Seconds that workers have to end by themselves.
@@ -128,6 +127,8 @@ class Processes(Threads):
                 '`measure` must be a function at the top of a module for on="processes", so that others can '
                 f"import it; got {measure!r} ({problem})."
             ) from None
+        import multiprocessing
+
         self._context = multiprocessing.get_context("spawn")
         self._children: dict[int, tuple[Any, Connection]] = {}  # by thread
         self._by_attempt: dict[int, Any] = {}
@@ -167,7 +168,7 @@ class Processes(Threads):
             self._by_attempt.pop(attempt, None)
         return Finished(attempt, said) if fine else Finished(attempt, problem=said)
 
-    def _child(self) -> tuple[Any, Connection]:
+    def _child(self) -> "tuple[Any, Connection]":
         me = threading.get_ident()
         if me not in self._children or not self._children[me][0].is_alive():
             here, there = self._context.Pipe()
@@ -178,7 +179,7 @@ class Processes(Threads):
         return self._children[me]
 
 
-def _serve(pipe: Connection, measure: Measure) -> None:
+def _serve(pipe: "Connection", measure: Measure) -> None:
     """In a process of its own: measure whatever comes, until nothing comes any more."""
     while True:
         try:
@@ -248,10 +249,12 @@ def crew_of(measure: Any, workers: int, on: Any) -> Crew:
         return Threads(measure, workers)
     if on == PROCESSES:
         return Processes(measure, workers)
+    from noisewise.core.spreading.workers import is_place, workers_on
+
     if is_place(on):
         there = workers_on(on)
         return Futures(functools.partial(there.executor().submit, measure), there.close)
-    if isinstance(on, Executor) or callable(getattr(on, "submit", None)):
+    if callable(getattr(on, "submit", None)):
         return Futures(lambda job: on.submit(measure, job), lambda: None)
     raise ValueError(
         f'`on` must be "{THREADS}", "{PROCESSES}", an executor, a Dask client, or the address or file of its '
@@ -261,6 +264,8 @@ def crew_of(measure: Any, workers: int, on: Any) -> Crew:
 
 def _tasks(measure: Any) -> Crew:
     """Tasks of an event loop in a thread of its own."""
+    import asyncio
+
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True, name="noisewise-run-loop")
     thread.start()

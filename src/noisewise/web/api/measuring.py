@@ -19,18 +19,10 @@ from noisewise.web.api.answers import (
     Suggestions,
     Worker,
 )
-from noisewise.web.api.bodies import (
-    AskBody,
-    Closing,
-    Failing,
-    Importing,
-    OneOrSeveral,
-    ReadingBody,
-    TellingBody,
-    Tellings,
-)
+from noisewise.web.api.bodies import AskBody, Closing, Failing, OneOrSeveral, TellingBody, Tellings
 from noisewise.web.api.changes import IfMatch, Key, change, check_key
 from noisewise.web.api.json_bodies import JsonBodyRoute
+from noisewise.web.api.table_bodies import Importing, ReadingBody
 from noisewise.web.api.table_texts import understood_import
 from noisewise.web.auth.roles import Visitor
 from noisewise.web.problems import ProblemError

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from noisewise.web.api.bodies import Amount, Number, StrictBody, Text
+from noisewise.web.api.body_types import Amount, Number, StrictBody, Text
 
 
 class NoiseLevelBody(StrictBody):

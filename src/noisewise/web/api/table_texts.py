@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from noisewise.study.study import Study
-from noisewise.web.api.bodies import Importing, ToolFile, ToolFiles
+from noisewise.web.api.table_bodies import Importing, ToolFile, ToolFiles
 from noisewise.web.problems import ProblemError
 
 if TYPE_CHECKING:

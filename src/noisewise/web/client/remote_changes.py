@@ -238,6 +238,7 @@ class RemoteChanges:
         keyed: bool = True,
         writes: bool = True,
         only_at: int | None = None,
+        warns: bool = True,
     ) -> Any:
         """Let the server do something, once.
 
@@ -248,6 +249,7 @@ class RemoteChanges:
             keyed: Whether the server needs a key to know it again.
             writes: Whether it changes anything.
             only_at: The number of events that the log must have.
+            warns: Whether to warn of what the server warns of.
         """
         if self._read_only and writes:
             raise PermissionError(
@@ -269,7 +271,7 @@ class RemoteChanges:
         except (OutcomeUnknownError, KeyboardInterrupt):
             self._unanswered[thread] = call, key
             raise
-        for category, message in warnings_in(answer):
+        for category, message in warnings_in(answer) if warns else ():
             warnings.warn(message, category, stacklevel=3)
         return answer
 

@@ -79,7 +79,8 @@ def tell_table(
 
 
 def _send(study: "RemoteStudy", said: dict[str, Any], at: int) -> None:
-    study._change("imports", lambda: said, lambda here: None, only_at=at)
+    # Of rows that were told before `tell_table` warns itself.
+    study._change("imports", lambda: said, lambda here: None, only_at=at, warns=False)
 
 
 def _said(understood: "Understood", how: dict[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from noisewise.web.pages.views.headline import STOP
 from noisewise.web.pages.views.log import LogReader
 from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
 from noisewise.web.pages.views.studies import StudyRow, studies_page, study_row, unreadable_row
+from noisewise.web.pages.views.tell_form import filled_for
 from noisewise.web.problems import ProblemError
 
 PAGES = APIRouter(include_in_schema=False)
@@ -137,7 +138,7 @@ def measurements(request: Request, study: str) -> HTMLResponse:
     with used(request, study) as opened:
         told = request.query_params.get("told", "")
         said = _told_in_words(told, request.query_params.get("many", "1"))
-        form = {"what": request.query_params.get("what", "")}
+        form = filled_for(opened, request.query_params.get("what", ""))
         return shown_measurements(request, opened, form=form, message=said, kind=STOP, just_told=told)
 
 

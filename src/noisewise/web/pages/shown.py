@@ -19,7 +19,7 @@ from noisewise.web.pages.views.measurements import measurements_page
 from noisewise.web.pages.views.options import options_page
 from noisewise.web.pages.views.overview import SLOW, overview_of, suggested_as
 from noisewise.web.pages.views.studies import question_of
-from noisewise.web.pages.views.tell_form import BESIDE, ERROR_KINDS
+from noisewise.web.pages.views.tell_form import BESIDE, filled_with, kinds_for
 from noisewise.web.pages.views.times import since
 
 #: Options that a field offers as one types.
@@ -184,10 +184,15 @@ def shown_measurements(
     """The table of measurements, with what somebody has filled in."""
     query = dict(request.query_params) | ({"fix": fix} if fix else {})
     names = [job.id for job in study.pending] + study.options
+    page = measurements_page(study, query)
+    fixed = (
+        {} if page.fixing is None else filled_with(study.analysis().state.told[int(page.fixing.id[2:]) - 1])
+    )
     return study_page(
         request, study, "measurements.html", "Measurements",
-        page=measurements_page(study, query), form=form, names=names[:MOST_OFFERED], kinds=ERROR_KINDS,
-        beside=BESIDE, just_told=just_told, message=message, message_kind=kind, status=status,
+        page=page, form=form, names=names[:MOST_OFFERED], kinds=kinds_for(study),
+        fixed=form if form.get("measurement") else fixed, beside=BESIDE,
+        just_told=just_told, message=message, message_kind=kind, status=status,
     )  # fmt: skip
 
 

@@ -110,7 +110,7 @@ class CataloguePolicy(BasePolicy):
         """
         announced = announced_sigma(self.rule, None if sigma is None else check_sigma(sigma))
         working, player = self._imagined(pending)
-        board = Board(working, self._alive, self.survivors)
+        board = Board(working, self._alive, self._best, self.survivors)
         if allowed is None:
             return int(player.choose(board, announced))
         return int(player.choose_among(board, self._allowed(allowed), announced))
@@ -152,7 +152,7 @@ class CataloguePolicy(BasePolicy):
             row = self._advised_row()
             if row is not None:
                 return row
-        return self._best()[0]
+        return self._best(self._working)[0]
 
     def is_candidate(self, action: Any) -> bool:
         """Whether a row may still be the best."""
@@ -219,19 +219,19 @@ class CataloguePolicy(BasePolicy):
             return self._survivors.alive(rows, present)
         return Now(self._working, present, self._radius()).alive(rows)
 
-    def _best(self) -> tuple[int, Floats, float]:
+    def _best(self, working: WorkingRows) -> tuple[int, Floats]:
         """The largest mean, among the survivors if the rule keeps to them; of equal ones the first."""
-        present = self._present()
-        question = ScoreQuestion(present.theta, present.norm, 0.0, np.zeros(self.actions.dim), 1)
+        norm = working.norm()
+        question = ScoreQuestion(theta(working.model), norm, 0.0, np.zeros(self.actions.dim), 1)
 
         def everybody(rows: Floats) -> Mask:
             return np.ones(len(rows), np.bool_)
 
         def tolerance(vector: Floats, top: float) -> float:
-            return TIE * width_of(vector, present.norm.root) + ROUNDING * abs(top)
+            return TIE * width_of(vector, norm.root) + ROUNDING * abs(top)
 
         passes = self._alive if self._player.eliminates else everybody
-        return best_of(self.actions, question, passes, tolerance)
+        return best_of(self.actions, question, passes, tolerance)[:2]
 
     def _regret_bound(self, vector: Floats, present: Present, radius: float) -> float:
         """How far the row can be below the best: the largest upper bound on a contrast with a candidate."""
@@ -266,7 +266,8 @@ class CataloguePolicy(BasePolicy):
                 known = float(np.median(self._sigmas)) if self._sigmas else 0.0
                 sigma = known or math.sqrt(working.model.squared_widths[at]) or 1.0
             player.book(working, row, sigma)
-            working.learn(row, vector, float(working.model.means[at]), sigma)
+            expected = float(working.model.means[working.at(row, vector)])  # booking may have moved it
+            working.learn(row, vector, expected, sigma)
         return working, player
 
     def _pending_row(self, item: Any) -> tuple[int, float]:

@@ -23,6 +23,7 @@ class Board(NamedTuple):
 
     working: WorkingRows
     alive: Callable[[Floats], Mask]  # of some vectors
+    best: Callable[[WorkingRows], tuple[int, Floats]]  # the largest mean among them: row and vector
     survivors: Callable[[], Indices]  # all of them; the last resort
 
 

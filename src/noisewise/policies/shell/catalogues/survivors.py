@@ -5,6 +5,8 @@ rows in every round; the tests are replayed on demand, for the few rows where th
 (`noisewise.actions.catalogue.replay`). The floors of past rounds never change, and are kept.
 """
 
+import math
+
 import numpy as np
 
 from noisewise.actions.catalogue.catalogue import Catalogue
@@ -39,6 +41,7 @@ class Survivors:
     def __init__(self, catalogue: Catalogue, past: Past) -> None:
         self.catalogue, self.past = catalogue, past
         self._floors = np.empty(0)
+        self._largest_mean = -1, math.inf  # after how many rounds, and what no mean exceeds
         self._prior = catalogue.max_norm / past.ridge**0.5
 
     def alive(self, rows: Floats, present: Present) -> Mask:
@@ -69,6 +72,8 @@ class Survivors:
         that are left.
         """
         count, settled = len(self.past), len(self._floors)
+        if settled == count:
+            return self._floors
         floors = np.concatenate([self._floors, np.full(count - settled, -np.inf)])
         known = self._reached(present, rounds)
         while settled < count:
@@ -88,8 +93,10 @@ class Survivors:
 
     def _ceilings(self, present: Present, rounds: PastRounds) -> Floats:
         """What no floor exceeded: lower ends were at most ``mean - slope_t·width``."""
-        best = highest(self.catalogue, self._question(present, 0.0, 1))
-        return np.asarray(best.upper - np.minimum(rounds.slopes, 0.0) * self._prior)
+        if self._largest_mean[0] != len(self.past):
+            best = highest(self.catalogue, self._question(present, 0.0, 1))
+            self._largest_mean = len(self.past), best.upper
+        return np.asarray(self._largest_mean[1] - np.minimum(rounds.slopes, 0.0) * self._prior)
 
     def _reached(self, present: Present, rounds: PastRounds) -> Floats:
         """Lower ends that were reached in each round by rows that were surely left, (rounds,)."""

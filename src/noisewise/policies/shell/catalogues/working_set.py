@@ -28,6 +28,7 @@ from noisewise.actions.catalogue.widest import (
 from noisewise.core.choice.selection import TIE, Mask, first_largest
 from noisewise.core.model.dense import (
     LOG_DET,
+    DenseModel,
     Floats,
     copy_model,
     fold,
@@ -38,10 +39,10 @@ from noisewise.core.model.dense import (
 from noisewise.core.model.factor import solve_lower, solve_upper
 from noisewise.core.model.vectors import place, spread
 
-#: The share of the catalogue that a pass brings at most, and that is here at most; never fewer rows than
-#: FEWEST.
-BROUGHT, HELD = 1 / 200, 1 / 50
-FEWEST = 2000
+#: The share of the catalogue that a pass brings at most, and never fewer rows than FEWEST nor more than MOST:
+#: in a round all rows at hand are looked at, and HELD times as many are.
+BROUGHT, FEWEST, MOST = 1 / 200, 2000, 100_000
+HELD = 4
 #: The place for a vector that is spoken of and not held.
 SLOT = 0
 #: What a model knows beside what it knows of each row.
@@ -58,8 +59,9 @@ class WorkingRows:
     def __init__(self, catalogue: Catalogue, ridge: float) -> None:
         self.catalogue, self.ridge = catalogue, ridge
         self.scale = catalogue.max_norm**2 / ridge or 1.0
-        self.brought = min(catalogue.n_actions, max(FEWEST, math.ceil(catalogue.n_actions * BROUGHT)))
-        self.held = max(2 * self.brought, math.ceil(catalogue.n_actions * HELD))
+        share = math.ceil(catalogue.n_actions * BROUGHT)
+        self.brought = min(catalogue.n_actions, max(FEWEST, min(share, MOST)))
+        self.held = HELD * self.brought
         self.index: Indices = np.array([-1])
         self.model = new_dense(np.zeros((1, catalogue.dim)).T, ridge)
         self._begin_run()
@@ -232,12 +234,16 @@ class WorkingRows:
         order = np.argsort(index)
         held = np.empty((len(index) + 1, self.catalogue.dim))
         held[0], held[1:] = 0.0, rows[order]
-        model = new_dense(held.T, self.ridge)
+        self.index, self.model = np.concatenate([[-1], index[order]]), self.model_of(held)
+
+    def model_of(self, rows: Floats) -> DenseModel:
+        """What is known, on other rows: a model of its own."""
+        model = new_dense(rows.T, self.ridge)
         for name in SHARED:
             getattr(model, name)[...] = getattr(self.model, name)
         refresh_all(model)
-        model.means[:] = held @ theta(model)
-        self.index, self.model = np.concatenate([[-1], index[order]]), model
+        model.means[:] = rows @ theta(model)
+        return model
 
     def _ties(self, low: float) -> TieQuestion:
         dim = self.catalogue.dim

@@ -222,7 +222,8 @@ def preview(study: Study, handed: HandedIn, texts: Mapping[str, str]) -> Pasted:
         said = str(problem.args[0]) if problem.args else str(problem)
         bad = {int(number) for number in _ROW.findall(said)} if frame is not None else set()
         rows = [] if frame is None else _rows(frame, {}, bad, said)
-        return page._replace(problem=f"{said} Nothing was told.", rows=rows, fated=bool(bad))
+        sentence = f"{said[:1].upper()}{said[1:]} Nothing was told."
+        return page._replace(problem=sentence, rows=rows, fated=bool(bad))
     return _as_taken(page, taken, taken.understood.frame if frame is None else frame)
 
 
