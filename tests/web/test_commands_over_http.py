@@ -56,7 +56,7 @@ NOT_OVER_HTTP = {
 }
 #: Parameters of all commands that say where the study is and how the answer is written.
 WHERE = {"store", "study", "json", "out"}
-#: Parameters that are called otherwise in a request: by command, or of all.
+#: Parameters that are called otherwise in a request, or need not be said (None): by command, or of all.
 CALLED = {
     "*": {"network": "layout", "arms": "layout", "choose": "choices"},
     "tell": {"what": "option"},
@@ -67,7 +67,8 @@ CALLED = {
     "certify": {"verify": "certificate"},
     "verify": {"thing": "certificate"},
     "fail": {"job": "jobs"},
-    "rename": {"name": None, "new": "name"},  # None: it is in the address
+    "plan": {"on": None},  # the server computes it
+    "rename": {"name": None, "new": "name"},  # it is in the address
     "rebuild": {"study": "name"},
 }  # fmt: skip
 
