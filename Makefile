@@ -2,7 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# What is installed: for the demo, for tests and lint, for the site.
+BASE := $(VENV)/.base
 STAMP := $(VENV)/.installed
+SITE := $(VENV)/.site
 # The verbs in C; where there is no compiler this says so, and NumPy does their work.
 VERBS := $(VENV)/.verbs
 # Work spread over processes wants one BLAS thread each.
@@ -10,33 +14,38 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint sanitize bench lowest release-check format clean
+.PHONY: demo test lint docs sanitize bench lowest release-check format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
 
-test: $(VERBS)
+test: $(STAMP) $(VERBS)
 	$(BIN)/python -m pytest -n auto
+
+# Every page, with references made from the code, in build/site; offline, and a warning is an error.
+docs: $(SITE) $(VERBS)
+	$(BIN)/python -m website.build
+	@echo "Open build/site/index.html"
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/codespell src tests docs benchmarks tools *.md CITATION.cff
+	$(BIN)/codespell src tests docs benchmarks tools website *.md CITATION.cff
 
 # The verbs in C, built with the address and undefined-behaviour sanitizers, under the tests that call every
 # binding. Unoptimised: that is built four times as fast, and nothing is optimised away that could be wrong.
 SANITIZERS := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SANITIZED := tests/core/native tests/core/model/test_independent.py tests/policies/rules/test_vage_races.py \
 	-k "not live_policy or copies"
-sanitize: $(VERBS)
+sanitize: $(STAMP) $(VERBS)
 	NOISEWISE_CFLAGS="$(SANITIZERS)" $(BIN)/python setup.py --quiet build --build-base build/sanitized --build-lib build/sanitized/lib
 	LD_PRELOAD=$$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized/lib \
 		$(BIN)/python -m pytest -q -p no:cacheprovider -p no:xdist $(SANITIZED)
 
-bench: $(VERBS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
+bench: $(STAMP) $(VERBS)
+	$(PIP) --group bench
 	$(BIN)/python -m benchmarks --out bench.json
 
 # The fast tests with the lowest versions that pyproject.toml accepts, in build/lowest.
@@ -45,25 +54,39 @@ lowest: $(STAMP)
 
 # Builds, looks into, installs and uses what would be released. `make release-check TAG=v0.2.0` for a release.
 release-check: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group release
+	$(PIP) --group release
 	$(BIN)/python -m tools.release_check $(if $(TAG),--tag $(TAG)) $(if $(KEEP),--keep $(KEEP))
 
-format: $(VERBS)
+format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache
 
-$(VERBS): $(STAMP) setup.py $(wildcard src/noisewise/core/native/source/*)
+$(VERBS): $(BASE) setup.py $(wildcard src/noisewise/core/native/source/*)
+	@echo "Compiling the arithmetic, if there is a C compiler ..."
 	@$(BIN)/python setup.py --quiet build_ext --inplace >$(VENV)/build.log 2>&1 || true
 	@$(BIN)/python -m compileall -q src/noisewise # a command starts in half the time
 	@$(BIN)/python -m noisewise.core.native
 	@touch $(VERBS)
 
-$(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "noisewise needs Python 3.11 or newer; found " + sys.version.split()[0])'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	NOISEWISE_BUILD=later $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable ".[charts]"
+# The demo needs the package and what it imports, nothing else; tools for tests come with `make test`.
+$(BASE): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "noisewise needs Python 3.11 or newer; found " + sys.version.split()[0])'
+	@echo "Making .venv and installing noisewise with what it imports (NumPy, SciPy, Polars, ...) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) setuptools numpy
+	@NOISEWISE_BUILD=later $(PIP) --no-build-isolation --editable .
+	@touch $(BASE)
+
+$(STAMP): $(BASE)
+	@echo "Installing the tools for tests, types and style ..."
+	@$(PIP) --upgrade "pip>=25.1"
+	@NOISEWISE_BUILD=later $(PIP) --no-build-isolation --group dev --editable ".[charts]"
 	@touch $(STAMP)
+
+$(SITE): $(STAMP)
+	@echo "Installing what builds the site (Sphinx, MyST, furo) ..."
+	@$(PIP) --group docs
+	@touch $(SITE)

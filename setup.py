@@ -5,10 +5,12 @@ Without a C compiler the package is installed all the same, and the verbs run as
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 SOURCE = Path("src/noisewise/core/native/source")
 #: Sums may be reordered where a loop says so (`omp simd`), and square roots need no `errno`. What debuggers
@@ -20,7 +22,30 @@ EXTRA = os.environ.get("NOISEWISE_CFLAGS", "").split()
 #: Installing for work on it: `make` builds the extension afterwards, once, and again when a source changes.
 LATER = os.environ.get("NOISEWISE_BUILD") == "later"
 
+
+class Build(build_ext):
+    """All sources at once: the same bodies are compiled for two kinds of processor."""
+
+    def build_extensions(self):
+        """Compile in threads, and link when all are there."""
+        compile_one, compiler = getattr(self.compiler, "_compile", None), self.compiler
+        if compile_one is None:  # Microsoft's compiler does them all by itself
+            return super().build_extensions()
+        link, under_way = compiler.link_shared_object, []
+
+        def link_when_all_are_there(*arguments, **named):
+            for one in under_way:
+                one.result()
+            return link(*arguments, **named)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            compiler._compile = lambda *arguments: under_way.append(pool.submit(compile_one, *arguments))
+            compiler.link_shared_object = link_when_all_are_there
+            super().build_extensions()
+
+
 setup(
+    cmdclass={"build_ext": Build},
     ext_modules=[]
     if LATER
     else [
@@ -33,5 +58,5 @@ setup(
             extra_link_args=EXTRA,
             optional=True,
         )
-    ]
+    ],
 )

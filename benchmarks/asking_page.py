@@ -72,7 +72,7 @@ def page(found: "dict[Cell, Figures]", seeds: int) -> str:
     ]
     for title, table in parts.items():
         if len(table) > HEAD:
-            lines += ["", f"### {title}", "", *table]
+            lines += ["", f"## {title}", "", *table]
     return "\n".join(lines)
 
 

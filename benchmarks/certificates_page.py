@@ -50,7 +50,7 @@ def page(found: "dict[str, list[Compared]]", widths: "list[Widths]", seeds: int)
         against = group[0].world.against or "0.1.0"
         lines += [
             "",
-            f"### {title}",
+            f"## {title}",
             "",
             f"| world | eps | {against}: median | now: median | ratio, 95 % interval | wanted |",
             "|---|---|---|---|---|---|",
@@ -59,7 +59,7 @@ def page(found: "dict[str, list[Compared]]", widths: "list[Widths]", seeds: int)
     if widths:
         lines += [
             "",
-            "### Blocks and differences",
+            "## Blocks and differences",
             "",
             "| design | squared half-width over that of 0.1.0, 95 % interval | wanted |",
             "|---|---|---|",

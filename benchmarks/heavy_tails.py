@@ -1,13 +1,11 @@
 """Heavy tails: what the robust estimates lose to least squares under normal noise, win elsewhere, and cost.
 
 ``python -m benchmarks heavy_tails`` takes a quarter of an hour; ``HEAVY_TAILS_SCALE=0.1`` runs a tenth of it.
-``python -m benchmarks.heavy_tails chart.svg`` draws error and regret over rounds.
 """
 
 import functools
 import math
 import os
-import sys
 
 import numba
 import numpy as np
@@ -224,46 +222,3 @@ def regret() -> list[Row]:
 def rows() -> list[Row]:
     """Everything."""
     return [*cost(), *accuracy(), *regret(), *coverage(), *published_floors()]
-
-
-def draw(path: str) -> None:
-    """Error of the estimate (its 95 % quantile) and mean simple regret over rounds, under four laws."""
-    from noisewise.charts import lines_in_panels, save_chart
-
-    rules = {
-        "least squares": nw.vaee,
-        "pseudo-Huber": functools.partial(nw.robust_vaee, horizon=HORIZON),
-        "one pass": functools.partial(nw.robust_vaee, estimator="one-pass"),
-        "medians of means": functools.partial(nw.robust_vaee, estimator="median-of-means"),
-    }
-    instance = nw.instances.hypercube(5)
-    checkpoints = np.unique(np.geomspace(30, HORIZON, 12).astype(int))
-    columns = {name: [] for name in ("quantity", "panel", "policy", "rounds", "value")}
-    for law_name, law in LAWS.items():
-        env = instance.environment(nw.schedules.log_uniform, noise=law)
-        for rule_name, rule in rules.items():
-            sim = nw.simulate(
-                rule(instance.actions),
-                env,
-                horizon=HORIZON,
-                replications=_many(1000),
-                checkpoints=checkpoints,
-            )
-            error, regret = np.quantile(sim.distance, 0.95, axis=0), sim.simple_regret.mean(axis=0)
-            for quantity, values in (("Error, 95 % quantile", error), ("Mean simple regret", regret)):
-                columns["quantity"] += [quantity] * checkpoints.size
-                columns["panel"] += [law_name] * checkpoints.size
-                columns["policy"] += [rule_name] * checkpoints.size
-                columns["rounds"] += checkpoints.tolist()
-                columns["value"] += values.tolist()
-    chart = lines_in_panels(
-        columns,
-        title="Outliers spoil least squares; robust estimates lose little without them",
-        subtitle=f"The hypercube in 5 features, sigmas log-uniform from 0.01 to 1, {_many(1000)} runs. "
-        "The error is in standard errors of least squares. All four panels have the same sigmas.",
-    )
-    save_chart(chart, path)
-
-
-if __name__ == "__main__":
-    draw(sys.argv[1])

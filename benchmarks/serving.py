@@ -1,11 +1,10 @@
-"""The server under load: tells and asks of eight clients, kills, its start and its memory.
+"""The server under load: tells and asks of eight clients, kills, its start, its memory and its pages.
 
-Clients are processes that keep their connection, as workers do. Beside it, where it is installed, optuna with
-eight processes on its own SQLite storage, each asking and telling: it has no server that takes results.
+Clients are processes that keep their connection, as workers do. Beside it, where it is installed, optuna
+(`benchmarks.serving_rivals`).
 """
 
 import http.client
-import importlib.util
 import json
 import os
 import statistics
@@ -21,12 +20,14 @@ import numpy as np
 from tests.support.servers import ServerProcess
 
 import noisewise as nw
+from benchmarks.serving_pages import page_rows
+from benchmarks.serving_rivals import SHOWN, TURNS, beside, rate_of, together
 from benchmarks.timing import Row
 
 CLIENTS, TELLS, KILLS = 8, 300, 10
 #: Asks of one client on a study with many options, and how many these are.
 ASKS, OPTIONS, FEATURES = 150, 1000, 8
-STUDIES, MEASUREMENTS = 20, 10_000
+STUDIES, MEASUREMENTS, MANY = 20, 10_000, 100_000
 TELL = "/api/v1/studies/{}/tells"
 
 
@@ -40,7 +41,8 @@ def rows() -> list[Row]:
             _kills(home / "kills.db"),
             _asks(home / "asks.db"),
             _memory(home / "memory.db"),
-            *_optuna(home / "optuna.db"),
+            *page_rows(home / "pages.db"),
+            *beside(home / "optuna.db", _both(home / "both.db"), _shown(home / "shown-by-us.db")),
         ]
 
 
@@ -70,10 +72,7 @@ def _tells(store: Path) -> list[Row]:
         answers = _clients(server.port, [("tell", str(TELLS), str(who)) for who in range(CLIENTS)])
         seconds = time.perf_counter() - began
     times = np.concatenate([one["seconds"] for one in answers])
-    begun = max(one["began"] for one in answers)
-    ended = min(one["ended"] for one in answers)
-    within = sum(sum(begun <= at <= ended for at in one["at"]) for one in answers)
-    rate = within / (ended - begun)  # while all eight were at it
+    rate = rate_of(answers)
     told = nw.load_study(store, "s").n_measurements
     detail = f"{told} told of {CLIENTS * TELLS}, {seconds:.1f} s with the start of clients; {_load()}"
     return [
@@ -161,38 +160,31 @@ def _memory(store: Path) -> Row:
     return Row("memory with all studies open", used / 1024, "MB", 250, detail=detail)
 
 
-def _optuna(store: Path) -> list[Row]:
-    """Eight processes of optuna on one SQLite storage, each asking and telling."""
-    if importlib.util.find_spec("optuna") is None:
-        print("serving: optuna is not installed; there is nothing to compare with")
-        return []
-    code = (
-        "import optuna, sys, time\n"
-        "optuna.logging.set_verbosity(optuna.logging.ERROR)\n"
-        "sampler = optuna.samplers.RandomSampler()\n"
-        "study = optuna.load_study(study_name='s', storage=sys.argv[1], sampler=sampler)\n"
-        "began = time.perf_counter()\n"
-        "for _ in range(int(sys.argv[2])):\n"
-        "    study.tell(study.ask(), 1.0)\n"
-        "print(time.perf_counter() - began)\n"
-    )
-    address, count = f"sqlite:///{store}", TELLS // 10
-    make = f"import optuna; optuna.create_study(study_name='s', storage={address!r})"
-    subprocess.run([sys.executable, "-c", make], check=True, capture_output=True)
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, address, str(count)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        for _ in range(CLIENTS)
-    ]
-    seconds = [float(process.communicate()[0].strip() or "inf") for process in processes]
-    rate = CLIENTS * count / max(seconds)
-    return [
-        Row("optuna: ask and tell of eight processes on SQLite", rate, "/s", 0, at_least=True, detail=_load())
-    ]
+def _both(store: Path) -> float:
+    """Asks and tells a second of eight clients."""
+    _simple(store)
+    with ServerProcess(store) as server:
+        assert Client(server.port).post(
+            "/api/v1/studies/s/asks", {"dry_run": True}
+        )  # loads what asking needs
+        return rate_of(_clients(server.port, [("ask", str(TURNS), str(who)) for who in range(CLIENTS)]))
+
+
+def _shown(store: Path) -> float:
+    """Seconds for the state of a study and a page of its measurements, the quickest of three."""
+    rng = np.random.default_rng(0)
+    names = [f"o{k}" for k in range(100)]
+    study = nw.create_study(store, name="s", options=names, eps=0.1)
+    k = rng.integers(100, size=SHOWN)
+    study.tell_many({"option": [names[i] for i in k], "value": k + 0.0, "se": [1.0] * SHOWN})
+    with ServerProcess(store) as server:
+        found = []
+        for _ in range(3):
+            began = time.perf_counter()
+            server.get("/api/v1/studies/s")
+            server.get("/api/v1/studies/s/measurements?limit=100")
+            found.append(time.perf_counter() - began)
+    return min(found)
 
 
 def _simple(store: Path) -> None:
@@ -209,15 +201,7 @@ def _client(port: int, *arguments: str) -> "subprocess.Popen[str]":
 
 
 def _clients(port: int, each: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]:
-    processes = [_client(port, *arguments) for arguments in each]
-    for process in processes:  # all are loaded: begin together
-        assert process.stdout is not None
-        process.stdout.readline()
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    return [json.loads(process.communicate()[0]) for process in processes]
+    return together([_client(port, *arguments) for arguments in each])
 
 
 def _high(times: Any) -> float:

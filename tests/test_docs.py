@@ -2,13 +2,15 @@
 
 import re
 import shlex
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import typer
-from tests.support.pages import BLOCK, ROOT, blocks, run_blocks
+from tests.support.pages import run_commands
 from typer.testing import CliRunner
+from website.blocks import BLOCK, ROOT, blocks, forgotten, printed, run_blocks, shown
+from website.pictures import IMAGES, LARGEST, LINK, live, marks, pictures, same_drawing, unlike_those_pinned
 
 import noisewise as nw
 import noisewise.arena
@@ -16,9 +18,10 @@ import noisewise.charts
 import noisewise.testing
 from noisewise.cli import app
 from noisewise.policies import registry
-from noisewise.study.readers import registry as readers
 
-PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
+DOCS = ROOT / "docs"
+GALLERY = sorted((DOCS / "gallery").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *GALLERY]
 #: Blocks that are not run, on all pages together. The fewer the better.
 MOST_EXEMPT = 2
 
@@ -27,16 +30,8 @@ MOST_EXEMPT = 2
 def nothing_is_left_behind(tmp_path, monkeypatch):
     """Files go to a temporary folder; rules and readers of a page, and its module, are forgotten."""
     monkeypatch.chdir(tmp_path)
-    readers.names()  # loads them all
-    tables = (registry.POLICIES, registry.RULES, readers._readers)
-    known, modules = [dict(table) for table in tables], set(sys.modules)
-    yield
-    for table, before in zip(tables, known, strict=True):
-        table.clear()
-        table.update(before)
-    for name in set(sys.modules) - modules:
-        if name.startswith("page_"):
-            del sys.modules[name]
+    with forgotten():
+        yield
 
 
 def test_the_commands_of_the_readme_run_in_order():
@@ -49,9 +44,54 @@ def test_the_commands_of_the_readme_run_in_order():
         assert done.exit_code in (0, 3), f"{line}: {done.output}"  # 3: not certified yet
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_on_the_page_runs(page):
-    run_blocks(page)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_code_on_the_page_runs_and_its_pictures_are_current(page):
+    texts = printed(page)
+    if page in GALLERY:  # what they show is all that they print
+        said = shown(page)
+        assert [text for text, told in zip(texts, said, strict=True) if told is not None] == [
+            told for told in said if told is not None
+        ]
+    for name in pictures(page):
+        new, kept = Path(name).read_text("utf-8"), (IMAGES / name).read_text("utf-8")
+        assert len(new) <= LARGEST
+        assert "http" not in re.sub(r"xmlns(:xlink)?=\S+", "", new)  # nothing is loaded, no font either
+        stale = f"{name} is not what {page.name} draws: python -m website.pictures"
+        if name in live(page):
+            assert marks(new) == marks(kept), stale
+        elif others := unlike_those_pinned():
+            pytest.skip(f"the page runs, but drawings of other versions differ ({', '.join(others)}).")
+        else:
+            assert same_drawing(new, kept), stale
+
+
+def test_every_picture_is_made_by_one_page():
+    made = [name for page in PAGES for name in pictures(page)]
+    assert sorted(made) == sorted(path.name for path in IMAGES.glob("*.svg"))
+    linked = {link["name"] for page in PAGES for link in LINK.finditer(page.read_text("utf-8"))}
+    assert linked == set(made)
+    assert not list(DOCS.glob("*.svg"))
+
+
+def test_pages_of_the_gallery_have_the_same_parts():
+    """A question, the data, the code, pictures, what to do next, and what the certificate does not know."""
+    pages = [page for page in GALLERY if page.name != "README.md"]
+    assert len(pages) == 8
+    index = (DOCS / "gallery" / "README.md").read_text("utf-8")
+    for page in pages:
+        text = page.read_text("utf-8")
+        parts = re.findall(r"^## (.*)$", text, re.MULTILINE)
+        assert parts[:2] == ["The data", "The code"], page
+        assert parts[-1] == "What the certificate does not know", page
+        assert "What to do next" in parts, page
+        assert re.search(r"\n\n\*[^*]+\?\*\n\n## The data", text), f"{page} asks no question."
+        assert 1 <= len(pictures(page)) <= 2, page
+        assert len(re.findall(rf"\({page.name}\)", index)) == 2, page  # in the table, and above its picture
+        assert set(pictures(page)) & {link["name"] for link in LINK.finditer(index)}, page
+
+
+def test_the_quick_start_runs_at_the_shell_as_well():
+    assert run_commands("quickstart.md") == 13
 
 
 #: A block of code, and right after it what it prints.
@@ -62,7 +102,17 @@ SHOWN = re.compile(
 
 @pytest.mark.parametrize(
     "name",
-    ["quickstart.md", "policies.md", "studies.md", "asking.md", "evidence.md", "looks-once.md", "readers.md"],
+    [
+        "quickstart.md",
+        "policies.md",
+        "studies.md",
+        "asking.md",
+        "evidence.md",
+        "looks-once.md",
+        "readers.md",
+        "reading-a-certificate.md",
+        "remote.md",
+    ],
 )
 def test_what_a_page_shows_is_what_it_prints(name, capsys):
     page = ROOT / "docs" / name
@@ -93,21 +143,19 @@ def test_the_pages_exist_and_have_code():
 
 
 def test_the_index_lists_every_page_once():
-    listed = re.findall(r"\]\(([^)#]+)\)", (ROOT / "docs" / "index.md").read_text("utf-8"))
-    pages = {path.name for path in PAGES[1:]} - {"index.md"} | {"rules/README.md"}
+    rows = re.findall(r"^\| \[.*$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.MULTILINE)
+    listed = re.findall(r"\]\(([^)#]+)\)", "\n".join(rows))
+    pages = {path.name for path in DOCS.glob("*.md")} - {"index.md"} | {
+        "rules/README.md",
+        "gallery/README.md",
+    }
     assert sorted(target for target in listed if not target.startswith("../")) == sorted(pages)
 
 
 def test_the_readme_leads_to_few_pages():
     listed = set(re.findall(r"\]\(docs/([^)#]+)", PAGES[0].read_text("utf-8")))
-    assert listed == {
-        "quickstart.md",
-        "studies.md",
-        "policies.md",
-        "certificate.md",
-        "evidence.md",
-        "index.md",
-    }
+    pages = {"quickstart.md", "gallery/README.md", "policies.md", "certificate.md", "index.md"}
+    assert listed == pages | {"images/quickstart.svg"}
 
 
 def test_the_changelog_names_every_rule_and_command_and_says_nothing_twice():
@@ -125,7 +173,8 @@ def test_the_changelog_names_every_rule_and_command_and_says_nothing_twice():
 
 def test_links_between_pages_lead_somewhere():
     for page in PAGES:
-        text = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))  # code has brackets of its own
+        text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"`[^`\n]*`", "", text)  # code has brackets of its own
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 

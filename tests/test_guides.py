@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.commands import plain, run
-from tests.support.pages import ROOT, run_blocks, run_commands, run_script
+from tests.support.pages import run_commands, run_script
+from website.blocks import ROOT, run_blocks
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from noisewise.design import optimal_design as optimal_design
     from noisewise.design import transductive_design as transductive_design
     from noisewise.policies import POLICIES as POLICIES
+    from noisewise.policies import CatalogueEstimate as CatalogueEstimate
+    from noisewise.policies import CataloguePolicy as CataloguePolicy
     from noisewise.policies import Estimate as Estimate
     from noisewise.policies import Policy as Policy
     from noisewise.policies import Rule as Rule
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from noisewise.sets import Answer as Answer
     from noisewise.sets import Ball as Ball
     from noisewise.sets import Box as Box
+    from noisewise.sets import Catalogue as Catalogue
     from noisewise.sets import Ellipsoid as Ellipsoid
     from noisewise.sets import Hypercube as Hypercube
     from noisewise.sets import Polytope as Polytope
@@ -112,10 +115,10 @@ if TYPE_CHECKING:
     from noisewise.study import Slot as Slot
     from noisewise.study import Study as Study
     from noisewise.study import Worth as Worth
-    from noisewise.study import create_study as create_study
     from noisewise.study import pick as pick
     from noisewise.timing import best_of as best_of
     from noisewise.web.client.opening import load_study as load_study
+    from noisewise.web.client.places import create_study as create_study
     from noisewise.world import Environment as Environment
     from noisewise.world import Instance as Instance
     from noisewise.world import instances as instances
@@ -125,6 +128,7 @@ if TYPE_CHECKING:
 #: The front door. Whatever else was ever at the top still works there, and is listed by its own module.
 __all__ = [
     "ActionSet",
+    "Catalogue",
     "Certificate",
     "Check",
     "Environment",
@@ -164,7 +168,8 @@ __all__ = [
 _NAMES = {
     "noisewise.design": "Design Pairs TransductiveDesign optimal_design transductive_design",
     "noisewise.policies": (
-        "POLICIES Estimate Policy Rule SetEstimate SetPolicy load_policy make_policy register"
+        "POLICIES CatalogueEstimate CataloguePolicy Estimate Policy Rule SetEstimate SetPolicy load_policy "
+        "make_policy register"
     ),
     "noisewise.rules": (
         "adaoful bayes_gap frank_wolfe_sampling greedy h_rage information_directed linear_thompson lingame "
@@ -172,7 +177,7 @@ _NAMES = {
         "robust_vaee round_robin static_design top_two_thompson uniform vaee vaee_as_printed vagd vage varcb "
         "voful voful2 weighted_lingape weighted_oful weighted_oful_plus widest"
     ),
-    "noisewise.sets": "ActionSet Answer Ball Box Ellipsoid Hypercube Polytope Product Simplex",
+    "noisewise.sets": "ActionSet Answer Ball Box Catalogue Ellipsoid Hypercube Polytope Product Simplex",
     "noisewise.simulation": (
         "Simulation SimulationInterrupted compare load_simulations save_simulations simulate"
     ),
@@ -180,9 +185,10 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store migrate_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth create_study pick"),
+    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth pick"),
     "noisewise.timing": "best_of",
     "noisewise.web.client.opening": "load_study",
+    "noisewise.web.client.places": "create_study",
     "noisewise.world": "Environment Instance instances noise schedules",
 }
 #: The rooms, which are attributes without an import of their own.

@@ -1,10 +1,9 @@
 """Where studies are kept: opening, copying, checking and mending stores, and the errors that they raise."""
 
 from noisewise.study.creation import verify_certificate
-from noisewise.study.log.export import backup_store, rebuild_study
 from noisewise.study.safekeeping.backup import restore_store
-from noisewise.study.safekeeping.verification import Verdict, verify_log
-from noisewise.study.stores.address import find_study, migrate_store, open_store
+from noisewise.study.safekeeping.verification import Verdict
+from noisewise.study.stores.address import migrate_store
 from noisewise.study.stores.protocol import (
     DamagedError,
     Event,
@@ -14,6 +13,7 @@ from noisewise.study.stores.protocol import (
     Storage,
     StoreChangedError,
 )
+from noisewise.web.client.places import backup_store, find_study, open_store, rebuild_study, verify_log
 
 __all__ = [
     "DamagedError",

@@ -39,6 +39,20 @@ def test_the_recommended_option_is_always_shown(options):
     assert shown(intervals_per_option(options, recommended="A-3", most=1)) == ["A-3"]
 
 
+def test_options_without_a_bar_are_not_called_incomparable_where_a_bound_covers_them(options):
+    certified = words(intervals_per_option(options, recommended="A-49", bound=0.05, missing=3))[1]
+    assert "and 3 more are known too little for a bar." in certified
+    leading = words(intervals_per_option(options, recommended="A-49", missing=3))[1]
+    assert "and 3 more cannot be compared with it yet." in leading
+
+
+def test_the_word_on_the_broken_line_keeps_bars_off(options):
+    layers = intervals_per_option(options, recommended="A-49").to_dict(validate=False)["layer"]
+    halo, word = [layer["mark"] for layer in layers if layer["mark"]["type"] == "text"]
+    assert (halo["stroke"], halo["strokeWidth"], word.get("stroke")) == ("white", 4, None)
+    assert [halo["dx"], halo["align"]] == [word["dx"], word["align"]]
+
+
 def test_options_may_be_numbers():
     table = {
         "option": [3, 4],

@@ -21,7 +21,7 @@ from noisewise.policies.shell.policy import Policy
 from noisewise.simulation.sharing import helpers, parcel, team
 from noisewise.simulation.sharing.replications import PARTS, Replications, parts_of
 from noisewise.simulation.sharing.worker import MARK
-from noisewise.simulation.simulate import _make_run
+from noisewise.simulation.simulate import make_run
 from noisewise.world import instances
 
 SOARE = nw.instances.soare(4)
@@ -98,7 +98,7 @@ def test_every_rule_and_every_instance_can_be_sent():
         world = problem.environment(problem.schedule or nw.schedules.rare_quiet)
         worlds.append((nw.vaee(world.actions), world))
     for policy, world in worlds:
-        run = _make_run(policy, world, 20, 0, None, (None, None))
+        run = make_run(policy, world, 20, 0, None, (None, None))
         order = pickle.loads(helpers.order_to_send(run))
         kind, *rest = order.recipe
         again = kind(*rest)

@@ -12,7 +12,7 @@ from tests.support.measured import tell_all
 
 import noisewise as nw
 from noisewise.policies.registry import rule_named
-from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.inputs.catalogue import OptionCatalogue
 from noisewise.study.stores.protocol import Event
 
 NAMES = [f"o{k}" for k in range(8)]
@@ -326,7 +326,7 @@ def test_added_options_have_the_columns_that_the_study_was_made_with():
     assert study._state.costs == [1.0, 2.0, 3.0, 4.0]
     plain = study.specification.catalogue.to_plain()
     del plain["id_column"], plain["cost_column"]  # as earlier versions wrote it
-    assert Catalogue.from_plain(plain).id_column == "id"
+    assert OptionCatalogue.from_plain(plain).id_column == "id"
 
 
 def test_a_study_of_one_option_says_so():

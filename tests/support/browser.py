@@ -128,12 +128,18 @@ class Browser:
     def loaded_anew(self):
         """Wait for a page that the last click leads to."""
         give_up = time.monotonic() + PATIENCE
-        while self.run("document.readyState") != "complete" or not any(
+        while not self._is_complete() or not any(
             event.get("method") == "Page.loadEventFired" for event in self._events[self._seen :]
         ):
             assert time.monotonic() < give_up
             time.sleep(0.02)
         self._seen = len(self._events)
+
+    def _is_complete(self):
+        try:
+            return self.run("document.readyState") == "complete"
+        except RuntimeError:  # it was just left for the next one
+            return False
 
     def scripts(self, allowed):
         """Whether pages may run scripts, as somebody who has turned them off would see them."""

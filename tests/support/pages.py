@@ -1,46 +1,23 @@
-"""Pages of the documentation that are run: their Python, and the commands they show."""
+"""Commands on pages of the documentation, run; their Python is run by `website.blocks`."""
 
 import os
 import re
 import shlex
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 from typer.testing import CliRunner
+from website.blocks import ROOT
 
 from noisewise.cli import app
 
-ROOT = Path(__file__).parents[2]
 #: Commands, one on a line, and right after them what they print.
 COMMANDS = re.compile(
     r"^```sh\n(?P<lines>.*?)^```$(?:\n\n^```text\n(?P<shown>.*?)^```$)?", re.MULTILINE | re.DOTALL
 )
-BLOCK = re.compile(r"^```python[ \t]*(?P<info>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 SCRIPT = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXPECTED = re.compile(r"#\s*exit code (\d+)")
-
-
-def blocks(page):
-    """The page's Python blocks that are to be run, with the lines they begin at."""
-    text = page.read_text(encoding="utf-8")
-    return [
-        (text.count("\n", 0, match.start("code")), match["code"])
-        for match in BLOCK.finditer(text)
-        if match["info"].strip() != "no-run"
-    ]
-
-
-def run_blocks(page, some=slice(None)):
-    """Run blocks of a page one after the other, in a module of their own."""
-    module = types.ModuleType("page_" + re.sub(r"\W", "_", page.stem))
-    # A module with a file: compiled rules are cached for as long as the page does not change.
-    module.__file__ = str(page)
-    sys.modules[module.__name__] = module
-    for line, code in blocks(page)[some]:
-        exec(compile("\n" * line + code, str(page), "exec"), module.__dict__)
-    return module
 
 
 def page(name):

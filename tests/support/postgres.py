@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,3 +119,13 @@ def _readable(home: Path, folder: Path, who: dict[str, Any]) -> Path:
     if libraries.is_dir():
         shutil.copytree(libraries, folder / libraries.name)
     return copy
+
+
+def fresh_database(address: str) -> str:
+    """The address of an empty database of its own."""
+    import psycopg
+
+    name = f"web_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return address.replace("/postgres?", f"/{name}?")

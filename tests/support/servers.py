@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from noisewise.web.serving import protocol
+from noisewise.web.connections import protocol
 
 PATIENCE = 60.0
 

@@ -1,6 +1,7 @@
 """Timing functions for real: loops, clocks, garbage, names."""
 
 import gc
+import random
 import time
 
 import pytest
@@ -35,6 +36,35 @@ def test_a_loop_is_long_enough_for_the_clock_and_tells_the_time_of_one_call():
     slow = Loop("slow", lambda: time.sleep(2e-3), time.perf_counter_ns)
     slow.calibrate()
     assert slow.calls == 1
+
+
+class Interrupted:
+    """A machine that others use: it works for some milliseconds at a time, and then one waits for twenty."""
+
+    def __init__(self, seed):
+        self.now, self.rng = 0.0, random.Random(seed)
+
+    def work(self, seconds):
+        self.now += seconds + (0.02 if self.rng.random() < seconds / 3e-3 else 0.0)
+
+    def clock(self):
+        return round(1e9 * self.now)
+
+
+@pytest.mark.parametrize("seconds", [2e-6, 1.5e-4, 2.7e-4])
+def test_readings_of_short_functions_last_equally_long_on_a_busy_machine(seconds):
+    for seed in range(50):
+        machine = Interrupted(seed)
+        loop = Loop("short", lambda machine=machine: machine.work(seconds), machine.clock)
+        loop.calibrate()
+        assert SHORTEST / 2 < loop.calls * seconds < 1.3 * SHORTEST
+
+
+def test_a_function_that_takes_long_is_called_once_to_find_that_out():
+    machine, seen = Interrupted(0), []
+    slow = Loop("slow", lambda: (seen.append(1), machine.work(0.5)), machine.clock)
+    slow.calibrate()
+    assert (len(seen), slow.calls) == (1, 1)
 
 
 def test_garbage_is_not_collected_while_a_function_is_timed():

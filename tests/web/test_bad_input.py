@@ -11,7 +11,7 @@ from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
-from noisewise.web import serving
+from noisewise.web import connections
 from noisewise.web.app import make_app
 
 TELLS = f"{API}/tea/tells"
@@ -166,7 +166,7 @@ def test_every_answer_has_the_headers_that_protect_browsers(client):
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin", "with no-referrer, forms come from nowhere"
         assert "access-control-allow-origin" not in headers
 
 
@@ -232,7 +232,7 @@ def test_strangers_may_send_little(tmp_path):
 
 
 def test_slow_clients_are_given_up_and_others_are_served(store, monkeypatch):
-    monkeypatch.setattr(serving, "HEAD_SECONDS", 1.0)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 1.0)
     with in_thread(make_app(store, body_seconds=1.0)) as url:
         address = urllib.parse.urlsplit(url)
         place = address.hostname, address.port

@@ -1,11 +1,10 @@
 """The JSON interface does what the study does, on every kind of store."""
 
 import json
-import uuid
 
 import pytest
 from starlette.testclient import TestClient
-from tests.support.postgres import NoPostgresError, running_server
+from tests.support.postgres import NoPostgresError, fresh_database, running_server
 from tests.support.web_stores import API, small_study
 
 import noisewise as nw
@@ -28,16 +27,6 @@ def store(request, tmp_path):
     if request.param == "postgres":
         return fresh_database(request.getfixturevalue("database"))
     return nw.MemoryStorage() if request.param == "memory" else str(tmp_path / "studies.db")
-
-
-def fresh_database(address):
-    """An empty database of its own."""
-    import psycopg
-
-    name = f"web_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return address.replace("/postgres?", f"/{name}?")
 
 
 @pytest.fixture

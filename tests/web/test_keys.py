@@ -236,3 +236,30 @@ def test_tokens_of_a_database_are_in_the_users_configuration(tmp_path, monkeypat
     assert file.path == tokens_of("postgresql://bob:other@db.example:5432/lab").path
     assert file.path.parent == tmp_path / "noisewise"
     assert "secret" not in file.path.name
+
+
+def test_a_shared_link_follows_its_study_and_never_leads_to_another(guarded):
+    owner = bearer(guarded.secrets["owner"])
+    made = guarded.post(f"{API}/tea/shares", json={"name": "a reviewer"}, headers=owner).json()
+    storage = guarded.app.state.studies.storage
+    storage.rename("tea", "green tea")  # as another process would
+    small_study(storage, "tea", eps=0.2)
+    page = guarded.get(made["path"])
+    assert page.status_code == 200
+    assert "<title>Study green tea</title>" in page.text
+    assert page.headers["referrer-policy"] == "no-referrer"
+    ids = [
+        [one["id"] for one in guarded.get(f"{API}/{name}/shares", headers=owner).json()["shares"]]
+        for name in ("green tea", "tea")
+    ]
+    assert ids == [[made["id"]], []]
+    assert guarded.delete(f"{API}/tea/shares/{made['id']}", headers=owner).status_code == 404
+    assert guarded.delete(f"{API}/green tea/shares/{made['id']}", headers=owner).status_code == 200
+
+
+def test_a_link_to_a_study_that_is_gone_says_so(guarded, monkeypatch):
+    owner = bearer(guarded.secrets["owner"])
+    made = guarded.post(f"{API}/tea/shares", json={"name": "a reviewer"}, headers=owner).json()
+    monkeypatch.setattr(type(guarded.app.state.studies), "mark", lambda self, name: "another")
+    gone = guarded.get(made["path"])
+    assert (gone.status_code, "no longer here" in gone.json()["detail"]) == (404, True)

@@ -34,6 +34,17 @@ class Listener:
             if "id" in fields:
                 return fields
 
+    def messages(self):
+        """All messages, until the server ends the stream."""
+        fields = {}
+        while line := self.answer.readline().decode():
+            name, _, value = line.rstrip("\n").partition(": ")
+            if name:
+                fields[name] = value
+            elif fields:
+                yield fields
+                fields = {}
+
     def close(self):
         self.answer.close()
         self._connection.close()
@@ -98,6 +109,50 @@ def test_a_plan_is_begun_watched_and_done(served):
     assert ended["result"]["sentence"] == nw.load_study(store).plan(paths=4).sentence
     again = request(url, "POST", f"{API}/tea/plan", {"paths": 4})[1]
     assert again["id"] == begun["id"], "the same version of a study has the same plan"
+
+
+def test_a_plan_says_how_far_it_is(served):
+    url, _ = served
+    begun = request(url, "POST", f"{API}/tea/plan", {"paths": 1000, "eps": 1e-5})[1]
+    place = f"/api/v1/tasks/{begun['id']}"
+    seen = eventually(lambda: request(url, "GET", place)[1]["progress"])
+    assert seen.keys() == {"doing", "done", "of"}
+    assert seen["of"] >= seen["done"] >= 0
+    listed = request(url, "GET", "/api/v1/tasks")[1]["tasks"]
+    assert [(one["id"], one["state"]) for one in listed] == [(begun["id"], "running")]
+    assert request(url, "DELETE", place)[1]["progress"] is None
+
+
+@pytest.mark.parametrize(
+    ("what", "asked"),
+    [("plan", {"paths": 40, "eps": 0.01}), ("worth", {"by": "option"}), ("report", {"plan": {"paths": 9}})],
+)
+def test_a_task_is_watched_as_a_stream_until_its_end(served, what, asked):
+    url, _ = served
+    begun = request(url, "POST", f"{API}/tea/{what}", asked)[1]
+    watcher = Listener(url, f"/api/v1/tasks/{begun['id']}")
+    steps = list(watcher.messages())
+    watcher.close()
+    kinds = [step["event"] for step in steps]
+    assert kinds[-1] == "done"
+    assert set(kinds[:-1]) <= {"waiting", "running"}
+    told = [json.loads(step["data"]) for step in steps]
+    doing = [one["progress"]["doing"] for one in told if one["progress"]]
+    assert "reading the log" in doing
+    assert told[-1]["result"]
+    assert all(one["result"] is None for one in told[:-1])
+    if what == "report":
+        assert told[-1]["result"].startswith("<!DOCTYPE html>")
+        assert "What it would take" in told[-1]["result"] or "Until the bound" in told[-1]["result"]
+
+
+def test_levels_of_noise_with_shares_and_costs_are_planned(served):
+    url, store = served
+    levels = [{"sigma": 0.3, "share": 0.9}, {"sigma": 0.03, "share": 0.1}]
+    begun = request(url, "POST", f"{API}/tea/plan", {"noise": levels, "paths": 4, "eps": 0.01})[1]
+    ended = request(url, "GET", f"/api/v1/tasks/{begun['id']}?wait=60")[1]
+    wanted = nw.load_study(store).plan([(0.3, 0.9), (0.03, 0.1)], paths=4, eps=0.01)
+    assert ended["result"]["sentence"] == wanted.sentence
 
 
 def test_a_plan_is_cancelled_and_its_process_ends(served, monkeypatch):

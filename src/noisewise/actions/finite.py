@@ -42,6 +42,11 @@ class ActionSet:
         """The vectors as columns, ``(dim, n_actions)``: a view."""
         return self.vectors.T
 
+    @property
+    def moment(self) -> NDArray[np.float64]:
+        """The second moment of the vectors, ``Σ a aᵀ``, (dim, dim)."""
+        return self._moment
+
     @functools.cached_property
     def rank(self) -> int:
         """How many directions the vectors span."""

@@ -22,13 +22,17 @@ from noisewise.policies import Policy, make_policy
 from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
 from noisewise.simulation.engine import COMPILED
+from noisewise.simulation.machine_code import PackedCode, compiled_code
 from noisewise.simulation.results import Simulation
+from noisewise.simulation.simulate import make_run
 
 #: A certificate counts as reached once its bound is at most this times dim/√S: on spheres, theta's length.
 CERTIFIED_AT = 8.0
 #: The rooms that decide how a match comes out.
 ROOMS = ("core", "actions", "design", "world", "policies", "simulation")
 PACKAGE = Path(__file__).parents[1]
+#: What a match says in words.
+WORDS = ("cell", "entry", "engine", "arithmetic")
 #: Recommendations within this of the best are the best.
 EQUAL = 1e-12
 
@@ -93,6 +97,14 @@ class Match:
     precision: Floats  # (R,): share of the precision measured by then
     microseconds: float  # per round, everything included, compiling not
     engine: str = ""  # what ran it: "plain" or "compiled"
+    arithmetic: str = ""  # on which processor and with which libraries
+
+
+def machine_code(fixture: Fixture) -> PackedCode:
+    """What its rule compiles to here."""
+    env = fixture.cell.environment(fixture.horizon)
+    policy = fixture.entry.policy(env.actions, fixture.horizon)
+    return compiled_code(make_run(policy, env, fixture.horizon, fixture.seed, None, (None, None)))
 
 
 def play(fixture: Fixture, compile: bool | None = None) -> Match:
@@ -127,6 +139,7 @@ def play(fixture: Fixture, compile: bool | None = None) -> Match:
         precision=precision,
         microseconds=1e6 * seconds / (timed * fixture.horizon),
         engine=simulation.engine,
+        arithmetic=simulation.arithmetic,
     )
 
 
@@ -150,7 +163,7 @@ def read_match(path: Path) -> Match | None:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             parts: dict[str, Any] = {name: file[name] for name in file.files}
-        names: dict[str, Any] = {name: str(parts.pop(name, "")) for name in ("cell", "entry", "engine")}
+        names: dict[str, Any] = {name: str(parts.pop(name, "")) for name in WORDS}
         return Match(**names, microseconds=float(parts.pop("microseconds")), **parts)
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None

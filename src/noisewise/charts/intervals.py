@@ -67,7 +67,8 @@ def intervals_per_option(
         goal: Whether large or small is good.
         of_differences: Whether the intervals are those of the differences to the recommended option, which
             has none itself.
-        missing: Options that have no row because nothing compares them with the recommended one yet.
+        missing: Options that have no row because nothing compares them with the recommended one yet, or
+            because nothing says how far behind it they can be.
         title: Default: the recommendation, and the bound if there is one.
         x_title: What the numbers are; default: means or estimates.
         log: Whether the axis is logarithmic; then all numbers are above 0.
@@ -150,7 +151,9 @@ def _name(option: str) -> str:
 def _state_in_words(table: pl.DataFrame, bound: float | None, missing: int) -> str:
     others = int((table["state"] == "may still be the best").sum())
     if missing:
-        left = f"{missing:,} more cannot be compared with it yet"
+        # Where there is a bound it covers all of them: what lacks is how far behind they can be.
+        why = "cannot be compared with it yet" if bound is None else "are known too little for a bar"
+        left = f"{missing:,} more {why}"
         return f"{others:,} of {len(table) - 1:,} others may still be the best, and {left}."
     if bound == 0.0 and others:
         # Comparing two options directly is sharper than comparing their intervals.
@@ -213,15 +216,27 @@ def _draw(
     limit = drawing.table("edge", [{"edge": edge, "text": text}])
     across_limit = alt.X("edge:Q", scale=x.scale(), axis=across)
     line = limit.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(across_limit)
-    words = limit.mark_text(
-        align="right" if x.place(edge) > WIDTH / 2 else "left",
-        dx=-5 if x.place(edge) > WIDTH / 2 else 5,
-        dy=-3,
-        baseline="bottom",
-        fontSize=11,
-        color=INK,
-    ).encode(across_limit, y=alt.value(STEP * len(names)), text="text:N")
-    drawing.layers += [line, bars, points, words] if certified else [bars, points]
+    words = _in_white_and_ink(limit, across_limit, x.place(edge) > WIDTH / 2, STEP * len(names))
+    drawing.layers += [line, bars, points, *words] if certified else [bars, points]
+
+
+def _in_white_and_ink(limit: alt.Chart, across: alt.X, leftwards: bool, height: int) -> list[Any]:
+    """The word at the broken line; written first in white, with a broad edge, so that it keeps bars off."""
+    place: dict[str, Any] = {
+        "align": "right" if leftwards else "left",
+        "dx": -5 if leftwards else 5,
+        "dy": -3,
+    }
+    inks: tuple[dict[str, Any], ...] = (
+        {"color": "white", "stroke": "white", "strokeWidth": 4},
+        {"color": INK},
+    )
+    return [
+        limit.mark_text(baseline="bottom", fontSize=11, **place, **ink).encode(
+            across, y=alt.value(height), text="text:N"
+        )
+        for ink in inks
+    ]
 
 
 def _names(shown: pl.DataFrame) -> alt.Axis:

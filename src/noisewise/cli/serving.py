@@ -8,6 +8,7 @@ import typer
 
 from noisewise.cli.studies.session import Json, Store, say
 from noisewise.cli.terminal.output import print_json
+from noisewise.core.support.garbage import without_collector
 
 NEEDS_SERVER = (
     "`noisewise serve` needs the packages fastapi, uvicorn and jinja2: pip install 'noisewise[server]'."
@@ -43,7 +44,8 @@ def serve(
     missing = [name for name in ("fastapi", "uvicorn", "jinja2") if importlib.util.find_spec(name) is None]
     if missing:
         raise ModuleNotFoundError(NEEDS_SERVER)
-    from noisewise.web.serving import serve as serving
+    with without_collector():  # modules are not garbage, and looking through them takes a tenth of the start
+        from noisewise.web.serving import serve as serving
 
     def ready(address: str) -> None:
         if open:

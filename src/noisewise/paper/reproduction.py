@@ -36,6 +36,8 @@ def check_paper(
     jobs: int | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    on: Any = None,
+    mixed: bool = False,
 ) -> Outcomes:
     """Measure the claims of the paper and write a report.
 
@@ -46,16 +48,21 @@ def check_paper(
         jobs: Processes; default: one per processor. The report does not depend on it.
         seed: Of everything random.
         progress: Called with (finished, all) pieces of work.
+        on: Who computes, if not this machine: a Dask ``Client``, the address of its scheduler or its
+            scheduler file, or an executor of `concurrent.futures`. What comes back is kept here.
+        mixed: Whether to go on beside finished pieces that were computed on another type of processor.
     """
     sections = _chosen(names)
     effort = Effort(full, check_seed(seed))
+    if on is not None and jobs is not None:
+        raise ValueError("`jobs` must be left out with `on`: the workers are as many as they are.")
     n_jobs = (os.cpu_count() or 1) if jobs is None else check_count("jobs", jobs)
     folder = Path(out)
     wanted: dict[tuple[str, str], Piece] = {
         (section.name, key): piece for section in sections for key, piece in section.pieces(effort).items()
     }
     flat = {f"{section}/{key}": piece for (section, key), piece in wanted.items()}
-    outcomes = compute(flat, folder, n_jobs, progress)
+    outcomes = compute(flat, folder, n_jobs, progress, on, mixed)
     accounts = []
     for section in sections:
         own = {key: outcomes[f"{name}/{key}"] for name, key in wanted if name == section.name}

@@ -7,9 +7,11 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions import ActionSet, Catalogue, OracleSet
 from noisewise.core.support.checks import nearest
 from noisewise.policies import constructors as constructors  # loading it registers all rules
+from noisewise.policies.shell.catalogues.catalogue_policy import CataloguePolicy, holds_rounds
+from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
 from noisewise.policies.shell.creation import new_policy
 from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.policy_file import actions_of, read_saved, refusing_damage
@@ -25,11 +27,15 @@ _plugins = list(entry_points(group="noisewise.rules"))
 @overload
 def make_policy(name: str, actions: OracleSet, **options: Any) -> SetPolicy: ...
 @overload
+def make_policy(name: str, actions: Catalogue, **options: Any) -> CataloguePolicy: ...
+@overload
 def make_policy(name: str, actions: ActionSet | ArrayLike, **options: Any) -> Policy: ...
-def make_policy(name: str, actions: ActionSet | OracleSet | ArrayLike, **options: Any) -> Policy | SetPolicy:
+def make_policy(
+    name: str, actions: ActionSet | OracleSet | Catalogue | ArrayLike, **options: Any
+) -> Policy | SetPolicy | CataloguePolicy:
     """The policy of this name on these actions, with the options of its constructor."""
     check_known(name)
-    made: Policy | SetPolicy = POLICIES[name](actions, **options)
+    made: Policy | SetPolicy | CataloguePolicy = POLICIES[name](actions, **options)
     return made
 
 
@@ -62,12 +68,14 @@ def check_known(name: str, *others: str) -> None:
 @overload
 def load_policy(path: str | PathLike[str], actions: OracleSet) -> SetPolicy: ...
 @overload
+def load_policy(path: str | PathLike[str], actions: Catalogue) -> CataloguePolicy: ...
+@overload
 def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike) -> Policy: ...
 @overload
 def load_policy(path: str | PathLike[str], actions: None = None) -> Any: ...
 def load_policy(
-    path: str | PathLike[str], actions: ActionSet | OracleSet | ArrayLike | None = None
-) -> Policy | SetPolicy:
+    path: str | PathLike[str], actions: ActionSet | OracleSet | Catalogue | ArrayLike | None = None
+) -> Policy | SetPolicy | CataloguePolicy:
     """Read a policy that was saved.
 
     Args:
@@ -75,7 +83,7 @@ def load_policy(
         actions: The action set, if it was not stored with the policy (a memory map is not).
     """
     saved = read_saved(Path(path))
-    known = actions is None or isinstance(actions, ActionSet | OracleSet)
+    known = actions is None or isinstance(actions, ActionSet | OracleSet | Catalogue)
     given: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
     name = saved.header["rule"]
     if name not in POLICIES:
@@ -86,8 +94,13 @@ def load_policy(
             f"{name[:80]!r}: install the package that it comes from, or load it with a newer noisewise."
         )
     with refusing_damage(saved.path):
-        policy = new_policy(
-            RULES[name], actions_of(saved, given), saved.header["options"], horizon=saved.header["horizon"]
+        whole = actions_of(saved, given)
+        make: Any = new_policy
+        if isinstance(whole, ActionSet):
+            # Whether all actions were looked at in every round is seen from what was kept.
+            make = LongListPolicy if holds_rounds(saved) else Policy
+        policy: Policy | SetPolicy | CataloguePolicy = make(
+            RULES[name], whole, saved.header["options"], horizon=saved.header["horizon"]
         )
         policy.resume(saved)
     return policy

@@ -180,6 +180,11 @@ class CompiledLoop:
         self.rule, self.shared = rule, shared
         self.glue = MachineCode(make_glue(rule), own)
 
+    @property
+    def codes(self) -> list[MachineCode]:
+        """All that is compiled for it."""
+        return [self.glue, self.shared]
+
     def __call__(
         self, params: Any, state: Any, truth: Truth, record: Record, advice: Advice, stop: Stop, start: int
     ) -> tuple[int, bool]:
@@ -213,6 +218,11 @@ class CompiledSetLoop:
 
     def __init__(self, rule: Rule, oracle: Oracle, directory: Path | None) -> None:
         self.code = MachineLoop(make_set_rounds(rule, oracle), directory)
+
+    @property
+    def codes(self) -> list[MachineCode]:
+        """All that is compiled for it."""
+        return [self.code]
 
     def __call__(
         self,

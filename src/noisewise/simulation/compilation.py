@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from noisewise.actions.oracle_set import Oracle
 from noisewise.core.compiler.kernels import twins_of
 from noisewise.core.native.verbs import engine_words, extension
+from noisewise.core.spreading.arithmetic import seen_by_llvm
 from noisewise.policies.shell.rule import Rule
 from noisewise.simulation.cache_folder import private_folder
 from noisewise.simulation.loop import Loop
@@ -74,19 +75,20 @@ def cache_directory(rule: Rule | None = None, oracle: Oracle | None = None) -> P
 
     Without a rule: for the loop that all rules share.
     """
-    return private_folder(_cache_root(), "noisewise", _sources_hash(rule, oracle))
+    return private_folder(cache_root(), "noisewise", _sources_hash(rule, oracle))
 
 
 def is_cached(rule: Rule, oracle: Oracle | None = None) -> bool:
     """Whether there is machine code made from exactly these sources."""
     # Where there is none of any rule, Numba need not be loaded to see that.
-    if not any((_cache_root() / "noisewise").glob("*/**/*.nbi")):
+    if not any((cache_root() / "noisewise").glob("*/**/*.nbi")):
         return False
     folder = cache_directory(rule, oracle)
     return folder is not None and any(folder.rglob("*.nbi"))
 
 
-def _cache_root() -> Path:
+def cache_root() -> Path:
+    """Where machine code is kept, in folders for our sources."""
     root = os.environ.get("NOISEWISE_CACHE_DIR")
     if root is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
@@ -104,7 +106,9 @@ def _sources_hash(rule: Rule | None, oracle: Oracle | None) -> str:
 
     from noisewise.simulation.behind import make_glue  # so that all of it is loaded, and counts
 
-    digest = hashlib.sha256(f"{sys.version} {numba.__version__} {_extension_hash()}".encode())
+    # The processor counts as well: homes are shared between machines, and Numba's index is no database.
+    parts = sys.version, numba.__version__, _extension_hash(), *seen_by_llvm()
+    digest = hashlib.sha256(" ".join(parts).encode())
     homes = {make_glue.__module__}
     functions = [] if rule is None else _functions_of(rule)
     if rule is not None and rule.on_sets is not None and oracle is not None:

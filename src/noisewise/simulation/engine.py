@@ -7,11 +7,11 @@ the middle of a simulation.
 
 import math
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 from noisewise.simulation.compilation import check_compiler, is_cached
 from noisewise.simulation.run import Pace, Run
-from noisewise.simulation.sharing.team import Team
+from noisewise.simulation.sharing.replications import Replications
 
 PLAIN, COMPILED = "plain", "compiled"
 
@@ -47,12 +47,27 @@ def is_available() -> bool:
     return True
 
 
-def choose_loop(team: Team, compile: bool | None) -> Any:
-    """The compiled loop of a simulation, if that is what was asked for or will be done sooner, else None."""
-    todo = team.replications
+class Sharers(Protocol):
+    """Those who share the replications of a simulation."""
+
+    replications: Replications
+    threads: int
+
+    def workers(self) -> int:
+        """How many can share plain rounds."""
+
+
+def choose_engine(team: Sharers, compile: bool | None) -> str:
+    """The engine that was asked for, or that will be done sooner."""
     if compile:
         check_compiler()
-    engine = _sooner(team) if compile is None else COMPILED if compile else PLAIN
+    return _sooner(team) if compile is None else COMPILED if compile else PLAIN
+
+
+def choose_loop(team: Sharers, compile: bool | None) -> Any:
+    """The compiled loop of a simulation, if that is what was asked for or will be done sooner, else None."""
+    todo = team.replications
+    engine = choose_engine(team, compile)
     loop = None
     if engine == COMPILED:
         try:
@@ -67,7 +82,7 @@ def choose_loop(team: Team, compile: bool | None) -> Any:
     return loop
 
 
-def _sooner(team: Team) -> str:
+def _sooner(team: Sharers) -> str:
     """The engine that will be done sooner, as far as the first rounds of the first replication show."""
     todo, run = team.replications, team.replications.run
     if not (run.compiles and is_available()):
@@ -82,7 +97,7 @@ def _sooner(team: Team) -> str:
     return COMPILED
 
 
-def _is_plain_sooner(team: Team, pace: Pace) -> bool:
+def _is_plain_sooner(team: Sharers, pace: Pace) -> bool:
     run, rounds = team.replications.run, team.replications.count * pace.rounds
     plain, compiled = rounds * pace.seconds, rounds * run.size * PER_NUMBER / team.threads
     # What takes no time is done the same way always, whatever ran before in this process.

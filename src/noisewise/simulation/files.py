@@ -39,6 +39,7 @@ def save_simulations(simulations: Sequence[Simulation], path: str | PathLike[str
             "seed": simulation.seed,
             "replications": simulation.replications,
             **({"engine": simulation.engine} if simulation.engine else {}),
+            **({"arithmetic": simulation.arithmetic} if simulation.arithmetic else {}),
         }
         for simulation in simulations
     ]
@@ -95,6 +96,7 @@ def _simulation(run: dict[str, Any], frame: Any) -> Simulation:
     return Simulation(
         **{name: run[name] for name in ("policy", "options", "world", "stop", "horizon", "seed")},
         engine=run.get("engine", ""),  # files of version 0.1 do not say
+        arithmetic=run.get("arithmetic", ""),
         checkpoints=checkpoints,
         pulled=pulled,
         **arrays,

@@ -38,6 +38,7 @@ class Simulation:
     stopped: NDArray[np.int64]  # (R,): rounds used
     fired: NDArray[np.bool_]  # (R,): whether the stopping rule ended it, not the horizon
     engine: str = ""  # what ran it, "plain" or "compiled"; empty in files of versions that did not say
+    arithmetic: str = ""  # on which processor and with which libraries; where it is equal, all bits are
 
     @property
     def replications(self) -> int:

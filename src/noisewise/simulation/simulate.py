@@ -1,10 +1,14 @@
 """`simulate`: replications of a policy in an environment, on all processors, the same on any number."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisewise.actions import Catalogue
+from noisewise.core.spreading.arithmetic import arithmetic
+from noisewise.core.spreading.workers import opened
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed
 from noisewise.policies.shell.base_policy import BasePolicy
@@ -15,6 +19,7 @@ from noisewise.simulation.list_run import ListRun
 from noisewise.simulation.results import Simulation, SimulationInterrupted
 from noisewise.simulation.run import Run
 from noisewise.simulation.set_run import SetRun
+from noisewise.simulation.sharing.elsewhere import Elsewhere
 from noisewise.simulation.sharing.replications import Replications
 from noisewise.simulation.sharing.team import Team
 from noisewise.world import Environment
@@ -37,6 +42,7 @@ def simulate(
     compile: bool | None = None,
     compiled: bool | None = None,
     progress: Callable[[int, int], None] | None = None,
+    on: Any = None,
 ) -> Simulation:
     """Run a rule many times in a simulated world.
 
@@ -61,22 +67,37 @@ def simulate(
             up to rounding.
         compiled: An older name of ``compile``.
         progress: Called now and then with (finished, all) replications.
+        on: Who runs them, if not this machine: a Dask ``Client``, the address of its scheduler or its
+            scheduler file, or an executor of `concurrent.futures`. The results are the same, on processors
+            of one type to the last bit, as `Simulation.arithmetic` says.
     """
-    run = _make_run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
+    run = make_run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
     check_count("replications", replications)
+    if on is not None and threads is not None:
+        raise ValueError("`threads` must be left out with `on`: the workers are as many as they are.")
     wanted = _wanted(run, compile, compiled)
     todo = Replications(run, replications, progress)
-    team = Team(todo, None if threads is None else check_count("threads", threads))
     try:
-        loop = choose_loop(team, wanted)
-        if loop is None:
-            team.run_plain()
-        else:
-            team.run_compiled(loop)
-            is_ready(run)
+        with opened(on) as workers:
+            if workers is None:
+                _run_here(todo, None if threads is None else check_count("threads", threads), wanted)
+            else:
+                Elsewhere(todo, workers).run(wanted)
     except KeyboardInterrupt:
         raise SimulationInterrupted(todo.whole_ones()) from None
     return todo.results
+
+
+def _run_here(todo: Replications, threads: int | None, compile: bool | None) -> None:
+    """On this machine, in threads or processes."""
+    team = Team(todo, threads)
+    loop = choose_loop(team, compile)
+    if loop is None:
+        team.run_plain()
+    else:
+        team.run_compiled(loop)
+        is_ready(todo.run)
+    todo.computed_by(arithmetic(compiled=loop is not None))
 
 
 def _wanted(run: Run, compile: bool | None, compiled: bool | None) -> bool | None:
@@ -93,6 +114,11 @@ def _wanted(run: Run, compile: bool | None, compiled: bool | None) -> bool | Non
 
 def misfit(policy: BasePolicy, env: Environment) -> str | None:
     """Why this policy cannot run in this world, in one sentence; None if it can."""
+    if isinstance(policy.actions, Catalogue):
+        return (
+            f"`policy` must be on a list or a set; got one on {policy.actions!r}: simulations repeat a world "
+            "many times, and need nw.ActionSet(vectors)."
+        )
     if not env.fits(policy.actions):
         return f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
     if policy.rule.sees_sigma == "before" and not env.announced:
@@ -108,7 +134,7 @@ def misfit(policy: BasePolicy, env: Environment) -> str | None:
     return None
 
 
-def _make_run(
+def make_run(
     policy: BasePolicy,
     env: Environment,
     horizon: int,

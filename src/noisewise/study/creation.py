@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from noisewise.core.support.text import check_text
 from noisewise.core.support.version import __version__
@@ -18,6 +18,7 @@ from noisewise.study.certificate.certificate import (
     RULE,
     SUBSTANCE,
     Certificate,
+    claimed_in,
 )
 from noisewise.study.inputs.value_scale import LINEAR
 from noisewise.study.log.looks import check_blind
@@ -39,7 +40,7 @@ from noisewise.study.stores.protocol import Storage, check_name
 from noisewise.study.study import Study
 
 if TYPE_CHECKING:
-    from noisewise.study.inputs.catalogue import Catalogue
+    from noisewise.study.inputs.catalogue import OptionCatalogue
     from noisewise.study.intake.columns.understanding import HowToRead, Understood
 
 
@@ -74,13 +75,14 @@ def create_study(
     lease: float | None = None,
     seed: int = 0,
     clock: Callable[[], float] = time.time,
+    token: "str | Path | None" = None,
     **reading: "Unpack[HowToRead]",
 ) -> Study:
     """Begin a study: which of these options is the best?
 
     Args:
-        store: Where it is kept: a file, which is made if need be, ``"postgresql://..."``, ``":memory:"``, or
-            a storage of your own.
+        store: Where it is kept: a file, which is made if need be, ``"postgresql://..."``, ``":memory:"``, a
+            storage of your own, or the address of a server, ``"https://host/prefix"``.
         options: A file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, or a plain list of names.
             Default: the options that `results` are about.
         results: A table of measurements to begin with, as `Study.tell_many` takes it. If one of its rows is
@@ -141,6 +143,7 @@ def create_study(
         lease: Seconds for which a suggestion is reserved; default: one week.
         seed: Of the policy's random choices.
         clock: Where the time comes from.
+        token: For a server, as in `load_study`.
         reading: How to read the tables: ``map=``, ``ignore=``, ``decimal=``, ``allow_missing_se=``; see
             `Study.tell_many`.
 
@@ -155,7 +158,7 @@ def create_study(
     from noisewise.study.asking.policy import pinned_policy
     from noisewise.study.asking.suggestion import rehearse_asking
 
-    _check_reading(reading)
+    _check_reading(reading, token)
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
         lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
@@ -165,8 +168,7 @@ def create_study(
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])
     catalogue, understood = _tables(model, options, results, id, features, cost, reading)
-    if understood is not None and unit is None:
-        question["unit"] = understood.units.get("value")
+    question["unit"] = question["unit"] or (understood and understood.units.get("value"))
     specification = Specification(
         name=check_text("name", check_name(name)),
         catalogue=catalogue,
@@ -195,14 +197,21 @@ def _told(
 
     if understood is None:
         return made(store)
-    made(MEMORY).tell_many(understood, match=True, dry_run=True)
+    take_whole = getattr(store, "take_whole", None)
+    draft = made(MEMORY)
+    draft.tell_many(understood, match=True, dry_run=take_whole is None)
+    if take_whole is not None:
+        take_whole(specification.name, specification.to_plain(), draft.events())
+        return Study(cast(Storage, store), specification.name, clock)
     study = made(store)
     study.tell_many(understood, match=True)
     return study
 
 
-def _check_reading(reading: "HowToRead") -> None:
-    """Refuse arguments that `create_study` does not have."""
+def _check_reading(reading: "HowToRead", token: Any) -> None:
+    """Refuse arguments that `create_study` does not have, or not here."""
+    if token is not None:
+        raise ValueError("`token` goes with the address of a server, such as https://host/prefix.")
     if reading:
         from noisewise.study.intake.columns.understanding import check_reading
 
@@ -217,7 +226,7 @@ def _tables(
     features: Sequence[str] | None,
     cost: str | None,
     reading: "HowToRead",
-) -> "tuple[Catalogue, Understood | None]":
+) -> "tuple[OptionCatalogue, Understood | None]":
     """The catalogue of a new study, and its first measurements if there are any."""
     from noisewise.study.inputs.catalogue_table import read_catalogue
 
@@ -299,7 +308,7 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
     text = certificate.to_json() if isinstance(certificate, Certificate) else certificate
     if isinstance(text, Path):
         text = text.read_text(encoding="utf-8")
-    claimed = _claimed(text)
+    claimed = claimed_in(text)
     events = study.events(until=claimed["n_events"])
     if len(events) < claimed["n_events"]:
         raise ValueError(
@@ -335,15 +344,3 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
                 "make a new certificate."
             )
     return found
-
-
-def _claimed(text: str) -> dict[str, Any]:
-    """What a certificate says."""
-    try:
-        claimed = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        claimed = None
-    count = claimed.get("n_events") if isinstance(claimed, dict) else None
-    if not isinstance(claimed, dict) or type(count) is not int or count < 0:
-        raise ValueError("`certificate` must be a certificate as JSON, as `Certificate.to_json` writes it.")
-    return claimed

@@ -10,7 +10,13 @@ from noisewise.study.intake.events import Happened, events_of
 from noisewise.study.log.flaws import rehearse
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
-from noisewise.study.log.unanswered import Unanswered, is_there, new_append
+from noisewise.study.log.unanswered import (
+    KeyedAppends,
+    Unanswered,
+    appended_from,
+    is_there,
+    new_append,
+)
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.chain import follow, start_of
 from noisewise.study.stores.protocol import (
@@ -47,6 +53,8 @@ class Journal:
         self._unanswered: list[Unanswered] = []
         self._actor: str | None = None
         self._only_at: int | None = None
+        self._key: str | None = None
+        self._keyed = KeyedAppends()
         self._last_at: float | None = None
         self._analysis: Analysis | None = None
         self._quick_analysis: Analysis | None = None
@@ -87,19 +95,28 @@ class Journal:
         return events if until is None else events[:until]
 
     @contextmanager
-    def acting(self, by: str | None = None, *, only_at: int | None = None) -> Iterator[None]:
-        """A context whose changes are somebody's, and happen only to a certain state.
+    def acting(
+        self, by: str | None = None, *, only_at: int | None = None, key: str | None = None
+    ) -> Iterator[None]:
+        """A context whose change is somebody's, happens only to a certain state, and can be found again.
 
         Args:
             by: Who corrects, closes or switches: kept with the event. Who asks or tells is said there.
             only_at: The number of events that the log must have; `LogMovedOnError` if it has others.
+            key: What the change is known by; see `appended_as`.
         """
-        before = self._actor, self._only_at
-        self._actor, self._only_at = by, only_at
+        before = self._actor, self._only_at, self._key
+        self._actor, self._only_at, self._key = by, only_at, key
         try:
             yield
         finally:
-            self._actor, self._only_at = before
+            self._actor, self._only_at, self._key = before
+
+    def appended_as(self, key: str) -> list[Event]:
+        """What was appended with a key (see `acting`), by this process or another; none if nothing was."""
+        self._catch_up()
+        first = self._keyed.find(key)
+        return [] if first is None else appended_from(self._storage.read(self.name, first - 1))
 
     def analysis(self) -> Analysis:
         """The fits behind everything that is said, at this moment."""
@@ -161,7 +178,7 @@ class Journal:
                     raise moved_on(self.name, self._state.n_events, self._only_at)
                 events = events_of(happened, self._state.n_events + 1, self._clock(), self._actor)
                 rehearse(self._state, events)
-                events[0] = events[0]._replace(append=new_append())
+                events[0] = events[0]._replace(append=new_append(self._key))
                 try:
                     self._append(events)
                     break
@@ -251,6 +268,7 @@ class Journal:
     def _apply(self, events: Sequence[Event]) -> None:
         if events:
             self._state.apply_all(events)
+            self._keyed.note(events)
             self._head = events[-1].hash
             self._last_at = events[-1].at
             self._forget()

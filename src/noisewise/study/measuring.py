@@ -116,7 +116,9 @@ class Measuring(Entries):
             on_error: After that: ``"fail"``: it is told as a failure, and the option may be asked for again
                 (three failures of one option in a row end the run); ``"exclude"``: its option is excluded;
                 ``"raise"``: the run ends.
-            on: ``"threads"``, the default, ``"processes"``, or an executor of `concurrent.futures`.
+            on: ``"threads"``, the default, ``"processes"``, an executor of `concurrent.futures`, or a Dask
+                cluster: its ``Client``, the address of its scheduler, or its scheduler file. A cluster
+                measures again what a worker was doing when it died.
             progress: Whether a terminal shows a line with bound, leader and rate.
         """
         from noisewise.study.running.run import run

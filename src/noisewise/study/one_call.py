@@ -51,7 +51,7 @@ def pick(
         retries: How often a measurement that failed is tried again.
         on_error: What happens then: ``"raise"``, ``"fail"`` (it may be asked for again) or ``"exclude"``
             (its option is out).
-        on: ``"threads"``, ``"processes"``, or an executor.
+        on: ``"threads"``, ``"processes"``, an executor, or a Dask cluster.
         progress: Whether a terminal shows a line with bound, leader and rate.
         study: Whatever else `create_study` takes: ``model=``, ``scatter=``, ``bounds=``, ``items=``, ...
 

@@ -133,6 +133,7 @@ class Study(Measuring):
         compare: bool = True,
         block: int | None = None,
         batch: int | None = None,
+        on: Any = None,
     ) -> "Plan":
         """How many more measurements until the bound is at most eps, with the study simulated forward.
 
@@ -154,6 +155,8 @@ class Study(Measuring):
             block: How many measurements a coming block (a day, a plate) will hold; default: as many as usual
                 so far, if the last measurement is in a block. The present block is filled up first.
             batch: How many are asked for at once, in one block; default: one by one.
+            on: Who simulates, if not this process: a Dask ``Client``, the address or file of its scheduler,
+                or an executor. Then all ``paths`` are simulated, however long each takes.
         """
         from noisewise.study.planning.plan import make_plan
 
@@ -163,6 +166,7 @@ class Study(Measuring):
         return make_plan(
             self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
             compare=compare, block=block, batch=batch, withheld=certificate.withheld, bound=certificate.bound,
+            on=on,
         )  # fmt: skip
 
     def worth(self, looks: int = MOST_LOOKS) -> "Worth":

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from noisewise.study import create_study, load_study
-from noisewise.study.stores.protocol import Event, LogMovedOnError, Storage
+from noisewise.study.stores.protocol import Event, LogMovedOnError, Storage, page_of
 
 #: Opens one more handle to the store under test; all handles see the same studies.
 OpenStorage = Callable[[], Storage]
@@ -49,6 +49,22 @@ def check_a_study_is_kept_exactly(open_storage: OpenStorage) -> None:
     assert _same(again.read(name)[0].body, HARD), "the body of an event came back changed."
     assert _plain(again.read(name, after=1)) == events[1:], "reading on must begin after the given number."
     assert again.read(name, after=2) == [], "there is nothing after the last event."
+
+
+def check_pages_are_parts_of_the_log(open_storage: OpenStorage) -> None:
+    """A page is what reading on begins with, whatever the handle has seen before; others may write on."""
+    storage, name = open_storage(), _name()
+    storage.create(name, {})
+    assert page_of(storage, name, 0, 3) == [], "an empty log has no pages."
+    storage.append(name, 0, _events(0, 10))
+    again = open_storage()
+    for after in (0, 3, 7, 9, 10, 2):
+        for most in (1, 3, 100):
+            wanted = open_storage().read(name, after)[:most]
+            found = page_of(again, name, after, most)
+            assert found == wanted, f"{most} events after {after} came back as {len(found)} others."
+    storage.append(name, 10, _events(10, 2))
+    assert [event.number for event in page_of(again, name, 8, 3)] == [9, 10, 11], "a page must go on."
 
 
 def check_what_is_handed_in_may_change_afterwards(open_storage: OpenStorage) -> None:
@@ -243,6 +259,7 @@ def check_a_study_replays_to_the_same_answers(open_storage: OpenStorage) -> None
 #: All checks of a store, each a function of ``open_storage``.
 STORAGE_CHECKS: tuple[Callable[[OpenStorage], None], ...] = (
     check_a_study_is_kept_exactly,
+    check_pages_are_parts_of_the_log,
     check_what_is_handed_in_may_change_afterwards,
     check_names_are_unique_and_ordered,
     check_unknown_names_are_refused,

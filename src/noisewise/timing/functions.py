@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from noisewise.timing.timings import Timings
 
 #: A reading lasts at least so many seconds, and no loop is longer than so many calls.
 SHORTEST, MOST_CALLS = 1e-3, 1 << 30
+#: How often a loop is tried before its length is believed, and from how many seconds on once is enough.
+TRIES, LONG = 5, 0.1
 #: What is timed: seconds that pass, or seconds that this process computes.
 CLOCKS: dict[str, Callable[[], int]] = {"wall": time.perf_counter_ns, "process": time.process_time_ns}
 #: Below so many seconds a call, calling is a good part of what is timed.
@@ -34,12 +37,22 @@ class Loop:
         self.calls = 1
 
     def calibrate(self) -> None:
-        """Find how many calls take long enough: as `timeit` does, 1, 2, 5, 10, 20, ..."""
+        """Find how many calls last `SHORTEST`, so that readings of all short functions last equally long.
+
+        A busy machine interrupts a long reading more often than a short one. If one function's readings were
+        several times as long as another's, it would seem slower in most rounds, and no number of rounds
+        would show it. So the time of a call is the least of several readings: most are interrupted there.
+        """
+        least = math.inf
         for power in itertools.count():
-            for step in (1, 2, 5):
-                self.calls = step * 10**power
-                if self.take() * self.calls >= SHORTEST or self.calls >= MOST_CALLS:
-                    return
+            self.calls = 2**power
+            for _ in range(TRIES):
+                least = min(least, self.take())
+                if least * self.calls >= LONG:  # much longer than an interruption: one reading says enough
+                    break
+            if least * self.calls >= SHORTEST or self.calls >= MOST_CALLS:
+                break
+        self.calls = min(self.calls, math.ceil(SHORTEST / least) if least > 0.0 else self.calls)
 
     def take(self) -> float:
         """Seconds of one call."""

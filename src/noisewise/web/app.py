@@ -3,9 +3,11 @@
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from noisewise.core.support.version import __version__
@@ -15,11 +17,12 @@ from noisewise.web.auth.keys import BURST, RATE, Keys
 from noisewise.web.auth.tokens import TokenFile
 from noisewise.web.counters import Counters
 from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
+from noisewise.web.later_pages import LaterPages
 from noisewise.web.open_studies import OpenStudies
-from noisewise.web.pages.changes import CHANGES
-from noisewise.web.pages.problems import problem_page
-from noisewise.web.pages.routes import PAGES, STATIC
 from noisewise.web.refusals import answer_refusals
+
+#: Style sheets and scripts of the pages.
+STATIC = Path(__file__).parent / "pages" / "static"
 
 
 def make_app(
@@ -34,6 +37,7 @@ def make_app(
     rate: float = RATE,
     burst: float = BURST,
     clock: Callable[[], float] = time.time,
+    pages_later: bool = False,
 ) -> FastAPI:
     """The app that serves a store.
 
@@ -48,6 +52,7 @@ def make_app(
         rate: Requests a second of one token, on average.
         burst: Requests of one token at once.
         clock: Where the time comes from.
+        pages_later: Load the pages when the first of them is asked for, or by ``app.state.pages.load()``.
     """
     studies = OpenStudies(store, read_only=read_only, clock=clock)
     keys = Keys(tokens, read_only=read_only, rate=rate, burst=burst)
@@ -72,10 +77,11 @@ def make_app(
     app.state.studies, app.state.keys, app.state.counters = studies, keys, Counters()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_api(app, studies)
-    app.include_router(CHANGES)
-    app.include_router(PAGES)
     app.include_router(SIGNING_IN)
-    answer_refusals(app, problem_page)
+    app.state.pages = LaterPages(app)
+    if not pages_later:
+        app.state.pages.add()
+    answer_refusals(app, _problem_page)
     app.add_middleware(
         Guards,
         keys=keys,
@@ -85,3 +91,9 @@ def make_app(
         seconds=body_seconds,
     )
     return app
+
+
+def _problem_page(request: Request, status: int, said: str) -> Response | None:
+    from noisewise.web.pages.problems import problem_page
+
+    return problem_page(request, status, said)

@@ -63,6 +63,7 @@ class Guards:
             await self.app(scope, receive, send)
             return
         guarded = _with_headers(send, scope["method"], self.counters)
+        _add_prefix(scope)
         try:
             headers = dict(scope["headers"])
             self._check_host(headers)
@@ -159,6 +160,13 @@ class LimitedBody:
             f"a body may have {self._most:,} bytes; nothing was changed.",
             headers={"Connection": "close"},
         )
+
+
+def _add_prefix(scope: Scope) -> None:
+    """Let paths begin with the prefix, whether the proxy has cut it off or not; mounted files need that."""
+    root = scope.get("root_path", "")
+    if root and not scope["path"].startswith(f"{root}/"):
+        scope["path"] = root + scope["path"]
 
 
 def is_form(headers: dict[bytes, bytes]) -> bool:

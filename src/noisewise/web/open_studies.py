@@ -8,7 +8,15 @@ from typing import Any, Literal
 
 from noisewise.study.creation import create_study
 from noisewise.study.stores.address import open_store
-from noisewise.study.stores.protocol import Storage, StoreChangedError, unknown
+from noisewise.study.stores.chain import start_of
+from noisewise.study.stores.protocol import (
+    MemoryStorage,
+    Storage,
+    StoreChangedError,
+    page_of,
+    to_json,
+    unknown,
+)
 from noisewise.study.study import Study
 from noisewise.web.problems import ProblemError
 
@@ -90,6 +98,24 @@ class OpenStudies:
         with self.use(name) as study:
             return study.n_events
 
+    def mark(self, name: str) -> str | None:
+        """What stays with a study when it is renamed: the hash of its first event, or of what it asks.
+
+        None where the store keeps no hashes.
+        """
+        first = page_of(self.storage, name, 0, 1)
+        if first:
+            return first[0].hash or None
+        return start_of(to_json(self.storage.specification(name))).hex()
+
+    def marked(self, mark: str | None, name: str) -> str | None:
+        """The present name of a study that had this name when it was marked; None: it is gone."""
+        names = self.names()
+        if mark is None:
+            return name if name in names else None
+        likely = [name] if name in names else []
+        return next((one for one in [*likely, *names] if self.mark(one) == mark), None)
+
     def frame(self, study: Study, what: Literal["options", "measurements"]) -> Any:
         """A table of a study that this thread uses; kept until the study changes."""
         key, number = (study.name, what), study.n_events
@@ -100,10 +126,11 @@ class OpenStudies:
                 self._frames.pop(next(iter(self._frames)), None)
         return kept[1]
 
-    def create(self, name: str, **question: Any) -> None:
-        """Begin a study; the arguments are those of `create_study`."""
+    def create(self, name: str, *, dry_run: bool = False, **question: Any) -> Study:
+        """Begin a study, or rehearse it; the arguments are those of `create_study`."""
         self.check_writable()
-        create_study(self.storage, name=name, clock=self._clock, **question)
+        store = MemoryStorage() if dry_run else self.storage
+        return create_study(store, name=name, clock=self._clock, **question)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
@@ -132,7 +159,7 @@ class OpenStudies:
         names = self.names()
         self._forget_renamed(names)
         if name not in names:  # or anybody could fill the memory with locks
-            raise ProblemError(404, str(unknown(name, names).args[0]))
+            raise ProblemError(404, str(unknown(name, names).args[0]), error="KeyError")
         with self._changing:
             return self._locks.setdefault(name, threading.RLock())
 
@@ -150,5 +177,5 @@ class OpenStudies:
             try:
                 study = self._open[name] = Study(self.storage, name, self._clock)
             except KeyError as problem:  # renamed meanwhile
-                raise ProblemError(404, str(problem.args[0])) from None
+                raise ProblemError(404, str(problem.args[0]), error="KeyError") from None
         return study

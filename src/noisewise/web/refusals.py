@@ -2,6 +2,7 @@
 
 import json
 import logging
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +16,16 @@ from noisewise.study.intake.told_before import ToldOtherwiseError
 from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
 from noisewise.web.problems import ProblemError, problem_response
 
+#: What a study raises, the most special first.
+RAISED = (ToldOtherwiseError, NameTakenError, DamagedError, KeyError, TypeError, ValueError)
 Handler = Callable[[Request, Exception], Response]
 #: Makes a page of a status and a sentence, for somebody who looks at it; None: a program does.
 AsPage = Callable[[Request, int, str], Response | None]
 LOG = logging.getLogger("noisewise.web")
 #: Errors of a request that a problem document names.
 MOST_NAMED = 20
+#: Steps of a fault that its log has.
+MOST_STEPS = 20
 #: Sentences where the framework has only a number.
 SENTENCES = {
     404: "there is nothing at this address.",
@@ -47,6 +52,7 @@ def answer_refusals(app: FastAPI, page: AsPage | None = None) -> None:
         app.add_exception_handler(bad_input, shown(_bad_input))
     for of_store in (OSError, LogMovedOnError, DamagedError):
         app.add_exception_handler(of_store, shown(_of_store))
+    app.add_exception_handler(RecursionError, shown(_too_deep))
     app.add_exception_handler(Exception, shown(_fault))
 
 
@@ -96,18 +102,29 @@ def _bad_input(request: Request, problem: Exception) -> Response:
     """What the study refuses, in its own words."""
     said = problem.args[0] if problem.args else problem
     taken = isinstance(problem, ToldOtherwiseError | NameTakenError)
-    # A client raises the same error.
-    kind = next(one.__name__ for one in (KeyError, TypeError, ValueError) if isinstance(problem, one))
-    return problem_response(409 if taken else 422, sentence(said), error=kind)
+    return problem_response(409 if taken else 422, sentence(said), error=error_name(problem))
+
+
+def error_name(problem: Exception) -> str:
+    """What a study raised, by the name of what a client raises in its turn."""
+    return next(one.__name__ for one in RAISED if isinstance(problem, one))
 
 
 def _of_store(request: Request, problem: Exception) -> Response:
     LOG.error("the store refused: %s", printable(problem))
+    if isinstance(problem, DamagedError):  # waiting does not help
+        return problem_response(503, sentence(problem), error=error_name(problem))
     return problem_response(503, sentence(problem), {"Retry-After": "5"})
 
 
+def _too_deep(request: Request, problem: Exception) -> Response:
+    return problem_response(422, "this is nested too deeply to be computed; nothing was changed.")
+
+
 def _fault(request: Request, problem: Exception) -> Response:
-    LOG.error("a fault of the server at %s", request.url.path, exc_info=problem)
+    # The last steps tell; of an endless recursion there are thousands.
+    steps = "".join(traceback.format_exception(problem, limit=-MOST_STEPS))
+    LOG.error("a fault of the server at %s\n%s", printable(request.url.path), steps)
     return problem_response(500, "a fault of the server; its log has the details.")
 
 

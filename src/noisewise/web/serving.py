@@ -1,7 +1,6 @@
 """Running the server: where it listens, who may reach it, how it ends."""
 
 import asyncio
-import importlib.util
 import ipaddress
 import logging
 import signal
@@ -10,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,44 +16,24 @@ from fastapi import FastAPI
 from noisewise.core.support.text import printable
 from noisewise.study.stores.secrets import without_secrets
 from noisewise.web.app import make_app
-from noisewise.web.auth.tokens import SHARE, TokenFile, tokens_of
+from noisewise.web.auth.tokens import SHARE, TokenFile, tokens_of, without_tokens
+from noisewise.web.connections import protocol
 from noisewise.web.guards import LOOPBACK
 
-#: Seconds for the line and the headers of a request, for what is under way when the server ends, and between
-#: two requests of a connection.
-HEAD_SECONDS, GRACE_SECONDS, IDLE_SECONDS = 10.0, 10, 30
+#: Seconds for what is under way when the server ends, and between two requests of a connection.
+GRACE_SECONDS, IDLE_SECONDS = 10, 30
+#: Seconds after which the pages are loaded, asked for or not.
+PAGES_AFTER = 0.2
 #: Requests under way at a time; more are told to come back.
 MOST_AT_ONCE = 1000
 
 
-class _Patient:
-    """HTTP, without patience for who opens a connection and does not say what for."""
+class SecretiveFormatter(logging.Formatter):
+    """Lines of the log, in which no secret can be, whoever writes them."""
 
-    _late: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Give the first request its time."""
-        super().connection_made(transport)  # type: ignore[misc]
-        self._late = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._give_up, transport)
-
-    def _give_up(self, transport: Any) -> None:
-        if getattr(self, "cycle", None) is None and not transport.is_closing():
-            transport.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the time."""
-        if self._late is not None:
-            self._late.cancel()
-        super().connection_lost(exc)  # type: ignore[misc]
-
-
-def protocol() -> Any:
-    """The class that reads HTTP: with the parser in C where it is installed, which takes half the time."""
-    if importlib.util.find_spec("httptools") is not None:
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Reader
-    else:
-        from uvicorn.protocols.http.h11_impl import H11Protocol as Reader  # type: ignore[assignment]
-    return type("PatientProtocol", (_Patient, Reader), {})
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with dots in the place of tokens and passwords."""
+        return without_secrets(without_tokens(super().format(record)))
 
 
 class GracefulServer(uvicorn.Server):
@@ -77,6 +55,10 @@ class GracefulServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+            self._loading = asyncio.get_running_loop().call_later(PAGES_AFTER, self._load_pages)
+
+    def _load_pages(self) -> None:
+        self._pages = asyncio.create_task(self._app.state.pages.load())
 
 
 def is_loopback(host: str) -> bool:
@@ -132,7 +114,7 @@ def serve(
     guarded = keys is not None and any(token.role != SHARE for token in keys.tokens())
     allowed = (*hosts, *LOOPBACK) if hosts or not guarded else None
     _log_quietly()
-    app = make_app(store, root_path=root, read_only=read_only, tokens=keys, hosts=allowed)
+    app = make_app(store, root_path=root, read_only=read_only, tokens=keys, hosts=allowed, pages_later=True)
     config = uvicorn.Config(
         app, http=protocol(), ws="none", lifespan="on", log_config=None, access_log=False,
         server_header=False, timeout_keep_alive=IDLE_SECONDS, timeout_graceful_shutdown=GRACE_SECONDS,
@@ -183,6 +165,9 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _log_quietly() -> None:
     """Faults to standard error. Requests are not logged: addresses of shared reports are secrets."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(SecretiveFormatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # or whoever sends nonsense fills the log
     logging.captureWarnings(True)
     warnings.simplefilter("ignore")  # what a study warns of is in its answers

@@ -2,21 +2,26 @@
 
 import asyncio
 import json
+import logging
 import os
 import secrets
 import sys
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from noisewise.core.support.remarks import heard_progress
+from noisewise.core.support.text import printable
 from noisewise.study.stores.address import MEMORY
 from noisewise.study.study import Study
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
-from noisewise.web.worker import compute
+from noisewise.web.worker import VERIFY, compute, verdict_on
 
+LOG = logging.getLogger("noisewise.web")
 #: How many are computed at a time, wait, and are kept; and the seconds that one may take.
 AT_ONCE, MOST_WAITING, MOST_KEPT, SECONDS = 2, 32, 64, 900.0
 WAITING, RUNNING, DONE, REFUSED, CANCELLED = "waiting", "running", "done", "refused", "cancelled"
@@ -34,18 +39,48 @@ class LongTask:
         self.state = WAITING
         self.result: Any = None
         self.event: int | None = None
+        self.progress: dict[str, Any] | None = None
         self.refusal: str | None = None
         self.began = time.monotonic()
         self.ended: float | None = None
         self.over = asyncio.Event()
+        self.loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
         self.waiting = 0  # requests that wait for it
         self.runner: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Its turn has come."""
+        self.state = RUNNING
+        self._tell()
+
+    def note(self, progress: dict[str, Any]) -> None:
+        """It is so far."""
+        self.progress = progress
+        self._tell()
 
     def end(self, state: str) -> None:
         """It is over."""
         if self.state not in ENDED:
             self.state, self.ended = state, time.monotonic()
             self.over.set()
+            self._tell()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def ends_within(self, seconds: float) -> bool:
+        """Wait for its end, at most so long; whether it has come."""
+        with suppress(TimeoutError):
+            return await asyncio.wait_for(self.over.wait(), seconds)
+        return False
+
+    async def news(self, seconds: float) -> bool:
+        """Wait until there is something new, at most so long; whether there is."""
+        with suppress(TimeoutError):
+            return await asyncio.wait_for(self._news.wait(), seconds)
+        return False
 
     def to_plain(self) -> dict[str, Any]:
         """For programs."""
@@ -56,6 +91,7 @@ class LongTask:
             "study": self.study,
             "state": self.state,
             "seconds": round(now - self.began, 3),
+            "progress": None if self.state in ENDED else self.progress,
             "event": self.event,
             "refusal": self.refusal,
             "result": self.result,
@@ -70,6 +106,10 @@ class LongTasks:
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._tasks: OrderedDict[str, LongTask] = OrderedDict()
         self._kept: OrderedDict[str, LongTask] = OrderedDict()  # results by what was asked for
+
+    def all(self) -> list[LongTask]:
+        """Those that are under way, and those that are remembered."""
+        return list(self._tasks.values())
 
     def find(self, id: str) -> LongTask:
         """A task that was begun here."""
@@ -86,19 +126,21 @@ class LongTasks:
         token: str | None,
         *,
         shared: bool = False,
+        afresh: bool = False,
     ) -> LongTask:
         """Begin to compute, or find what was computed of the same version of the study.
 
         Args:
-            kind: "plan", "worth" or "report".
+            kind: "plan", "worth", "report" or "verify".
             study: The study's name.
             number: Its version.
             arguments: Of the study's method.
             token: Who asks.
             shared: Whether the same that is under way will do; whoever waits for it may cancel it for all.
+            afresh: Whether what was computed before will not do.
         """
         asked = json.dumps([kind, study, number, arguments], sort_keys=True)
-        kept = self._kept.get(asked)
+        kept = None if afresh else self._kept.get(asked)
         if kept is not None and (kept.state == DONE and kept.event == number):
             self._kept.move_to_end(asked)
             return kept
@@ -134,7 +176,7 @@ class LongTasks:
     async def _run(self, task: LongTask) -> None:
         try:
             async with self._turns:
-                task.state = RUNNING
+                task.begin()
                 found = await asyncio.wait_for(self._answer(task), SECONDS)
             if "refusal" in found:
                 task.refusal = found["refusal"]
@@ -144,6 +186,10 @@ class LongTasks:
                 task.end(DONE)
         except TimeoutError:
             task.refusal = f"it took longer than {SECONDS:g} s, and was stopped."
+            task.end(REFUSED)
+        except (ValueError, OSError) as problem:  # the worker could not be started, or said nonsense
+            LOG.error("a %s could not be computed: %s", task.kind, printable(problem))
+            task.refusal = "a fault of the server; its log has the details."
             task.end(REFUSED)
         finally:
             task.end(CANCELLED)
@@ -168,11 +214,12 @@ class LongTasks:
         try:
             process.stdin.write(json.dumps(asked).encode() + b"\n")
             await process.stdin.drain()
-            line = await process.stdout.readline()
-            if not line:
-                return {"refusal": "the worker ended without an answer; the server's log may say why."}
-            found: dict[str, Any] = json.loads(line)
-            return found
+            while line := await process.stdout.readline():
+                found: dict[str, Any] = json.loads(line)
+                if "doing" not in found:
+                    return found
+                task.note(found)
+            return {"refusal": "the worker ended without an answer; the server's log may say why."}
         finally:
             if process.returncode is None:
                 process.kill()
@@ -181,8 +228,16 @@ class LongTasks:
 
     def _in_thread(self, task: LongTask) -> dict[str, Any]:
         """For a store that no other process can open: it cannot be stopped, only left alone."""
-        study = Study(self._studies.storage, task.study)
+        if task.kind == VERIFY:
+            return {"result": verdict_on(self._studies.storage, task.study), "event": None}
+        study, loop = Study(self._studies.storage, task.study), task.loop
+
+        def watch(doing: str, done: int, of: int) -> None:
+            loop.call_soon_threadsafe(task.note, {"doing": doing, "done": done, "of": of})
+
         try:
-            return {"result": compute(study, task.kind, dict(task.arguments)), "event": study.n_events}
+            with heard_progress(watch):
+                found = compute(study, task.kind, dict(task.arguments))
+            return {"result": found, "event": study.n_events}
         except (ValueError, KeyError, TypeError, OSError) as problem:
             return {"refusal": str((problem.args or (problem,))[0])}

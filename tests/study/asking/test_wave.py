@@ -195,3 +195,30 @@ def test_a_wave_in_a_block_goes_on_in_it():
     jobs = study._ask_at_once(4, by="me")
     assert len(jobs) == 4
     assert len({job.block for job in jobs}) == 1
+
+
+@pytest.mark.parametrize("kind", ["known", "counts", "readings", "single"])
+def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind):
+    rng = np.random.default_rng(len(kind))
+    names = [f"o{k}" for k in range(45)]
+
+    def result(name):
+        value = int(name[1:]) / 45.0 + 0.1 * float(rng.normal())
+        if kind == "counts":
+            return {"successes": int(rng.binomial(20, min(1.0, max(0.0, value)))), "trials": 20}
+        if kind == "readings":
+            return {"values": [value, value + 0.1 * float(rng.normal()), value - 0.1 * float(rng.normal())]}
+        return {"value": value} | ({"se": 0.1} if kind == "known" else {})
+
+    study = nw.create_study(options=names, eps=0.01)
+    study.tell_all([{"option": name} | result(name) for name in 2 * names])
+    for _ in range(3):
+        quick = study._bound_now()
+        opened = type(study)(study._storage, study.name)
+        assert opened._bound_now() == pytest.approx(quick, rel=1e-14)
+        assert opened._quick().boundary.tables.facts.tobytes() == study._state.quick_tables.facts.tobytes()
+        bound = recommend(type(study)(study._storage, study.name).analysis()).bound
+        assert bound == recommend(study.analysis()).bound
+        # The slower search for reaches of readings stops too early where they are nearly 0, never too late.
+        assert (0.95 if kind == "readings" else 1.0 - 1e-8) * bound <= quick <= (1.0 + 1e-8) * bound
+        study._tell_together([(job, result(job.option)) for job in study._ask_at_once(4, by="me")])

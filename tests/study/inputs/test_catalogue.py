@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.inputs.catalogue import OptionCatalogue
 from noisewise.study.inputs.catalogue_table import read_catalogue
 from noisewise.study.inputs.whitened_features import whiten
 
@@ -70,10 +70,10 @@ def test_a_plain_list_is_enough_for_independent_options():
 
 def test_it_survives_a_file_and_notices_changes(csv):
     plain = read(csv, id="alloy").to_plain()
-    assert Catalogue.from_plain(plain).fingerprint == plain["sha256"]
+    assert OptionCatalogue.from_plain(plain).fingerprint == plain["sha256"]
     plain["values"][0][0] = 0.2
     with pytest.raises(ValueError, match="was changed after the study was made"):
-        Catalogue.from_plain(plain)
+        OptionCatalogue.from_plain(plain)
 
 
 @pytest.mark.parametrize(

@@ -239,9 +239,9 @@ def test_names_of_old_logs_do_not_reach_the_terminal_raw():
     study = nw.create_study(store, options=["A", "B"], eps=0.1)
     plain = store.specification("study")
     plain["catalogue"]["ids"][0] = "A\x1b]0;owned\x07\nnews"
-    from noisewise.study.inputs.catalogue import Catalogue
+    from noisewise.study.inputs.catalogue import OptionCatalogue
 
-    catalogue = Catalogue([*plain["catalogue"]["ids"]], [], np.zeros((2, 0)), None)
+    catalogue = OptionCatalogue([*plain["catalogue"]["ids"]], [], np.zeros((2, 0)), None)
     store._specifications["study"] = json.dumps({**plain, "catalogue": catalogue.to_plain()})
     study = nw.load_study(store)
     told = study.tell(option=study.options[0], value=1.0, se=0.1)

@@ -11,10 +11,10 @@ from noisewise.study.asking.what_if import reference_of
 from noisewise.study.planning import chooser_path, paths, race_path
 from noisewise.study.planning.chooser_path import ChooserPath
 from noisewise.study.planning.coming_blocks import coming_blocks
+from noisewise.study.planning.many_paths import path_of
 from noisewise.study.planning.noise_menu import by_share
 from noisewise.study.planning.paths import NoiseMenu as Menu
 from noisewise.study.planning.paths import ask_ahead
-from noisewise.study.planning.plan import path_of
 from noisewise.study.planning.worlds import draw_worlds
 
 

@@ -11,8 +11,8 @@ from noisewise.core.support.randomness import generator
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.planning import race_path
 from noisewise.study.planning.coming_blocks import coming_blocks
+from noisewise.study.planning.many_paths import path_of
 from noisewise.study.planning.paths import NoiseMenu, ask_ahead
-from noisewise.study.planning.plan import path_of
 from noisewise.study.planning.worlds import draw_worlds
 
 SIGMA = 0.4

@@ -100,10 +100,23 @@ def test_a_certificate_is_verified_from_the_log_of_the_server(places, tmp_path):
     assert run("certify", address, "--verify", tmp_path / "c.json").exit_code == 1
 
 
-@pytest.mark.parametrize("command", ["backup {} x.db", "migrate {}", "verify {}"])
-def test_what_works_on_the_store_itself_is_refused(command):
-    done = run(*command.format("https://host.example/lab").split())
+def test_what_works_on_the_store_itself_is_refused():
+    done = run("migrate", "https://host.example/lab")
     assert "not through a server" in str(done.exception)
+
+
+def test_all_studies_are_backed_up_and_verified_from_afar(places, tmp_path):
+    _, address = places
+    nw.create_study(address, name="t", options=["X", "Y"], eps=0.1)
+    plain("tell", address, "A", "1.0", "--se", "0.1", "--study", "s")
+    assert plain("backup", address, tmp_path / "copy.db")["studies"] == ["s", "t"]
+    heads = [nw.load_study(place, "s").head for place in (tmp_path / "copy.db", address)]
+    assert heads[0] == heads[1]
+    said = plain("verify", address)
+    assert [one["study"] for one in said["verdicts"]] == ["s", "t"]
+    assert said == plain("verify", tmp_path / "copy.db")
+    run("certify", address, "--study", "s", "--out", tmp_path / "c.json")
+    assert plain("verify", tmp_path / "c.json", address)["fits"]
 
 
 def test_a_run_makes_its_study_there_and_goes_on_with_it(places):

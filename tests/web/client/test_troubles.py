@@ -161,6 +161,19 @@ def test_what_is_no_plain_value_is_refused_before_it_is_sent():
             study.tell(option=object(), value=1.0)
 
 
+def test_what_is_no_plain_value_is_refused_in_the_words_of_a_study(tmp_path):
+    here = nw.create_study(tmp_path / "s.db", name="s", options=["A", "B"], eps=0.1)
+    with in_thread(make_app(tmp_path / "s.db")) as address:
+        there = nw.load_study(address)
+        for told in ({"option": ["A"]}, {"option": "A", "at": "noon"}, {"option": "A", "n": 2.5, "sd": 1.0}):
+            said = []
+            for study in (here, there):
+                with pytest.raises((ValueError, TypeError, KeyError)) as caught:
+                    study.tell(value=1.0, **told)
+                said.append((type(caught.value), caught.value.args))
+            assert said[0] == said[1]
+
+
 def test_a_slow_server_is_given_up_after_the_time_out(tmp_path):
     with answering(lambda handler, body: time.sleep(3.0)) as address:
         began = time.monotonic()

@@ -17,11 +17,12 @@ LOOKS = [(1280, False), (1280, True), (400, False), (400, True)]
 #: Every page, and those whose study is in another state.
 OF_GOING = (
     "", "options", "options?change=A-05", "measurements", "measurements?fix=m-9", "paste", "check",
-    "plan?do=slot&sigma=0.1", "worth", "log",
+    "plan?do=slot&sigma=0.1", "worth", "log", "log?kind=void", "report", "add",
 )  # fmt: skip
 SHOWN = (
     "/",
     "/compare?a=going&b=reached",
+    "/new",
     *(f"/s/going/{page}" for page in OF_GOING),
     "/s/reached/",
     *(f"/s/withheld/{page}" for page in ("", "check", "options")),

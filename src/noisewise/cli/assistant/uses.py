@@ -74,7 +74,7 @@ USES: dict[str, Use] = {
         advice="Quote its sentence as it is, with its confidence; measuring may stop when `reached` is true.",
     ),
     "check": READS,
-    "plan": Use(advice="It simulates, and may take a minute; fewer `paths` are sooner done."),
+    "plan": Use(hidden=("on",), advice="It simulates, and may take a minute; fewer `paths` are sooner done."),
     "worth": Use(hidden=("out",)),
     "slot": READS,
     "report": Use(writes=True, files=("out",), needs_file=True),

@@ -75,6 +75,14 @@ def explanation(value: Any) -> list[str]:
     return [_markdown(part) for part in text[: next(ends, len(text))]]
 
 
+def arguments(function: Any) -> dict[str, str]:
+    """What the docstring of a function says about each of its arguments."""
+    _, _, text = (inspect.getdoc(function) or "").partition("Args:\n")
+    block = re.split(r"\n(?=\S)", text)[0]
+    entries = re.findall(r"^    (\w+(?:, \w+)*): (.*(?:\n {5,}.*)*)", block, re.MULTILINE)
+    return {name: _markdown(" ".join(said.split())) for names, said in entries for name in names.split(", ")}
+
+
 def _markdown(text: str) -> str:
     """Code between single backquotes, and no bar that would end a cell."""
     return text.replace("``", "`").replace("|", "\\|")

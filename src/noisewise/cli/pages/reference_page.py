@@ -135,24 +135,42 @@ SUBJECTS = ("noisewise.rules", "noisewise.sets", "noisewise.stores")
 FIRST = "Studies"
 
 
-def reference() -> str:
-    """The whole page: a section per module, every name in the first section that has it."""
+class Names(NamedTuple):
+    """What a section shows: names that no other section has, and names that another one explains."""
+
+    part: PagePart
+    new: list[tuple[str, Any]]
+    known: list[str]
+
+
+def sections() -> list[Names]:
+    """A section per module, every public name in the first section that has it."""
     seen: set[int] = set()
-    made = {section.title: _section(section, seen) for section in SECTIONS}
-    front = textwrap.fill(", ".join(f"`{name}`" for name in nw.__all__), 110)
-    return "\n".join([HEAD.format(front=front), made.pop(FIRST), *made.values()])
+    made = [_names(part, seen) for part in SECTIONS]
+    return sorted(made, key=lambda names: names.part.title != FIRST)
 
 
-def _section(section: PagePart, seen: set[int]) -> str:
-    module = importlib.import_module(section.module)
+def _names(part: PagePart, seen: set[int]) -> Names:
+    module = importlib.import_module(part.module)
     values = {name: getattr(module, name) for name in public_names(module)}
     new = sorted((item for item in values.items() if id(item[1]) not in seen), key=_functions_first)
     seen.update(id(value) for _, value in new)
+    return Names(part, new, [name for name in values if name not in dict(new)])
+
+
+def reference() -> str:
+    """The whole page."""
+    front = textwrap.fill(", ".join(f"`{name}`" for name in nw.__all__), 110)
+    return "\n".join([HEAD.format(front=front), *map(_section, sections())])
+
+
+def _section(names: Names) -> str:
+    section, new, known = names
     lines = [f"## {section.title}", "", f"`{section.module}`. {section.text}", ""]
     lines += _table("name", [_row(section, name, value) for name, value in new])
-    known = [f"`{name}`" for name in values if name not in dict(new)]
     if known:
-        lines += [f"Also here, with a row in another table: {', '.join(known)}.", ""]
+        also = ", ".join(f"`{name}`" for name in known)
+        lines += [f"Also here, with a row in another table: {also}.", ""]
     for name, value in new:
         lines += _members(name, value)
     return "\n".join(lines)

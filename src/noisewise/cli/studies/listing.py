@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.studies.session import Json, Store, open_place, say, told_warnings
+from noisewise.cli.studies.session import Json, Store, say, told_warnings
 from noisewise.cli.terminal.lines import cells
 from noisewise.cli.terminal.output import print_json
 
@@ -29,8 +29,10 @@ def list_studies(
 
     Certificates that would take longer than 10 s together are left out, and shown as "…".
     """
+    import noisewise as nw
+
     with told_warnings():
-        storage = open_place(store, read_only=True)
+        storage = nw.open_store(store, read_only=True)
         rows = _rows(storage, quick)
     names = [row["name"] for row in rows]
     if json:
@@ -44,16 +46,22 @@ def list_studies(
 
 def _rows(storage: Any, quick: bool) -> list[dict[str, Any]]:
     if hasattr(storage, "standings"):  # of a server, which knows them
-        return [_shown(row) for row in storage.standings()]
+        return [_shown(row, quick) for row in storage.standings()]
     began = time.monotonic()
     return [_row(storage, name, quick or time.monotonic() - began > SECONDS) for name in storage.names()]
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def _shown(row: dict[str, Any], quick: bool) -> dict[str, Any]:
     """What a server says of a study, as it is said here."""
-    return {name: part for name, part in row.items() if name != "events"} | {
-        "last_change": _day(row["last_change"])
-    }
+    from noisewise.study.plain import NOT_YET, READY, UNREADABLE
+
+    judged = {name: row[name] for name in ("state", "leader", "bound")}
+    if quick and row["state"] != UNREADABLE:
+        judged = dict.fromkeys(judged)
+    known = {name: row[name] for name in ("measurements", "options")}
+    known |= {"last_change": _day(row["last_change"]), "problem": row["problem"]}
+    text = {"bound_text": row["bound_text"]} if judged["state"] in (READY, NOT_YET) else {}
+    return {"name": row["name"], **judged, **known, **text}
 
 
 def _day(at: float | None) -> str | None:

@@ -8,6 +8,7 @@ import typer
 from noisewise.cli.studies.model import Span, size
 from noisewise.cli.studies.session import Json, Name, Probe, Store, open_study
 from noisewise.cli.studies.session import report as say_report
+from noisewise.cli.terminal.options import On
 from noisewise.cli.terminal.tables import write_table
 
 Noise = Annotated[
@@ -49,6 +50,7 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     block: BlockSize = None,
     batch: Batch = None,
+    on: On = None,
     study: Name = None,
     json: Json = False,
 ) -> None:
@@ -56,7 +58,7 @@ def plan(
     opened = open_study(store, study)
     made = opened.plan(
         read_noise(noise), menu=read_menu(menu), eps=size(eps), span=size(span), paths=paths, seed=seed,
-        block=block, batch=batch,
+        block=block, batch=batch, on=on,
     )  # fmt: skip
     say_report("plan", opened, json, made.to_plain(), str(made).splitlines())
 

@@ -14,13 +14,18 @@ from noisewise.cli.terminal.output import print_json
 DISAGREES = 1
 
 
-def restore(backup: Path, store: Path, json: Json = False) -> None:
+def restore(
+    backup: Path,
+    store: Annotated[str, typer.Argument(help="The file.")],
+    json: Json = False,
+) -> None:
     """Replace a store (a file) with a backup of it. The old file is kept beside it.
 
     The backup is checked first. Refused while others have the store open.
     """
     import noisewise as nw
 
+    refuse_server(store, "restore", "run it on the server's machine")
     with told_warnings():
         kept = nw.restore_store(backup, store)
     if json:
@@ -46,8 +51,6 @@ def verify(
     """
     import noisewise as nw
 
-    for place in (thing, store):
-        refuse_server(place, "verify", "export the log (noisewise export -o log.jsonl), and verify that file")
     with told_warnings():
         verdicts = nw.verify_log(_standard_input() if thing == "-" else thing, store, study)
     fits = all(verdict.fits for verdict in verdicts)
@@ -63,9 +66,6 @@ def backup(store: Store, path: Path, json: Json = False) -> None:
     """Copy every study of a store to a new file. Others may go on working."""
     import noisewise as nw
 
-    refuse_server(
-        store, "backup", "run it on the server's machine; `noisewise export` copies one study from here"
-    )
     with told_warnings():
         names = nw.backup_store(store, path)
     if json:

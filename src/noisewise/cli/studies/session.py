@@ -60,41 +60,6 @@ def open_study(store: str, name: str | None, *, write: bool = False) -> "Study":
     return study
 
 
-def open_place(store: str, *, create: bool = False, read_only: bool = False) -> Any:
-    """The store itself, for commands that are not about one study; the studies of a server are one, too."""
-    if is_address(store):
-        from noisewise.web.client.opening import connect
-        from noisewise.web.client.remote_log import RemoteLog
-
-        return RemoteLog(connect(store))
-    import noisewise as nw
-
-    return nw.open_store(store, create=create, read_only=read_only)
-
-
-def create_at(store: str, **question: Any) -> Any:
-    """A new study, as `noisewise.create_study` makes it."""
-    import noisewise as nw
-
-    if not is_address(store):
-        return nw.create_study(store, **question)
-    from noisewise.study.log.export import log_lines
-
-    # Made here, with all checks, and sent whole.
-    made = nw.create_study(":memory:", **question)
-    return nw.load_study(store, rebuild_at(store, log_lines(made._storage, made.name), None))
-
-
-def rebuild_at(store: str, lines: Any, name: str | None) -> str:
-    """Make a study of the lines, or the file, of an exported log; returns its name."""
-    import noisewise as nw
-    from noisewise.study.log.export import lines_of
-
-    if is_address(store):
-        return str(open_place(store).rebuild(lines_of(lines), name))
-    return nw.rebuild_study(lines, store, name)
-
-
 def refuse_server(store: str | None, command: str, instead: str) -> None:
     """Refuse a command that works on files and databases only.
 

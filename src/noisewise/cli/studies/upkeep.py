@@ -26,10 +26,7 @@ from noisewise.cli.studies.session import (
     Name,
     Reason,
     Store,
-    create_at,
-    open_place,
     open_study,
-    rebuild_at,
     report,
     say,
     seconds_of,
@@ -205,8 +202,10 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
             "lease": seconds_of(question["lease"]),
         }
     )
+    import noisewise as nw
+
     with told_warnings():
-        return create_at(store, name=name, options=options, results=results, **read)
+        return nw.create_study(store, name=name, options=options, results=results, **read)
 
 
 def _report_made(
@@ -271,7 +270,9 @@ def include(store: Store, option: str, study: Name = None, json: Json = False) -
 
 def rename(store: Store, name: str, new: str, json: Json = False) -> None:
     """Give a study another name; work on it goes on undisturbed."""
-    open_place(store).rename(name, new)
+    import noisewise as nw
+
+    nw.open_store(store).rename(name, new)
     if json:
         print_json("rename", {"study": new, "was": name})
     else:
@@ -287,15 +288,15 @@ def export(
 ) -> None:
     """Write a study as JSON lines (see rebuild), or one of its tables."""
     from noisewise.core.support.checks import check_choice
+    from noisewise.stores import find_study
     from noisewise.study.inputs.delimited import write_delimited
     from noisewise.study.log.export import log_lines, write_log
-    from noisewise.study.stores.address import find_study
 
     check_choice("what", what, ("log", "measurements", "options", "events", "items"))
     if what == "log":
         # No study is made of it: a log that cannot be replayed can be exported.
         with told_warnings():
-            storage, name = find_study(open_place(store, read_only=True), study)
+            storage, name = find_study(store, study)
         if out is None:
             for line in log_lines(storage, name):
                 typer.echo(line)
@@ -340,7 +341,7 @@ def rebuild(
     from noisewise.core.support.words import counted
 
     with told_warnings():
-        name = rebuild_at(store, sys.stdin.read().splitlines() if log == "-" else Path(log), study)
+        name = nw.rebuild_study(sys.stdin.read().splitlines() if log == "-" else Path(log), store, study)
         opened = nw.load_study(store, name, read_only=True)
     count = len(opened.events())
     words = f"Rebuilt study {name!r} with {counted(count, 'event')}."

@@ -15,6 +15,19 @@ Compile = Annotated[
     ),
 ]
 Processes = Annotated[int | None, typer.Option(help="Processes; default: one per processor.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster do it: the address of its scheduler, or its scheduler file.",
+    ),
+]
+Mixed = Annotated[
+    bool,
+    typer.Option(
+        "--mixed", help="Go on beside finished work from another type of processor: last digits will differ."
+    ),
+]
 
 
 def parse_named(text: str, what: str) -> tuple[str, dict[str, Any]]:

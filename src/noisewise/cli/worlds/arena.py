@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.terminal.options import JsonTable, Processes, Seed, parse_named, split_list
+from noisewise.cli.terminal.options import JsonTable, Mixed, On, Processes, Seed, parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress
 
 #: The rules of a quick arena if none is named: the closest rivals, and few to compile.
@@ -58,6 +58,8 @@ def arena(
     seed: Seed = 0,
     jobs: Processes = None,
     out: Annotated[Path, typer.Option(help="Folder for the matches and the page.")] = Path("arena"),
+    on: On = None,
+    mixed: Mixed = False,
     json: JsonTable = False,
 ) -> None:
     """Let rules play against each other in many worlds. Finished matches are kept and not played again."""
@@ -77,15 +79,9 @@ def arena(
 
         try:
             run_arena(
-                entries,
-                chosen,
-                out,
-                horizon=horizon,
-                replications=runs,
-                seed=seed,
-                processes=jobs,
-                progress=show,
-            )
+                entries, chosen, out, horizon=horizon, replications=runs, seed=seed, processes=jobs,
+                progress=show, on=on, mixed=mixed,
+            )  # fmt: skip
         except KeyboardInterrupt:
             interrupted = True
     result = load_arena(out)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from noisewise.cli.terminal.options import Processes, Seed
+from noisewise.cli.terminal.options import Mixed, On, Processes, Seed
 from noisewise.cli.terminal.output import console, print_json, progress
 
 
@@ -25,6 +25,8 @@ def paper(
         Path, typer.Option(help="Folder for the report; finished work in it is used again.")
     ] = Path("paper"),
     seed: Seed = 0,
+    on: On = None,
+    mixed: Mixed = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a list.")] = False,
 ) -> None:
     """Check the paper: every theorem, table and claim in numbers. Exit code 1 if a check fails."""
@@ -36,7 +38,8 @@ def paper(
         def advance(done: int, every: int) -> None:
             bars.update(bar, completed=done, total=every, note=f"{done} of {every}")
 
-        found = check_paper(sections or ("all",), full=full, out=out, jobs=jobs, seed=seed, progress=advance)
+        how = {"full": full, "out": out, "jobs": jobs, "seed": seed, "on": on, "mixed": mixed}
+        found = check_paper(sections or ("all",), progress=advance, **how)  # type: ignore[arg-type]
     if json:
         checks = [{"section": section, **check._asdict()} for section, check in found.checks]
         print_json("paper", {"passed": found.passed, "checks": checks, "written": [str(found.report)]})

@@ -10,9 +10,16 @@ WORTH_PROCESSES = 300_000
 
 
 def run_all(
-    bars: Any, racers: dict[str, Any], env: Any, jobs: int | None, how: dict[str, Any]
+    bars: Any, racers: dict[str, Any], env: Any, jobs: int | None, how: dict[str, Any], on: str | None = None
 ) -> tuple[list[Any], bool]:
     """The simulations that were completed, in the order of the racers, and whether they were interrupted."""
+    if on is not None:
+        from noisewise.core.spreading.workers import workers_on
+
+        if jobs is not None:
+            raise ValueError("`jobs` must be left out with `on`: the workers are as many as they are.")
+        with workers_on(on) as workers:
+            return _in_turn(bars, racers, env, how | {"on": workers})
     from noisewise.core.support.checks import check_count
     from noisewise.simulation.sharing.team import processors
 

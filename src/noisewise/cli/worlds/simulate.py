@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli.terminal.options import Compile, JsonTable, Seed, parse_named, split_list
+from noisewise.cli.terminal.options import Compile, JsonTable, On, Seed, parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress, summary_row
 from noisewise.cli.worlds.racers import choose_racers, legend, marks
 from noisewise.cli.worlds.side_by_side import run_all
@@ -44,6 +44,7 @@ def simulate(
     jobs: Annotated[
         int | None, typer.Option(help="How many run at the same time; default: one per processor.")
     ] = None,
+    on: On = None,
     compile: Compile = None,
     stop: Annotated[
         str | None, typer.Option(help="The stopping rule: glr, gap, glr-log-log or glr-log.")
@@ -70,7 +71,7 @@ def simulate(
         check_suffix(chart)
     how = {"horizon": horizon, "replications": replications, "seed": seed, "stop": stop, "eps": eps}
     with progress(quiet=json) as bars:
-        results, interrupted = run_all(bars, racers, env, jobs, how | {"compile": compile})
+        results, interrupted = run_all(bars, racers, env, jobs, how | {"compile": compile}, on)
     if results and out is not None:
         nw.save_simulations(results, out)
     if results and chart is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numba
 from numba.core import types
+from numba.core.caching import FunctionCache
 
 from noisewise.core.compiler.kernels import compiler_option, register_kernels
 from noisewise.core.compiler.structs import Struct, packed
@@ -25,6 +26,7 @@ class MachineCode:
     def __init__(self, function: Callable[..., Any], directory: Path | None) -> None:
         self.function, self.directory = function, directory
         self._known: dict[Any, Any] = {}
+        self.made = 0  # how often code was made here, and not read
 
     def compiled(self, kinds: tuple[Any, ...], make_signature: Callable[..., Any]) -> Any:
         """The machine code for arguments of these types."""
@@ -36,15 +38,30 @@ class MachineCode:
                     found = self._known[kinds] = self._compile(make_signature(*kinds))
         return found
 
+    @property
+    def folder(self) -> Path | None:
+        """Where its machine code is kept, which depends on where we are installed; None: nowhere."""
+        if self.directory is None:
+            return None
+        with _lock, self._lent_folder():
+            return Path(FunctionCache(self.function).cache_path)
+
     def _compile(self, signature: Any) -> Any:
         register_kernels()
+        options: Any = compiler_option("WholeCompiler") | {"cache": self.directory is not None}
+        with self._lent_folder():
+            code = numba.cfunc(signature, error_model="numpy", **options)(self.function)
+        self.made += not code.cache_hits
+        return code
+
+    @contextlib.contextmanager
+    def _lent_folder(self) -> Iterator[None]:
+        """Numba takes the folder from its configuration when the function is made: lend it ours."""
         config: Any = numba.core.config
-        # Numba takes the folder from its configuration when the function is made: lend it ours.
         previous = config.CACHE_DIR
         config.CACHE_DIR = str(self.directory or previous)
-        options: Any = compiler_option("WholeCompiler") | {"cache": self.directory is not None}
         try:
-            return numba.cfunc(signature, error_model="numpy", **options)(self.function)
+            yield
         finally:
             config.CACHE_DIR = previous
 

@@ -40,7 +40,7 @@ from noisewise.core.model.tally import log_det as log_det
 from noisewise.core.model.tally import total_precision as total_precision
 from noisewise.core.native.verbs import extension, verb
 from noisewise.core.support import blas
-from noisewise.core.support.blocks import ROWS_PER_BLOCK, map_rows, row_blocks, workspace
+from noisewise.core.support.blocks import ROWS_PER_BLOCK, map_rows, row_blocks, widened, workspace
 from noisewise.core.support.blocks import Floats as Floats
 
 #: A squared width below this share of its last exact value has lost digits and is recomputed.
@@ -237,7 +237,7 @@ def project(model: DenseModel, direction: Floats, rows: slice, out: Floats) -> N
     if block.dtype == np.float64:
         np.dot(direction, block, out=out)
     else:
-        np.dot(direction, block.astype(np.float64), out=out)
+        np.dot(direction, widened(block), out=out)
 
 
 def projections(model: DenseModel, direction: Floats) -> Floats:

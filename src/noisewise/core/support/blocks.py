@@ -15,6 +15,8 @@ Result = TypeVar("Result")
 
 #: Rows handled at a time.
 ROWS_PER_BLOCK = 32768
+#: Numbers of a block that a thread keeps memory for; beyond that the arithmetic costs more than the memory.
+MOST_WIDENED = 1 << 22
 #: With fewer rows, threads cost more than they bring.
 MANY = 250_000
 
@@ -67,6 +69,22 @@ def workspace(rows: slice) -> tuple[Floats, Floats]:
         _own.size, _own.arrays = size, (np.empty(size), np.empty(size))
     one, other = _own.arrays
     return one[:size], other[:size]
+
+
+def widened(block: NDArray[Any]) -> Floats:
+    """A block of single-precision numbers as float64, in memory that this thread's next call uses again.
+
+    It lies in memory as ``block.astype`` would lay it, so that products with it are the same.
+    """
+    if block.size > MOST_WIDENED:
+        return block.astype(np.float64)
+    kept = getattr(_own, "widened", None)
+    if kept is None or kept.size < block.size:
+        kept = _own.widened = np.empty(block.size)
+    by_column = block.ndim == 2 and block.strides[0] < block.strides[1]
+    wide: Floats = kept[: block.size].reshape(block.shape, order="F" if by_column else "C")
+    np.copyto(wide, block)
+    return wide
 
 
 class _Blas:

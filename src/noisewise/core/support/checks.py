@@ -4,7 +4,6 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 
@@ -83,6 +82,8 @@ def check_options(what: str, name: str, function: Callable[..., Any], options: d
 
 def nearest(value: Any, choices: Sequence[str]) -> str:
     """A sentence that proposes the nearest name, or nothing."""
+    from difflib import get_close_matches
+
     close = get_close_matches(str(value), choices, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 

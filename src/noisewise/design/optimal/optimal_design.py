@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from noisewise.actions import Catalogue
 from noisewise.core.support.randomness import check_seed
+from noisewise.design.optimal.catalogue_pricing import CataloguePricing
 from noisewise.design.optimal.columns import solve_columns
 from noisewise.design.optimal.pricing import Pricing
 from noisewise.design.optimal.result import Design
 from noisewise.design.optimal.start import WORTHWHILE, begin, resume
 from noisewise.design.optimal.support import Found, core_design, limited_design, reduced_design
 from noisewise.design.optimal.working import WorkingSet
+from noisewise.design.shared.catalogue_rows import CatalogueRows
 from noisewise.design.shared.rows import ActionRows, Floats, Indices, check_vectors
 
 LEAST_GAP = 1e-12  # what float64 can still tell
@@ -38,7 +41,8 @@ def optimal_design(
 
     Args:
         vectors: ``(n_actions, dim)``, perhaps a memory map or float32, or anything with such an
-            array as ``.vectors``. It is read in chunks and never copied.
+            array as ``.vectors``. It is read in chunks and never copied. Or a `Catalogue`: its shards
+            are read where they are, and only rows with a large g travel.
         gap: stop when g <= (1 + gap) rank, proved over all actions.
         support: ``"core"`` for g <= 2 rank on at most 4 r log log r + 16 actions (``gap`` is not
             used); ``"caratheodory"`` for at most r(r+1)/2 actions at no loss of g.
@@ -53,8 +57,13 @@ def optimal_design(
     [0.333333, 0.333333, 0.333333]
 
     """
-    rows = ActionRows(check_vectors(vectors))
     check_options(gap, support, max_support)
+    if isinstance(vectors, Catalogue):
+        rows: ActionRows = CatalogueRows(vectors)
+        pricing: Pricing = CataloguePricing(rows)
+    else:
+        rows = ActionRows(check_vectors(vectors))
+        pricing = Pricing(rows)
     rng = np.random.default_rng(check_seed(seed))
     if warm_start is None:
         working = begin(rows, rng, worthwhile=20 if support == "core" else WORTHWHILE)
@@ -64,7 +73,6 @@ def optimal_design(
         raise ValueError(
             f"`max_support` must be at least the rank of the vectors, {working.rank}; got {max_support!r}."
         )
-    pricing = Pricing(rows)
     found = solve(pricing, working, gap, support, max_support, rng)
     if verify:
         found = (found[0], pricing.price(found[0], verify=True))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from noisewise.design.optimal.working import WorkingSet, check_identities
 from noisewise.design.shared.algebra import eigenvalues, product_into, squared_norms, weighted_moment
@@ -35,29 +37,42 @@ class Pricing:
     def __init__(self, rows: ActionRows) -> None:
         self.rows = rows
         self._reference: WorkingSet | None = None
-        self._g_reference = np.empty(0)
+        self._g_reference: npt.NDArray[np.floating] = np.empty(0)
         self._error = 0.0
         self._last_gap = 1.0
 
     def price(self, working: WorkingSet, *, verify: bool = False) -> Price:
         """Return the exact largest g of a whitened design; ``verify`` reads all in float64."""
-        if verify:
-            self._reference, self._last_gap = None, 0.0
         attained = float(working.g_values.max())
-        doubtful = self._in_doubt(working.frame, attained)
-        if doubtful is None:
-            self._g_reference, error = self._coarse(working.frame, None)
-            self._reference, self._error = working.support(), error
-            slack = 3.0 * error if error > NO_ERROR else 0.0
-            doubtful = np.flatnonzero(self._g_reference > attained * (1.0 - slack))
-            g_values = self._g_reference[doubtful]
-        else:
-            g_values, error = self._coarse(working.frame, doubtful)
-        self._sharpen(working.frame, attained, doubtful, g_values, error)
+        indices, g_values = self._worst(working, attained, verify=verify)
         g_value = max(attained, float(np.max(g_values, initial=0.0)))
         check_identities(working, g_value)
         self._last_gap = g_value / working.rank - 1.0
-        return Price(g_value, doubtful, g_values)
+        return Price(g_value, indices, g_values)
+
+    def _worst(self, working: WorkingSet, attained: float, *, verify: bool) -> tuple[Indices, Floats]:
+        """Return all rows with a g above ``attained``, and perhaps others; g is exact near the largest."""
+        return self.look(working.frame, working.support, attained, 0.0 if verify else self._last_gap)
+
+    def look(
+        self, frame: Frame, support: Callable[[], WorkingSet], attained: float, last_gap: float
+    ) -> tuple[Indices, Floats]:
+        """Return the same for any frame; a ``last_gap`` of 0 means that all rows are read in float64."""
+        if last_gap == 0.0:
+            self._reference = None
+        self._last_gap = last_gap
+        doubtful = self._in_doubt(frame, attained)
+        if doubtful is None:
+            self._g_reference, error = self._coarse(frame, None)
+            self._reference, self._error = support(), error
+            slack = 3.0 * error if error > NO_ERROR else 0.0
+            doubtful = np.flatnonzero(self._g_reference > attained * (1.0 - slack))
+            g_values = self._g_reference[doubtful].astype(np.float64)
+        else:
+            found, error = self._coarse(frame, doubtful)
+            g_values = found.astype(np.float64, copy=False)
+        self._sharpen(frame, attained, doubtful, g_values, error)
+        return doubtful, g_values
 
     def _in_doubt(self, frame: Frame, attained: float) -> Indices | None:
         """Return the rows whose bound exceeds ``attained``; None if those are too many."""
@@ -72,7 +87,7 @@ class Pricing:
             return None
         return np.flatnonzero(mask)
 
-    def _coarse(self, frame: Frame, indices: Indices | None) -> tuple[Floats, float]:
+    def _coarse(self, frame: Frame, indices: Indices | None) -> tuple[npt.NDArray[np.floating], float]:
         """Return g by plain products and a bound of its relative error.
 
         Products are taken in float32 while that tells most rows from the maximum: those near it
@@ -96,9 +111,9 @@ class Pricing:
 
     def _products(
         self, frame: Frame, indices: Indices | None, kind: type[np.float32] | type[np.float64]
-    ) -> Floats:
+    ) -> npt.NDArray[np.floating]:
         """Return the squared norms of the coordinates of all rows, or of ``indices``."""
-        g_values = np.empty(self.rows.n_actions if indices is None else len(indices))
+        g_values = np.empty(self.rows.n_actions if indices is None else len(indices), kind)
         root = frame.root.astype(kind)
         stored = np.empty((CHUNK, self.rows.dim), kind)
         images = np.empty((CHUNK, frame.rank), kind)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+Part = TypeVar("Part")
 
 CHUNK = 4096  # rows: a chunk of 50 columns and its image stay in a second-level cache
 
@@ -20,6 +21,9 @@ class ActionRows:
     With ``scales`` every row is handed out times its own. ``reads`` counts the rows handed out, in units of
     the whole matrix.
     """
+
+    first = 0
+    """What the first row is called in errors: parts of a catalogue begin elsewhere."""
 
     def __init__(self, vectors: npt.NDArray[Any], scales: Floats | None = None) -> None:
         self.vectors = vectors
@@ -47,6 +51,10 @@ class ActionRows:
             yield places, np.asarray(block)
         self.reads += n_rows / self.n_actions
 
+    def mapped(self, ask: Callable[..., Part], *arguments: Any) -> list[tuple[int, Part]]:
+        """Return what ``ask`` says of all rows, or of each part of a catalogue, with its first row."""
+        return [(0, ask(self, *arguments))]
+
 
 def check_vectors(vectors: Any) -> npt.NDArray[Any]:
     """Return the array behind ``vectors`` (an array, or anything with ``.vectors``)."""
@@ -68,6 +76,6 @@ def refuse_non_finite(rows: ActionRows, indices: Indices) -> None:
     finite = np.isfinite(rows.take(indices)).all(axis=1)
     if not finite.all():
         bad = int(indices[np.argmin(finite)])
-        row = np.asarray(rows.vectors[bad]).tolist()
+        row = rows.take(np.array([bad]))[0].tolist()
         shown = f"{row[:6]!r}"[:-1] + ", ...]" if len(row) > 6 else f"{row!r}"
-        raise ValueError(f"`vectors` must be finite; got {shown} in row {bad}.")
+        raise ValueError(f"`vectors` must be finite; got {shown} in row {rows.first + bad}.")

@@ -75,6 +75,11 @@ def is_clearly_full(factor: Floats) -> bool:
 
 def column_scales(rows: ActionRows) -> Floats:
     """Return the largest absolute entry of every column."""
+    return np.asarray(np.max([scales for _, scales in rows.mapped(part_scales)], axis=0))
+
+
+def part_scales(rows: ActionRows) -> Floats:
+    """Return the same of a part of the rows."""
     scales = np.zeros(rows.dim)
     for places, block in rows.chunks():
         largest = np.max(np.abs(block), axis=0)
@@ -85,7 +90,17 @@ def column_scales(rows: ActionRows) -> Floats:
 
 
 def full_factor(rows: ActionRows, scales: Floats) -> Floats:
-    """Return the R factor of all unit rows, by stacking chunk under chunk."""
+    """Return the R factor of all unit rows, by stacking those of the parts."""
+    parts = [factor for _, factor in rows.mapped(part_factor, scales)]
+    return (
+        parts[0]
+        if len(parts) == 1
+        else np.asarray(qr(np.vstack(parts), mode="r", check_finite=False)[0][: rows.dim])
+    )
+
+
+def part_factor(rows: ActionRows, scales: Floats) -> Floats:
+    """Return the R factor of a part, by stacking chunk under chunk."""
     factor: Floats | None = None
     for _, block in rows.chunks():
         factor = triangular_factor(block.astype(np.float64, copy=False), scales, factor)
@@ -118,16 +133,25 @@ def complete_span(
         if missing.shape[1] == 0:
             return indices, vectors
         root = product(frame.root, missing)
-        distances = np.empty(rows.n_actions)
-        for places, block in rows.chunks():
-            distances[places] = squared_norms(product(block.astype(np.float64, copy=False), root))
-        n_kept = min(rows.n_actions, 20 * frame.rank)
-        far = np.argpartition(distances, rows.n_actions - n_kept)[-n_kept:]
+        parts = rows.mapped(part_farthest, root, 20 * frame.rank)
+        far = np.concatenate([first + places for first, (places, _) in parts])
+        distances = np.concatenate([found for _, (_, found) in parts])
+        far = far[np.argsort(-distances, kind="stable")[: 20 * frame.rank]]
         far = far[choose_spanning(product(rows.take(far), root))]
         if np.isin(far, indices).all():
             return indices, vectors  # as much of the span as rounding leaves visible
         indices = np.union1d(indices, far)
         vectors = rows.take(indices)
+
+
+def part_farthest(rows: ActionRows, root: Floats, n_kept: int) -> tuple[Indices, Floats]:
+    """Return the rows with the largest ``|a root|``, and its square."""
+    distances = np.empty(rows.n_actions)
+    for places, block in rows.chunks():
+        distances[places] = squared_norms(product(block.astype(np.float64, copy=False), root))
+    n_kept = min(rows.n_actions, n_kept)
+    far = np.argpartition(distances, rows.n_actions - n_kept)[-n_kept:]
+    return far, distances[far]
 
 
 def missing_directions(coordinates: Floats) -> Floats:

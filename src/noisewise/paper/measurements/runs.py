@@ -78,11 +78,9 @@ def run(
     eps: float | None = None,
 ) -> Simulation:
     """A rule in a world, on one thread: cells run side by side."""
-    if rule_named(rule).sees_sigma == "before" and not env.announced:
-        env = Environment.of(env.instance, env.schedule, noise=env.noise, announced=True)
-    planned = {"horizon": horizon} if "horizon" in inspect.signature(POLICIES[rule]).parameters else {}
+    policy, env = ready(rule, options, env, horizon)
     return simulate(
-        make_policy(rule, env.actions, **planned, **options),
+        policy,
         env,
         horizon=horizon,
         replications=replications,
@@ -92,6 +90,14 @@ def run(
         stop=stop,
         eps=eps,
     )
+
+
+def ready(rule: str, options: dict[str, Any], env: Environment, horizon: int) -> tuple[Any, Environment]:
+    """The rule on the world's actions, and the world as the rule needs it."""
+    if rule_named(rule).sees_sigma == "before" and not env.announced:
+        env = Environment.of(env.instance, env.schedule, noise=env.noise, announced=True)
+    planned = {"horizon": horizon} if "horizon" in inspect.signature(POLICIES[rule]).parameters else {}
+    return make_policy(rule, env.actions, **planned, **options), env
 
 
 def given_precision(simulation: Simulation, env: Environment, r: int) -> tuple[Floats, Floats]:

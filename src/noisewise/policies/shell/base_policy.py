@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions import ActionSet, Catalogue, OracleSet
 from noisewise.core.model.dense import log_det
 from noisewise.core.support.checks import check_number, check_sigma
 from noisewise.core.support.randomness import check_seed
@@ -27,7 +27,7 @@ MOST_SIGMAS = 1e150
 class BasePolicy(ABC):
     """A rule with its state; how it asks for actions is a matter of `Policy` and `SetPolicy`."""
 
-    actions: ActionSet | OracleSet
+    actions: ActionSet | OracleSet | Catalogue
     _state: Any
 
     @abstractmethod
@@ -65,6 +65,11 @@ class BasePolicy(ABC):
         """Everything the policy believes now."""
 
     def _prepare(self, rule: Rule, actions: Any, options: dict[str, Any], horizon: int | None) -> None:
+        self._settle(rule, actions, options, horizon)
+        self._params = make_params(self.rule, actions, horizon, self.options)
+
+    def _settle(self, rule: Rule, actions: Any, options: dict[str, Any], horizon: int | None) -> None:
+        """Everything but the rule's parameters."""
         self.actions = actions
         # Numbers of NumPy become plain ones, which a file can hold.
         self.options = {
@@ -73,7 +78,6 @@ class BasePolicy(ABC):
         self.rule = fitted(rule, self.options)
         self.seed = check_seed(self.options.get("seed", 0))
         self.horizon = horizon
-        self._params = make_params(self.rule, actions, horizon, self.options)
         self._sigmas = array("d")
         self._told = array("q")  # the actions, in order; none on sets whose actions have no rows
 
@@ -126,9 +130,12 @@ class BasePolicy(ABC):
                 f"`options` of {self.name!r} must be plain numbers and strings to be saved; "
                 f"got {self.options!r}."
             ) from None
-        write_saved(
-            Path(path), header, self.actions, self._state, np.array(self._sigmas), np.array(self._told)
-        )
+        kept, sigmas, told = self._kept_state(), np.array(self._sigmas), np.array(self._told)
+        write_saved(Path(path), header, self.actions, kept, sigmas, told)
+
+    def _kept_state(self) -> Any:
+        """What a file holds of the state."""
+        return self._state
 
     def _breach(self) -> str:
         """Why the certificate does not hold any more, whatever its radius; empty if it does."""

@@ -18,8 +18,9 @@ from typing import (
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions import ActionSet, Catalogue, OracleSet
 from noisewise.core.support.checks import nearest
+from noisewise.policies.shell.catalogues.catalogue_policy import CataloguePolicy
 from noisewise.policies.shell.creation import new_policy
 from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.registration import register
@@ -33,7 +34,10 @@ Value = TypeVar("Value")
 LINE = 105
 #: The option that a policy keeps beside the others: how many rounds it plans for.
 HORIZON = "horizon"
-ACTIONS = "The `ActionSet`, an array of vectors, or for many rules a set such as `noisewise.Ball`."
+ACTIONS = (
+    "The `ActionSet`, an array of vectors, or for many rules a set such as `noisewise.Ball`, for some a "
+    "`Catalogue`."
+)
 
 
 class Option(NamedTuple):
@@ -134,8 +138,10 @@ class SharedOptions(DeclaredOptions):
 
 
 class Constructor(Protocol[P]):
-    """Makes a policy of one rule: a `SetPolicy` on an infinite set, else a `Policy`."""
+    """Makes a policy of one rule: on a catalogue a `CataloguePolicy`, on an infinite set a `SetPolicy`."""
 
+    @overload
+    def __call__(self, actions: Catalogue, *_: P.args, **options: P.kwargs) -> CataloguePolicy: ...
     @overload
     def __call__(self, actions: OracleSet, *_: P.args, **options: P.kwargs) -> SetPolicy: ...
     @overload
@@ -171,7 +177,11 @@ def constructor(rule: Rule, options: Callable[P, SharedOptions], summary: str = 
 
 
 def _signature(rule: Rule, shown: dict[str, Option]) -> inspect.Signature:
-    accepted: Any = ActionSet | ArrayLike if rule.on_sets is None else ActionSet | OracleSet | ArrayLike
+    accepted: Any = ActionSet | ArrayLike
+    if rule.on_sets is not None:
+        accepted = accepted | OracleSet
+    if rule.on_catalogues is not None:
+        accepted = accepted | Catalogue
     parameters = [inspect.Parameter("actions", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=accepted)]
     for name, each in shown.items():
         parameters.append(

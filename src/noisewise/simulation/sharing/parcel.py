@@ -12,6 +12,7 @@ import marshal
 import pickle
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any
@@ -23,23 +24,33 @@ class StaysError(Exception):
     """Why something cannot be sent to another process."""
 
 
-def packed(content: Any) -> bytes | None:
-    """The content as bytes for `pickle.loads`; None if it should stay in this process."""
+def packed(content: Any, *, imported: bool = False) -> bytes | None:
+    """The content as bytes for `pickle.loads`; None if it should stay in this process.
+
+    Args:
+        content: What to send.
+        imported: Whether modules that are not installed may be imported as well, because whoever unpacks it
+            was started for such work; only what was typed into `__main__` stays then.
+    """
     file = io.BytesIO()
+    packer = _Packer(file, protocol=pickle.HIGHEST_PROTOCOL)
+    packer.travels = _is_importable if imported else _is_installed
     try:
-        _Packer(file, protocol=pickle.HIGHEST_PROTOCOL).dump(content)
+        packer.dump(content)
     except (StaysError, pickle.PicklingError, TypeError, ValueError, AttributeError, RecursionError):
         return None
     return file.getvalue()
 
 
 class _Packer(pickle.Pickler):
+    travels: Callable[[str], bool]
+
     def reducer_override(self, thing: Any) -> Any:
         """Look at every function and class; a function made within another one is sent as its code."""
         if not isinstance(thing, FunctionType | type):
             return NotImplemented
-        if not _is_installed(thing.__module__):
-            raise StaysError(f"{thing.__qualname__} is not from an installed package")
+        if not self.travels(thing.__module__):
+            raise StaysError(f"{thing.__qualname__} is not from a package that others have")
         if isinstance(thing, type) or "<" not in thing.__qualname__:  # <locals> or <lambda>
             return NotImplemented
         inside = tuple(cell.cell_contents for cell in thing.__closure__ or ())
@@ -55,6 +66,11 @@ def _function(
     made = FunctionType(marshal.loads(code), names, None, defaults, tuple(map(CellType, inside)))
     made.__kwdefaults__ = named_defaults
     return made
+
+
+def _is_importable(name: str) -> bool:
+    """Whether there is a module of this name that another process may have."""
+    return name in sys.modules and name not in ("__main__", "__mp_main__")
 
 
 @functools.cache

@@ -50,6 +50,10 @@ class Replications:
         """Say what will run all of them."""
         self.results = replace(self.results, engine=engine)
 
+    def computed_by(self, arithmetic: str) -> None:
+        """Say how whoever ran them computes."""
+        self.results = replace(self.results, arithmetic=arithmetic)
+
     def take(self, most: int) -> range:
         """The next ones that nobody works on; none if there are none, or if nothing is to be begun."""
         with self._changed:
@@ -104,9 +108,9 @@ class Replications:
             self._progress(self.count - left, self.count)
 
 
-def parts_of(run: Run, piece: range, loop: Any) -> dict[str, Any]:
+def parts_of(run: Run, piece: range, loop: Any, compiled: bool = False) -> dict[str, Any]:
     """The same in another process: the results of these replications, to be kept by the one that asked."""
     results = run.empty(len(piece))
     for row, r in enumerate(piece):
-        run.replicate(r, loop, False, results, row)
+        run.replicate(r, loop, compiled, results, row)
     return {name: getattr(results, name) for name in PARTS}

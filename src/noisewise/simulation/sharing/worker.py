@@ -32,7 +32,16 @@ class Order(NamedTuple):
 def order_for(run: Run) -> Order:
     """So that a helper does what this process would."""
     on_numbers, filters = dict(np.geterr()), tuple(map(_plain_filter, warnings.filters))
-    return Order(run.recipe, on_numbers, _do_without_c(), filters)
+    return Order(run.recipe, on_numbers, is_numpy_wanted(), filters)
+
+
+def is_numpy_wanted() -> bool:
+    """Whether somebody wants the verbs to run as NumPy here."""
+    if verbs.extension is None:
+        return False
+    before: bool = verbs.extension.use_numpy(True)
+    verbs.extension.use_numpy(before)
+    return before
 
 
 def main() -> None:
@@ -80,15 +89,6 @@ def _listen(asked: "queue.Queue[Any]") -> None:
             asked.put(pickle.load(sys.stdin.buffer))
     finally:
         os._exit(0)
-
-
-def _do_without_c() -> bool:
-    """Whether somebody wants the verbs to run as NumPy here."""
-    if verbs.extension is None:
-        return False
-    before: bool = verbs.extension.use_numpy(True)
-    verbs.extension.use_numpy(before)
-    return before
 
 
 def _plain_filter(one: tuple[Any, ...]) -> tuple[Any, ...]:

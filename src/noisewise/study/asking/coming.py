@@ -11,7 +11,7 @@ from noisewise.study.evidence.foreseen import MoreEvidence
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sums import Sums, totals
+from noisewise.study.models.sums import Sums, inverse_squares, sorted_by, totals
 
 #: What a suggestion asks for: an option, or the difference of two.
 OPTION, DIFFERENCE = "option", "difference"
@@ -87,6 +87,12 @@ def expected_noise(analysis: Analysis, sigma: float | None, probe: str = OPTION)
     """
     if sigma is not None:
         return np.full(analysis.n, math.hypot(sigma, analysis.sizes.certified[1]))
+    if ("noise", probe) not in analysis.expected:
+        analysis.expected["noise", probe] = _usual_noise(analysis, probe)
+    return np.asarray(analysis.expected["noise", probe].copy())
+
+
+def _usual_noise(analysis: Analysis, probe: str) -> Floats:
     columns, sigmas = analysis.columns, analysis.sigmas
     known = sigmas.estimated if sigmas.waiting else sigmas.certified
     of_kind = (columns.minus >= 0) == (probe == DIFFERENCE)
@@ -97,10 +103,14 @@ def expected_noise(analysis: Analysis, sigma: float | None, probe: str = OPTION)
     seen = seen[np.isfinite(known[seen]) & (known[seen] > 0.0)]
     if not seen.size:
         return np.full(analysis.n, analysis.specification.resolution)
-    usual = float(np.mean(np.sort(known[seen] ** -2.0)) ** -0.5)  # sorted: the order of telling is no matter
+    known = known[seen]
+    # In an order of their own: sums must not depend on the order of telling.
+    order = sorted_by(columns, "noise", columns.plus[seen], known).places
+    known, option = known[order], columns.plus[seen][order]
+    usual = float(np.mean(np.sort(inverse_squares(known))) ** -0.5)
     if probe == DIFFERENCE:
         return np.full(analysis.n, usual)
-    return np.asarray(usual * np.exp(_belonging(np.log(known[seen]), columns.plus[seen], analysis.n)))
+    return np.asarray(usual * np.exp(_belonging(np.log(known), option, analysis.n)))
 
 
 def expected_manner(analysis: Analysis, sigma: float | None) -> Manner:
@@ -109,13 +119,21 @@ def expected_manner(analysis: Analysis, sigma: float | None) -> Manner:
     With an announced error bar it is a value with that error bar; but where all options were measured by
     successes out of trials, that means as many trials as have it.
     """
+    announced = sigma is not None
+    if ("manner", announced) not in analysis.expected:
+        analysis.expected["manner", announced] = _usual_manner(analysis, announced)
+    found: Manner = analysis.expected["manner", announced]
+    return found
+
+
+def _usual_manner(analysis: Analysis, announced: bool) -> Manner:
     columns = analysis.columns
     single = columns.minus == NOBODY
     seen = np.bincount(columns.kind[single], minlength=len(KINDS))
     code = int(np.argmax(seen))
-    if not seen.any() or (sigma is not None and KINDS[code] != COUNTS):
+    if not seen.any() or (announced and KINDS[code] != COUNTS):
         return Manner()
-    if sigma is not None:
+    if announced:
         return Manner(COUNTS) if seen[code] == seen.sum() else Manner()
     usual = single & (columns.kind == code)
     pools = np.bincount(columns.pool[usual])
@@ -124,10 +142,13 @@ def expected_manner(analysis: Analysis, sigma: float | None) -> Manner:
 
 
 def _belonging(logs: Floats, option: Codes, n: int) -> Floats:
-    """By how much the logarithm of an option's noise lies above the common one, (n,)."""
-    # In an order of their own: sums must not depend on the order of telling.
-    order = np.lexsort((logs, option))
-    logs, option = logs[order], option[order]
+    """By how much the logarithm of an option's noise lies above the common one, (n,).
+
+    Args:
+        logs: Of every measurement, in an order that is not that of telling.
+        option: Whose noise it is.
+        n: How many options there are.
+    """
     count = np.bincount(option, minlength=n).astype(np.float64)
     groups, common = int((count > 0.0).sum()), float(logs.mean())
     freedom = logs.size - groups

@@ -72,10 +72,15 @@ def _stranger(group: Codes, missing: Codes) -> int:
 
 def largest(values: Floats, among: Codes) -> int:
     """The first of those with the largest value; differences that rounding makes do not count."""
-    top = float(values[among].max())
+    return int(among[first_largest(values[among])])
+
+
+def first_largest(values: Floats) -> int:
+    """The place of the first of the largest values; differences that rounding makes do not count."""
+    top = float(values.max())
     if not math.isfinite(top):
-        return int(among[np.argmax(values[among])])
-    return int(among[np.argmax(values[among] >= top - 1e-9 * abs(top))])
+        return int(values.argmax())
+    return int((values >= top - 1e-9 * abs(top)).argmax())
 
 
 def by_price(analysis: Analysis, coming: Coming) -> Codes:

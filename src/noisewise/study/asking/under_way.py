@@ -10,7 +10,6 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import (
     DIFFERENCE,
     OPTION,
-    PROBES,
     Coming,
     Manner,
     block_going_on,
@@ -141,14 +140,18 @@ def _error_bar(one: UnderWay, analysis: Analysis) -> float:
 def all_under_way(analysis: Analysis, jobs: list[Job]) -> list[UnderWay]:
     """What these suggestions stand for."""
     state = analysis.state
-    usual = {probe: expected_noise(analysis, None, probe) for probe in PROBES}
-    manners = {usually: expected_manner(analysis, None if usually else 1.0) for usually in (True, False)}
     found, going_on = [], block_going_on(analysis)
+    noise: dict[tuple[str, float | None], Floats] = {}
+    manners: dict[float | None, Manner] = {}
     for job in jobs:
         option, minus = state.index[job.option], NOBODY if job.minus is None else state.index[job.minus]
         probe = OPTION if minus == NOBODY else DIFFERENCE
-        sigma = (usual[probe] if job.sigma is None else expected_noise(analysis, job.sigma, probe))[option]
-        manner = manners[job.sigma is None] if minus == NOBODY else Manner()
+        if (probe, job.sigma) not in noise:
+            noise[probe, job.sigma] = expected_noise(analysis, job.sigma, probe)
+        sigma = noise[probe, job.sigma][option]
+        if minus == NOBODY and job.sigma not in manners:
+            manners[job.sigma] = expected_manner(analysis, job.sigma)
+        manner = manners[job.sigma] if minus == NOBODY else Manner()
         found.append(
             UnderWay(option, minus, _block_of(job, analysis, going_on), float(sigma), job.sigma, manner)
         )

@@ -26,7 +26,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming
 from noisewise.study.asking.field import Field, field_of
-from noisewise.study.asking.first_results import by_price, largest
+from noisewise.study.asking.first_results import by_price, first_largest, largest
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import looks_at
 from noisewise.study.asking.under_way import UnderWay
@@ -135,16 +135,16 @@ class _Wave:
 
     def more(self, count: int) -> list[Proposal]:
         """The next probes."""
-        found, all_races, all_probes = [], np.arange(self._races.size), np.arange(self._options.size)
+        found = []
         for _ in range(count):
-            ahead = largest(self._upper, all_races)
+            falls = self._falls(self._along, self._noise + np.maximum(self._between.diagonal(), 0.0))
+            ahead = first_largest(self._upper)
             width, bound = float(self._half[ahead]), max(0.0, float(self._upper[ahead]))
             behind = (self._upper[ahead] - self._upper) / max(width, 1e-300)
             weights = np.exp(-np.minimum(self._sharpness * behind, 700.0))
-            falls = self._falls(self._along, self._noise + np.maximum(np.diagonal(self._between), 0.0))
-            best = largest(falls @ weights / self._prices, all_probes)
-            helped = int(self._races[largest(falls[best] * weights, all_races)])
-            self._choose(best, float(self._noise[best]))
+            best = first_largest(falls @ weights / self._prices)
+            helped = int(self._races[first_largest(falls[best] * weights)])
+            self._choose(best, float(self._noise[best]), falls[best])
             after = min(bound, max(0.0, float(self._upper.max())))
             option, rival = int(self._options[best]), int(self._races[ahead])
             found.append(Proposal(option, NOBODY, self._leader, rival, width, bound, after, helped))
@@ -152,16 +152,28 @@ class _Wave:
 
     def _falls(self, along: Floats, read: Floats) -> Floats:
         """By how much probes narrow each race, (probes, races)."""
-        share = along**2 / np.maximum(read[:, None] * self._race, 1e-300)
-        return np.asarray(self._half * (1.0 - np.sqrt(1.0 - np.clip(share, 0.0, 1.0))))
+        # In one array: there are few numbers, and a new array for each step takes longer than the step.
+        part = np.maximum(np.multiply.outer(read, self._race), 1e-300)
+        np.divide(along * along, part, out=part)
+        np.minimum(np.maximum(part, 0.0, out=part), 1.0, out=part)
+        np.sqrt(np.subtract(1.0, part, out=part), out=part)
+        np.multiply(self._half, np.subtract(1.0, part, out=part), out=part)
+        return np.asarray(part)
 
-    def _choose(self, at: int, noise: float) -> None:
-        """Go on as if a probe with this variance of noise had come out as expected."""
+    def _choose(self, at: int, noise: float, falls: Floats | None = None) -> None:
+        """Go on as if a probe with this variance of noise had come out as expected.
+
+        Args:
+            at: Which.
+            noise: The variance.
+            falls: By how much it narrows each race, where that is known.
+        """
         along, read = self._along[at].copy(), noise + max(float(self._between[at, at]), 0.0)
-        falls = self._falls(along[None], np.array([read]))[0]
+        if falls is None:
+            falls = self._falls(along[None], np.array([read]))[0]
         self._half -= falls
         self._upper -= falls
-        self._race = np.maximum(self._race - along**2 / read, 0.0)
+        self._race = np.maximum(self._race - along * along / read, 0.0)
         with_it = self._between[:, at] / read
-        self._along = self._along - np.outer(with_it, along)
-        self._between = self._between - np.outer(with_it, self._between[at])
+        self._along -= np.multiply.outer(with_it, along)
+        self._between -= np.multiply.outer(with_it, self._between[at])

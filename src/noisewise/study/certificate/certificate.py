@@ -1,7 +1,9 @@
 """The certificate: which option to take, how far it can be from the best, and what that rests on."""
 
+import json
 import math
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from noisewise.core.support.strict_json import strict_json
 from noisewise.core.support.text import some_of
@@ -196,3 +198,15 @@ class Certificate:
         return strict_json(
             {"schema": SCHEMA, **plain, "reached": self.reached, "sentence": self.sentence}, indent=2
         )
+
+
+def claimed_in(text: str) -> dict[str, Any]:
+    """What a certificate says that was written as JSON."""
+    try:
+        claimed = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        claimed = None
+    count = claimed.get("n_events") if isinstance(claimed, dict) else None
+    if not isinstance(claimed, dict) or type(count) is not int or count < 0:
+        raise ValueError("`certificate` must be a certificate as JSON, as `Certificate.to_json` writes it.")
+    return claimed

@@ -96,23 +96,18 @@ def _known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def standings(certificate: Any, ids: list[str], excluded: Any) -> list[str]:
-    """What may be said about every option: `MAY_BE_BEST`, `RULED_OUT`, `NOT_KNOWN` or `EXCLUDED`.
+def may_be_best(certificate: Any, ids: list[str], excluded: Any) -> list[bool | None]:
+    """Whether every option may be the best; None where nothing may be said, or where it is excluded.
 
     Args:
         certificate: The certificate, withheld or not.
         ids: The options.
         excluded: Places of those that are excluded.
     """
-    unknown = certificate.verdict in (NOTHING, WITHHELD)
+    if certificate.verdict in (NOTHING, WITHHELD):
+        return [None] * len(ids)
     candidates = set(certificate.candidates)
-    said = {True: MAY_BE_BEST, False: RULED_OUT}
-    return [
-        EXCLUDED if at in excluded else NOT_KNOWN if unknown else said[name in candidates]
-        for at, name in enumerate(ids)
-    ]
-
-
-def may_be_best(standing: str) -> bool | None:
-    """The same as a truth value: None where nothing may be said."""
-    return {MAY_BE_BEST: True, RULED_OUT: False}.get(standing)
+    found: list[bool | None] = [name in candidates for name in ids]
+    for at in excluded:
+        found[at] = None
+    return found

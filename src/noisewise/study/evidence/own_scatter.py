@@ -27,6 +27,7 @@ larger of ``v·sup E`` and ``v'·sup E'`` exceeds x with probability 1/x at most
 The evidence grows with d, but not beyond all limits: few readings exclude nothing. It is not convex either.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -50,8 +51,12 @@ FAR, STEPS = 45.0, 80
 CLOSE = 1e-11
 #: For how many numbers of readings and levels reaches are kept.
 MOST_KEPT = 20_000
+#: Where many looks follow each other: places at which the mixture is computed first, and steps from there.
+#: What is not found by then is given the place beyond it.
+NODES, QUICK_STEPS = 256, 8
 
-_kept: dict[tuple[float, bytes], Floats] = {}
+_kept: dict[tuple[float, bytes, bool], Floats] = {}
+Pair = tuple[Floats, Floats]
 
 
 class OwnScatter(Kind):
@@ -134,7 +139,7 @@ class OwnScatter(Kind):
         """The reaches themselves."""
         return self.reaches(options, levels, side)
 
-    def reaches(self, options: Codes, levels: Floats, side: float) -> Floats:
+    def reaches(self, options: Codes, levels: Floats, side: float, *, quickly: bool = False) -> Floats:
         """The largest distance whose evidence is below each level, (options, levels).
 
         In units of √S they depend on the number of readings and the level only.
@@ -143,16 +148,15 @@ class OwnScatter(Kind):
             options: Those to look at, (k,).
             levels: Of log E, (levels,) or (k, levels).
             side: UP or DOWN.
+            quickly: Whether many looks follow each other: see `_quick_search`.
         """
-        levels = np.broadcast_to(levels, (options.size, levels.shape[-1]))
-        unit = np.empty(levels.shape)
         readings = self._readings[options]
-        for count in np.unique(readings):
-            rows = np.flatnonzero(readings == count)
-            same = bool((levels[rows] == levels[rows[0]]).all())
-            unit[rows] = (
-                _of_unit(count, levels[rows[0]]) if same else [_of_unit(count, levels[k]) for k in rows]
-            )
+        if levels.ndim > 1:
+            unit = np.array([_of_units(readings[[k]], levels[k], quickly)[0] for k in range(options.size)])
+            unit = unit.reshape(levels.shape)
+        else:
+            counts, row = np.unique(readings, return_inverse=True)
+            unit = _of_units(counts, levels, quickly)[row]
         # On the side of the data a larger sum of squares would exclude more.
         squares = np.where(unit > 0.0, self._raised[options][:, None], self._squares[options][:, None])
         with np.errstate(invalid="ignore"):
@@ -185,17 +189,24 @@ def _mixture(n: Floats, place: Floats) -> tuple[Floats, Floats]:
     return found.value, found.slope
 
 
-def _of_unit(count: float, levels: Floats) -> Floats:
-    """Reaches at these levels for so many readings with S = 1: -inf or inf where all or nothing is left."""
-    key = float(count), levels.tobytes()
-    if key not in _kept:
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        place = _search(float(count), levels)
+def _of_units(counts: Floats, levels: Floats, quickly: bool) -> Floats:
+    """Reaches at these levels for so many readings with S = 1, (counts, levels).
+
+    They are -inf where nothing is left, inf where everything is.
+    """
+    name = levels.tobytes()
+    keys = [(float(count), name, quickly) for count in counts]
+    if len(_kept) + len(keys) > MOST_KEPT:
+        _kept.clear()
+    missing = np.array([key not in _kept for key in keys], dtype=bool)
+    if missing.any():
+        new = counts[missing]
+        places = _quick_search(new, levels) if quickly else np.array([_search(float(n), levels) for n in new])
         with np.errstate(over="ignore"):
-            q = np.expm1(np.abs(place))
-            _kept[key] = np.where(np.isfinite(place), np.copysign(np.sqrt(q / count), place), place)
-    return _kept[key]
+            q = np.expm1(np.abs(places))
+            units = np.where(np.isfinite(places), np.copysign(np.sqrt(q / new[:, None]), places), places)
+        _kept.update(zip(itertools.compress(keys, missing), units, strict=True))
+    return np.array([_kept[key] for key in keys]).reshape(counts.size, levels.size)
 
 
 def _search(count: float, levels: Floats) -> Floats:
@@ -236,3 +247,59 @@ def _alone(count: float, levels: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         q = (g - 1.0) / (1.0 - g * share)
     return np.asarray(np.log1p(np.where((q >= 0.0) & np.isfinite(q), q, 1e300)).min(axis=1))
+
+
+def _quick_search(counts: Floats, levels: Floats) -> Floats:
+    """`_search` for many looks in a row and several numbers of readings at once, (counts, levels).
+
+    With ``log(1 + q) = r²`` and ``r = sinh(u)/√n`` the evidence is a smooth function of u everywhere: it is
+    inverted by cubic polynomials between many places, and a step or two of Newton's do the rest. Here, too,
+    what is returned is the outer end, where the evidence is at least the level. (`_search` counts its steps
+    in parts of ``log(1 + q)``, and does not come to an end where that is nearly 0.)
+    """
+    root = np.sqrt(counts)[:, None]
+    far = np.sqrt(np.log1p(counts / SCALES[-1]) + FAR)[:, None]
+    ends = np.arcsinh(far * root)
+    nodes = ends * np.linspace(-1.0, 1.0, NODES)  # an even number: 0 is none of them
+    value, slope = _at(counts[:, None], nodes, root)
+    value = np.maximum.accumulate(value, axis=1)
+    after = np.array([np.searchsorted(row, levels) for row in value])  # the first that is not below
+    found = np.where(after == NODES, np.inf, -np.inf)
+    count, level = np.nonzero((after > 0) & (after < NODES))
+    wanted, high_at = levels[level], after[count, level]
+    low, high = nodes[count, high_at - 1], nodes[count, high_at]
+    pairs = [(part[count, high_at - 1], part[count, high_at]) for part in (value, slope)]
+    u, left = np.clip(_inverted(wanted, (low, high), *pairs), low, high), np.arange(wanted.size)
+    for _ in range(QUICK_STEPS):
+        here, some = u[left], count[left]
+        value, slope = _at(counts[some], here, root[some, 0])
+        over = value >= wanted[left]
+        high[left], low[left] = np.where(over, here, high[left]), np.where(over, low[left], here)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = (value - wanted[left]) / slope
+            step = here - back + CLOSE  # a little beyond the end
+        inside = np.isfinite(step) & (step > low[left]) & (step < high[left])
+        u[left] = np.where(inside, step, 0.5 * (low[left] + high[left]))
+        left = left[~(over & (back <= 4.0 * CLOSE))]
+        if not left.size:
+            break
+    r = np.sinh(high) / root[count, 0]
+    found[count, level] = np.copysign(r * r, r)
+    return found
+
+
+def _at(count: Floats, u: Floats, root: Floats) -> tuple[Floats, Floats]:
+    """Log E at ``log(1 + q) = (sinh(u)/√n)²``, and its slope in u."""
+    r = np.sinh(u) / root
+    value, slope = _mixture(np.broadcast_to(count, u.shape), np.copysign(r * r, r))
+    return value, slope * 2.0 * np.abs(r) * np.cosh(u) / root
+
+
+def _inverted(wanted: Floats, x: Pair, y: Pair, slope: Pair) -> Floats:
+    """Where a rising function has the wanted values, by values and slopes at both ends: Hermite's cubic."""
+    width = y[1] - y[0]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        t = (wanted - y[0]) / width
+        one, two = width / slope[0], width / slope[1]
+        curve = x[0] + t * t * (3.0 - 2.0 * t) * (x[1] - x[0]) + t * (1.0 - t) * ((1.0 - t) * one - t * two)
+    return np.where(np.isfinite(curve), curve, 0.5 * (x[0] + x[1]))

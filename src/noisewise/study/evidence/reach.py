@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind, LogEvidence
 from noisewise.study.log.measurements import Codes
@@ -57,23 +58,33 @@ def reaches(kinds: Sequence[Kind], options: Codes, levels: Floats, side: float) 
         z = np.where(short, np.minimum(z + step, farthest), z)
     else:
         return np.full(levels.shape, np.inf)
-    ended = np.isfinite(nearest)
-    nowhere = ended & (total(np.where(ended, nearest, z)).value >= levels) if ended.any() else None
-    moving = np.ones(z.shape, dtype=bool)
+    nowhere = _nowhere(total, levels, nearest, z)
+    moving, some = np.ones(z.shape, dtype=bool), np.arange(z.shape[1])  # levels at which any still moves
     for _ in range(STEPS):
-        found = total(z)
-        over = moving & (found.value > levels)
+        here, wanted = z[:, some], levels[:, some]
+        over = moving[:, some] & (found.value > wanted)
         with np.errstate(divide="ignore", invalid="ignore"):
-            back = np.where(over, (found.value - levels) / found.slope, 0.0)
+            back = np.where(over, (found.value - wanted) / found.slope, 0.0)
         back = np.where(np.isfinite(back), back, 0.0)
-        after = np.maximum(z - back, nearest)
-        moving &= np.abs(z - after) > CLOSE * np.maximum(np.abs(z), np.abs(after))
-        z = after
-        if not moving.any():
+        after = np.maximum(here - back, nearest)
+        moving[:, some] &= np.abs(here - after) > CLOSE * np.maximum(np.abs(here), np.abs(after))
+        z[:, some] = after
+        some = np.flatnonzero(moving.any(axis=0))
+        if not some.size:
             break
+        found = total(z[:, some])
     if nowhere is not None:
         z = np.where(nowhere, -np.inf, z)
     return z
+
+
+def _nowhere(total: "_Total", levels: Floats, nearest: Floats, z: Floats) -> Mask | None:
+    """Where the evidence is above a level wherever a mean can lie; None if means can lie anywhere."""
+    ended = np.isfinite(nearest)
+    if not ended.any():
+        return None
+    least = total(nearest if ended.all() else np.where(ended, nearest, z)).value
+    return np.asarray(ended & (least >= levels))
 
 
 def _between_ends(total: "_Total", levels: Floats) -> Floats:

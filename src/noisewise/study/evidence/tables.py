@@ -77,13 +77,13 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
         up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     fresh = np.flatnonzero(measured)
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
-    rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
+    rows = functools.partial(_rows, kinds, levels=levels, limited=limited, at_a_glance=pays == 0)
     convex = all(kind.convex for kind in kinds)
     concave = ~(limited & several) & convex
     if not convex:
         rows = functools.partial(_idling, kinds, levels=levels, limited=limited)
     if levels.stacks is not None:
-        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
+        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited, at_a_glance=pays == 0)
         concave = np.zeros(n, dtype=bool)
     simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
     if simple.size > pays:
@@ -117,17 +117,29 @@ def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
 
 
 def _rows(
-    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask, quickly: bool = False
+    kinds: Sequence[Kind],
+    options: Codes,
+    *,
+    levels: Levels,
+    limited: Mask,
+    quickly: bool = False,
+    at_a_glance: bool = False,
 ) -> tuple[Floats, Floats, Floats]:
-    """The rows of some options; quickly, if one kind of known error bars is all there is."""
+    """The rows of some options; quickly, if one kind of known error bars is all there is.
+
+    At a glance, where many looks follow each other, what is interpolated serves as a limit as well.
+    """
     if quickly and isinstance(kinds[0], KnownErrorBars):
         up, down = interpolated(kinds[0].facts[options, 0], kinds[0].resolution, levels)
     else:
         rivals, spent = all_levels(levels)
         up, down = reaches(kinds, options, rivals, UP), reaches(kinds, options, spent, DOWN)
     for kind in (kind for kind in kinds if kind.limited):
-        _not_below(up, kind, options, UP)
-        _not_below(down, kind, options, DOWN)
+        if len(kinds) == 1 and (at_a_glance or not quickly):  # what level 0 leaves is there already
+            up, down = np.maximum(up, up[:, -1:]), np.maximum(down, down[:, -2:-1])
+        else:
+            _not_below(up, kind, options, UP)
+            _not_below(down, kind, options, DOWN)
     ends = np.column_stack([up[:, -1], down[:, -2:]])
     # No evidence is below the first level.
     up, down = up[:, :-1].copy(), np.column_stack([np.full(options.size, -np.inf), down[:, :-2]])
@@ -138,7 +150,7 @@ def _rows(
 
 
 def _weighed(
-    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask
+    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask, at_a_glance: bool
 ) -> tuple[Floats, Floats, Floats]:
     """The rows of some options, where own stacks and the rest of the evidence each have their weight.
 
@@ -152,8 +164,9 @@ def _weighed(
         if isinstance(kind, OwnScatter):
             rows = np.flatnonzero(kind.holds()[options])
             spent = levels.stacks.own_level(np.append(levels.spent[1:], levels.cap))
-            up[rows] = kind.reaches(options[rows], levels.stacks.own_level(levels.left), UP)
-            found = kind.reaches(options[rows], spent, DOWN)
+            left = levels.stacks.own_level(levels.left)
+            up[rows] = kind.reaches(options[rows], left, UP, quickly=at_a_glance)
+            found = kind.reaches(options[rows], spent, DOWN, quickly=at_a_glance)
             down[rows, 1:], ends[rows, 2] = found[:, :-1], found[:, -1]
     rest = [kind for kind in kinds if not kind.own_stack]
     rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]

@@ -25,7 +25,7 @@ class Feature:
 
 
 @dataclass(frozen=True, eq=False)
-class Catalogue:
+class OptionCatalogue:
     """Options with their names, encoded features and costs, and what there is to say about them."""
 
     ids: list[str]
@@ -62,14 +62,16 @@ class Catalogue:
         }
 
     @staticmethod
-    def from_plain(plain: dict[str, Any]) -> "Catalogue":
+    def from_plain(plain: dict[str, Any]) -> "OptionCatalogue":
         """Read back, refused if it was changed meanwhile."""
         features = [Feature(item["name"], tuple(item["levels"])) for item in plain["features"]]
         n_columns = sum(len(feature.columns) for feature in features)
         values = np.array(plain["values"], dtype=float).reshape(len(plain["ids"]), n_columns)
         # Earlier versions did not keep what columns were called.
         called = plain.get("id_column", "id"), plain.get("cost_column", "cost")
-        found = Catalogue(list(plain["ids"]), features, values, plain["costs"], list(plain["notes"]), *called)
+        found = OptionCatalogue(
+            list(plain["ids"]), features, values, plain["costs"], list(plain["notes"]), *called
+        )
         if found.fingerprint != plain["sha256"]:
             raise ValueError("the catalogue of this study was changed after the study was made.")
         return found

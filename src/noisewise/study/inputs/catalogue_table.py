@@ -12,7 +12,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, VALUE
 from noisewise.core.support.text import check_text, check_texts, some_of
-from noisewise.study.inputs.catalogue import Catalogue, Feature
+from noisewise.study.inputs.catalogue import Feature, OptionCatalogue
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.number_columns import are_numbers, plain_numbers, read_column
@@ -30,7 +30,7 @@ def read_catalogue(
     needs_features: bool,
     known: Sequence[Feature] | None = None,
     decimal: str | None = None,
-) -> Catalogue:
+) -> OptionCatalogue:
     """Check the table of options and encode its features.
 
     Args:
@@ -56,7 +56,7 @@ def _catalogue(
     needs_features: bool,
     known: Sequence[Feature] | None,
     decimal: str | None,
-) -> Catalogue:
+) -> OptionCatalogue:
     table = whole.frame
     id, cost, features = _as_written(table, id, cost, features)
     id = _id_column(table, id, whole.words)
@@ -80,7 +80,7 @@ def _catalogue(
     values = np.column_stack(columns) if columns else np.zeros((len(ids), 0))
     costs = None if cost is None else _costs(table, ids, cost)
     kept = [feature for feature, _ in encoded]
-    return Catalogue(ids, kept, values, costs, notes, id, cost or "cost")
+    return OptionCatalogue(ids, kept, values, costs, notes, id, cost or "cost")
 
 
 def _as_written(

@@ -13,7 +13,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import some_of
-from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.inputs.catalogue import OptionCatalogue
 
 #: Directions below this share of the largest are rounding, not features.
 RANK_TOLERANCE = 1e-9
@@ -51,7 +51,7 @@ _LATEST: dict[str, Whitening] = {}
 _MOST = 4
 
 
-def whiten(catalogue: Catalogue) -> Whitening:
+def whiten(catalogue: OptionCatalogue) -> Whitening:
     """The whitening of a catalogue's features, with what there is to tell about them."""
     found = _LATEST.get(catalogue.fingerprint)
     if found is None:
@@ -61,7 +61,7 @@ def whiten(catalogue: Catalogue) -> Whitening:
     return found
 
 
-def _whiten(catalogue: Catalogue) -> Whitening:
+def _whiten(catalogue: OptionCatalogue) -> Whitening:
     values, names = catalogue.values, catalogue.columns
     centre = values.mean(axis=0)
     spread = values.std(axis=0)
@@ -81,7 +81,7 @@ def _whiten(catalogue: Catalogue) -> Whitening:
 
 
 def _notes(
-    catalogue: Catalogue, standard: Floats, names: list[str], constant: Floats, rank: int
+    catalogue: OptionCatalogue, standard: Floats, names: list[str], constant: Floats, rank: int
 ) -> list[str]:
     notes = []
     if flat := [name for name, same in zip(names, constant, strict=True) if same]:

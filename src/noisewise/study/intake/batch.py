@@ -3,10 +3,10 @@
 Parsing takes most of the time (`parsed_table.py`). If somebody else was faster, only the check is made again.
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from noisewise.core.support.remarks import warn
 from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.core.support.text import some_of
 from noisewise.core.support.words import counted
@@ -288,7 +288,7 @@ def warn_of_equal(taken: Taken) -> None:
     """Rows that may have been measured again are never passed over in silence."""
     if taken.equal:
         pairs = some_of([f"row {row} = {id}" for row, id in taken.equal])
-        warnings.warn(
+        warn(
             f"{counted(len(taken.equal), 'row')} without a key equal measurements of tables before and were "
             f'taken for them ({pairs}). If they were measured again, say repeat="others".',
             KnownRowsWarning,

@@ -31,9 +31,25 @@ def chained_events(storage: Storage, name: str) -> list[Event]:
 
 def log_lines(storage: Storage, name: str) -> Iterator[str]:
     """The lines of an exported log."""
+    exported = getattr(storage, "exported", None)
+    if exported is not None:
+        return iter(exported(name))
     specification, events = storage.specification(name), chained_events(storage, name)
+    return lines_from(name, specification, events, _chained(storage, name))
+
+
+def lines_from(
+    name: str, specification: dict[str, Any], events: list[Event], chained: str | None = None
+) -> Iterator[str]:
+    """The lines of a log whose events have their hashes.
+
+    Args:
+        name: Of the study.
+        specification: What it was made with.
+        events: All of them.
+        chained: When an older log was given its chain of hashes.
+    """
     first = {"format": FORMAT, "schema": VERSION, "name": name, "events": len(events)}
-    chained = _chained(storage, name)
     yield to_json(first | ({"chained": chained} if chained else {}) | {"specification": specification})
     for event in events:
         yield to_json({"schema": VERSION, **event._asdict()})
@@ -97,7 +113,13 @@ def backup_store(store: Any, path: str | PathLike[str]) -> list[str]:
         copy = open_store(draft, create=True)
         names = source.names()
         for name in names:
-            _put(copy, name, source.specification(name), source.read(name), _chained(source, name))
+            lines = getattr(source, "exported", None)
+            if lines is None:
+                _put(copy, name, source.specification(name), source.read(name), _chained(source, name))
+                continue
+            found = read_log(iter(lines(name)))  # from another machine: its hashes are computed afresh
+            found.check()
+            _put(copy, name, found.specification, found.events, found.chained)
         copy.close()
     return names
 
@@ -105,6 +127,10 @@ def backup_store(store: Any, path: str | PathLike[str]) -> list[str]:
 def _put(
     storage: Storage, name: str, specification: dict[str, Any], events: list[Event], chained: str | None
 ) -> None:
+    take_whole = getattr(storage, "take_whole", None)
+    if take_whole is not None:
+        take_whole(name, specification, events, chained)
+        return
     if chained is not None and hasattr(storage, "chained"):
         storage.create(name, specification, chained)  # type: ignore[call-arg]
     else:

@@ -3,13 +3,14 @@
 import itertools
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.growing_order import Orders
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.inputs.logarithms import logarithms
 
@@ -44,9 +45,12 @@ class Columns(NamedTuple):
     fits: tuple[Any, ...] = ()  # of earlier moments, where those of the first moment stand for more than one
     singles: dict[int, Floats] = {}  # noqa: RUF012 - never changed; the readings behind a value, by number
     arm: NDArray[np.bool_] | None = None  # whether it is an arm of the study that its block names
+    orders: Orders | None = None  # how they were sorted last
 
     def select(self, mask: NDArray[Any]) -> "Columns":
         """Some of the measurements."""
+        if mask.dtype == bool and mask.all():
+            return self
         parts: Any = self._asdict()
         return Columns(
             **{n: part[mask] if isinstance(part, np.ndarray) else part for n, part in parts.items()}
@@ -88,6 +92,7 @@ class Measurements:
         self._singles: dict[int, Floats] = {}
         self.averaged: set[int] = set()  # means of readings that are not known, where logarithms are taken
         self._columns: Columns | None = None
+        self._orders = Orders()
 
     def __len__(self) -> int:
         return len(self._live)
@@ -173,6 +178,7 @@ class Measurements:
                 moment=np.array(self._moment, dtype=np.int64)[live],
                 singles=self._singles,
                 arm=whole["arm"].astype(bool) if whole["arm"].any() else None,
+                orders=self._orders,
             )
         return self._columns
 
@@ -270,6 +276,24 @@ class Contents(Sequence[dict[str, Any]]):
     def extend(self, contents: Iterable[dict[str, Any]]) -> None:
         """Keep more of them."""
         self._rows.extend(map(self._packed, contents))
+
+    def places_with(self, names: Collection[str], fits: Callable[[str], bool]) -> list[int]:
+        """Places of those that have a fitting text under one of some names; equal texts are tried once."""
+        columns = {
+            id(layout): [at for at, name in enumerate(layout, start=1) if name in names]
+            for layout in self._layouts.values()
+        }
+        known: dict[Any, bool] = {None: False}
+        found = []
+        for place, row in enumerate(self._rows):
+            for at in columns[id(row[0])]:
+                hit = known.get(row[at])
+                if hit is None:
+                    hit = known[row[at]] = fits(str(row[at]))
+                if hit:
+                    found.append(place)
+                    break
+        return found
 
     def _packed(self, content: dict[str, Any]) -> tuple[Any, ...]:
         names = tuple(content)

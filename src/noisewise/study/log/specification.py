@@ -16,7 +16,7 @@ from noisewise.core.support.ranges import (
     check_within,
 )
 from noisewise.core.support.text import check_text
-from noisewise.study.inputs.catalogue import Catalogue
+from noisewise.study.inputs.catalogue import OptionCatalogue
 from noisewise.study.inputs.items import check_pool
 from noisewise.study.inputs.value_scale import LINEAR, LOG, SCALES, LogLimits, ValueScale, log_limits
 from noisewise.study.log.model_choice import (
@@ -70,7 +70,7 @@ class Specification:
     """The question: which options, what is better, how sure, how close."""
 
     name: str
-    catalogue: Catalogue
+    catalogue: OptionCatalogue
     model: str
     goal: str
     eps: float | None
@@ -155,7 +155,7 @@ class Specification:
         if parts.get("bounds") is not None:
             parts["bounds"] = tuple(parts["bounds"])
         parts["policy"] = PolicyChoice(**parts["policy"])
-        parts["catalogue"] = Catalogue.from_plain(parts["catalogue"])
+        parts["catalogue"] = OptionCatalogue.from_plain(parts["catalogue"])
         return Specification(**parts)
 
 

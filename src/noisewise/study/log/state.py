@@ -81,6 +81,7 @@ class State:
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
+        self.quick_tables: Any = None  # the same for many looks in a row
         self.centres: Any = (
             None  # of options whose errors have any tails, see `option_evidence.robust_centres`
         )

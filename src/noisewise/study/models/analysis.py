@@ -50,6 +50,7 @@ class Analysis:
         self.n = len(state.ids)
         self.model = model_of(state)
         self.recommended: list[Any] = []  # what the certificate found best, kept for those who ask again
+        self.expected: dict[tuple[str, Any], Any] = {}  # of coming measurements, kept for them as well
 
     @property
     def once(self) -> bool:

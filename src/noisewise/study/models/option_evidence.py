@@ -84,7 +84,7 @@ class Gathered:
         columns = self._columns
         counted, bounded = _one_by_one(columns, as_told)
         own = own_rows(columns) & self._own
-        pooled = np.isin(columns.kind, POOLED) & ~own
+        pooled = ((columns.kind == POOLED[0]) | (columns.kind == POOLED[1])) & ~own
         known = ~counted & ~bounded & ~pooled & ~own
         if known.any():
             yield KnownErrorBars if self._centres is None else AnyTails, known

@@ -13,7 +13,7 @@ from noisewise.study.log.measurements import ALL_READINGS, KINDS, Columns
 from noisewise.study.log.model_choice import ModelChoice
 from noisewise.study.log.specification import FIRST, OWN, POOLED
 from noisewise.study.log.state import State
-from noisewise.study.models.sums import totals
+from noisewise.study.models.sums import sorted_by, totals
 
 #: Readings of an option below which nothing is known of its own scatter.
 LEAST = 2
@@ -123,7 +123,10 @@ def own_readings(columns: Columns, n: int) -> OwnReadings:
         columns: Readings.
         n: How many options there are.
     """
-    order = np.lexsort((columns.scatter, columns.readings, columns.value, columns.plus))
+    sorting = sorted_by(columns, "readings", columns.plus, columns.value)
+    order = sorting.places
+    if not sorting.is_settled(columns.readings, columns.scatter):
+        order = np.lexsort((columns.scatter, columns.readings, columns.value, columns.plus))
     plus, value, count = columns.plus[order], columns.value[order], columns.readings[order]
     readings = totals(plus, count, n)
     centre = float(np.median(value)) if value.size else 0.0

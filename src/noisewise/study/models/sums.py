@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.growing_order import GrowingOrder, Orders
 from noisewise.study.log.measurements import NO_BLOCK, Codes, Columns
 from noisewise.study.models.exact.network import totals as totals
 from noisewise.study.models.exact.twofold import sum_of
@@ -67,6 +68,8 @@ def shared_unknowns(sums: Sums) -> SharedUnknowns:
 
 def block_places(columns: Columns, blocks: list[str]) -> Codes:
     """The block of every measurement as a place in the sorted list, (N,)."""
+    if len(columns.blocks) == len(blocks) == 1:
+        return columns.block
     place = {name: at for at, name in enumerate(blocks)}
     places: Codes = np.array([place[name] for name in columns.blocks], dtype=np.int64)
     return places[columns.block]
@@ -83,26 +86,25 @@ class Probes:
 
     def __init__(self, columns: Columns, sigma: Floats, sign: float) -> None:
         self._blocks = [NO_BLOCK, *sorted(set(columns.blocks) - {NO_BLOCK})]
-        difference = columns.minus >= 0
-        block = np.where(difference, 0, block_places(columns, self._blocks))
-        # A difference the other way round is the same probe.
-        turned = difference & (columns.minus > columns.plus)
-        plus = np.where(turned, columns.minus, columns.plus)
-        minus = np.where(turned, columns.plus, columns.minus)
-        value = sign * columns.value
-        levels = value[~difference] if difference.any() else value
-        self._centre = float(np.median(levels)) if levels.size else 0.0
-        if turned.any():
+        plus, minus, block = columns.plus, columns.minus, block_places(columns, self._blocks)
+        value, difference, levels = sign * columns.value, columns.minus >= 0, None
+        if difference.any():
+            levels = value[~difference]
+            block = np.where(difference, 0, block)
+            # A difference the other way round is the same probe.
+            turned = difference & (minus > plus)
+            plus, minus = np.where(turned, minus, plus), np.where(turned, plus, minus)
             value = np.where(turned, -value, value)
         # One number per probe; sorting by value and weight as well makes sums independent of the order told.
         n = 1 + int(plus.max(initial=0))
         probe = (plus * (n + 1) + minus + 1) * len(self._blocks) + block
-        self._order = _order(probe, value, sigma**-2.0)
-        self._value, probe = value[self._order], probe[self._order]
-        fresh = np.ones(probe.size, dtype=bool)
-        fresh[1:] = np.diff(probe) != 0
-        self._starts = np.flatnonzero(fresh)
-        self._of_row = np.cumsum(fresh) - 1
+        order = sorted_by(columns, "probes", probe, value)
+        self._starts, self._of_row = order.starts, order.group_of_row
+        self._order = order.places
+        self._centre = order.median if levels is None else float(np.median(levels)) if levels.size else 0.0
+        if not order.is_settled(sigma):
+            self._order = np.lexsort((sigma**-2.0, value, probe))
+        self._value = value[self._order]
         rows = self._order[self._starts]
         self._plus, self._minus, self._block = plus[rows], minus[rows], block[rows]
 
@@ -112,7 +114,7 @@ class Probes:
             empty = np.zeros(0)
             names = self._plus, self._minus, self._block
             return Sums(*names, empty, empty, self._blocks, self._centre, 0.0, 0)
-        weight = sigma[self._order] ** -2.0
+        weight = inverse_squares(sigma[self._order])
         weights = np.add.reduceat(weight, self._starts)
         means = np.add.reduceat(weight * self._value, self._starts) / weights
         apart = self._value - means[self._of_row]
@@ -134,16 +136,25 @@ def pool(columns: Columns, sigma: Floats, sign: float) -> Sums:
     return Probes(columns, sigma, sign).pool(sigma)
 
 
-def _order(probe: Codes, value: Floats, weight: Floats) -> Codes:
-    """Places sorted by probe, then value, then weight; rows that are equal in all three are interchangeable.
+def inverse_squares(sigma: Floats) -> Floats:
+    """``sigma**-2.0``, to the last bit; where neighbours are equal it is computed once: powers take long."""
+    if sigma.size < 2:
+        return np.asarray(sigma**-2.0)
+    fresh = np.ones(sigma.size, dtype=bool)
+    np.not_equal(sigma[1:], sigma[:-1], out=fresh[1:])
+    starts = np.flatnonzero(fresh)
+    if 2 * starts.size > sigma.size:
+        return np.asarray(sigma**-2.0)
+    return np.repeat(sigma[starts] ** -2.0, np.diff(starts, append=sigma.size))
 
-    Three stable sorts take most of the time of a question to a large study. Ties in the value are rare, and
-    few probes fit 16 bits, which NumPy sorts by counting.
+
+def sorted_by(columns: Columns, name: str, group: Codes, value: Floats) -> GrowingOrder:
+    """Measurements sorted by group and value, with what is known of the order that they had before.
+
+    Args:
+        columns: The measurements.
+        name: What they are sorted for.
+        group: Of each, (N,).
+        value: Of each, (N,).
     """
-    few = int(probe.max(initial=0)) < 2**16
-    by_value = np.argsort(value)
-    order = by_value[np.argsort(probe[by_value].astype(np.uint16 if few else np.int64), kind="stable")]
-    tied = (np.diff(probe[order]) == 0) & (np.diff(value[order]) == 0.0)
-    if (np.diff(weight[order])[tied] != 0.0).any():
-        return np.lexsort((weight, value, probe))
-    return order
+    return (Orders() if columns.orders is None else columns.orders).of(name, group, value)

@@ -1,15 +1,18 @@
 """How many more measurements until the bound is small enough: the study, simulated forward many times."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.spreading.workers import Workforce, opened
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed, generator
+from noisewise.core.support.remarks import progress
 from noisewise.core.support.words import as_html, counted, percent
 from noisewise.study.asking.coming import expected_manner
 from noisewise.study.asking.decision import some_allowed
@@ -18,14 +21,13 @@ from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
-from noisewise.study.planning.chooser_path import ChooserPath
 from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
 from noisewise.study.planning.forecast import Forecast, Level
+from noisewise.study.planning.many_paths import outcome_of, outcomes_elsewhere
 from noisewise.study.planning.needs import least_more
 from noisewise.study.planning.noise_menu import Noise, Priced, by_cost, by_share, noise_in_words
 from noisewise.study.planning.one_look import OneLookAhead
-from noisewise.study.planning.paths import NoiseMenu, Outcome, Path, Question, ask_ahead
-from noisewise.study.planning.race_path import RacePath
+from noisewise.study.planning.paths import NoiseMenu, Outcome, Question, ask_ahead
 from noisewise.study.planning.worlds import draw_worlds
 
 #: How few worlds will do when each takes long: all of nine lie in a band of 80 %.
@@ -38,6 +40,8 @@ WORK = 4000.0
 COUNTED, BETWEEN_BOUNDS = 5.0, 12.0
 #: The band that holds four of five studies: the ends leave out a tenth each.
 TAIL = 0.1
+#: How finely progress is told.
+PARTS = 100
 WITHHELD = "The certificate is withheld now"
 ASSUMED = "Assumed: "
 
@@ -155,6 +159,7 @@ def make_plan(
     batch: int | None,
     withheld: Sequence[str],
     bound: float,
+    on: Any = None,
 ) -> Plan:
     """Check what is asked, and simulate every way of going on."""
     eps, scale = _read_eps(analysis, eps), analysis.specification.value_scale
@@ -169,37 +174,28 @@ def make_plan(
     manner = expected_manner(analysis, None if noise is None and menu is None else ways[0][1].usual)
     rng = generator(check_seed(seed), "plan", 0)
     worlds = np.zeros((0, analysis.n)) if analysis.once else draw_worlds(analysis, count, rng, span)
-    made = [
-        _forecast(
-            ask_ahead(analysis, levels, eps, most, blocks, least, manner),
-            name,
-            levels,
-            worlds,
-            seed,
-            WORK / len(ways),
-        )
-        for name, levels in ways
-    ]
+    made = []
+    with opened(on) as workers:
+        for way, (name, levels) in enumerate(ways):
+            question = ask_ahead(analysis, levels, eps, most, blocks, least, manner)
+            work, watch = WORK / len(ways), partial(_tell, way, len(ways))
+            made.append(_forecast(question, name, levels, worlds, seed, work, watch, workers))
     in_words = noise_in_words(noise, ways[0][1], scale, priced=menu is not None)
     assumed = _assumed(blocks, in_words, analysis.state.policy.name, once=analysis.once)
     if menu is not None:
         made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
     reasons = tuple(dict.fromkeys([*withheld, *analysis.sigmas.waiting]))
     return Plan(
-        eps=eps,
-        confidence=analysis.specification.confidence,
-        bound=bound,
-        forecasts=tuple(made),
-        by_cost=menu is not None,
-        block=blocks.size,
-        batch=blocks.batch,
-        rule=analysis.state.policy.name,
-        assumed=tuple(assumed),
-        notes=tuple(_notes(analysis, reasons)),
-        withheld=reasons,
-        looks=analysis.state.looks,
-        scale=scale,
-    )
+        eps=eps, confidence=analysis.specification.confidence, bound=bound, forecasts=tuple(made),
+        by_cost=menu is not None, block=blocks.size, batch=blocks.batch, rule=analysis.state.policy.name,
+        assumed=tuple(assumed), notes=tuple(_notes(analysis, reasons)), withheld=reasons,
+        looks=analysis.state.looks, scale=scale,
+    )  # fmt: skip
+
+
+def _tell(way: int, ways: int, share: float) -> None:
+    """Say how far the forecasts are: so many are made, and this share of the next."""
+    progress("simulating", round(PARTS * (way + share)), PARTS * ways)
 
 
 def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
@@ -231,25 +227,30 @@ def _assumed(blocks: ComingBlocks, noise: str, rule: str, *, once: bool) -> list
     return [*made, asked, noise, f"the rule {rule}"]
 
 
-def path_of(question: Question, world: Floats, rng: np.random.Generator) -> Path:
-    """One possible future, with the study's own rule."""
-    kind = RacePath if question.state.policy.name == RACE else ChooserPath
-    return kind(question, world, rng)
-
-
 def _forecast(
-    question: Question, name: str, menu: NoiseMenu, worlds: Floats, seed: int, work: float
+    question: Question,
+    name: str,
+    menu: NoiseMenu,
+    worlds: Floats,
+    seed: int,
+    work: float,
+    watch: Callable[[float], None],
+    workers: Workforce | None,
 ) -> Forecast:
     step, look = question.model.milliseconds(question.sums.has_border or question.blocks.size is not None)
     look += COUNTED if question.counted else BETWEEN_BOUNDS if question.manner.kind == BOUNDED else 0.0
     outcomes: list[Outcome] = [OneLookAhead(question).go()] if question.analysis.once else []
+    if workers is not None:
+        outcomes += outcomes_elsewhere(question, worlds, seed, workers, watch)
     spent = 0.0
-    for place, world in enumerate(worlds):
+    for place in range(0 if workers is not None else len(worlds)):
         # Of 9, 19, 29 ... order statistics there are two between which 80 % lie, not more.
         if place >= LEAST_PATHS and (place + 1) % 10 == 0 and spent > work:
             break
-        outcomes.append(path_of(question, world, generator(seed, "plan", place + 1)).go())
+        outcomes.append(outcome_of(question, worlds, seed, place))
         spent += step * outcomes[-1].steps + look * outcomes[-1].looks
+        # It is over when all futures are simulated, or when a few are and the work is done.
+        watch(max((place + 1) / len(worlds), min((place + 1) / LEAST_PATHS, spent / work, 1.0)))
     counts = np.sort([outcome.needed for outcome in outcomes])
     costs = np.sort([outcome.cost for outcome in outcomes])
     used = np.sum([outcome.used for outcome in outcomes], axis=0)

@@ -8,6 +8,7 @@ import polars as pl
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_choice
+from noisewise.core.support.remarks import progress
 from noisewise.core.support.words import as_html, counted, number, percent
 from noisewise.study.asking.what_if import WhatIf
 from noisewise.study.certificate.bound import recommend
@@ -188,6 +189,7 @@ def bound_after(analysis: Analysis, count: int) -> float:
 def _bounds(analysis: Analysis, places: Codes) -> tuple[Floats, Floats]:
     """The bound before and after every measurement, (N,) each; NaN where it was not computed or is none."""
     bounds = np.full(analysis.columns.value.size + 1, np.nan)
-    for place in places:
+    for done, place in enumerate(places):
+        progress("computing bounds", done, places.size)
         bounds[place] = bound_after(analysis, int(place))
     return bounds[:-1], bounds[1:]

@@ -2,14 +2,14 @@
 
 import importlib
 import pkgutil
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from noisewise.core.support.checks import nearest
+from noisewise.core.support.remarks import warn
 from noisewise.core.support.text import printable
 from noisewise.study.readers import evaluations, tables, timings
 from noisewise.study.readers.reader import Reader
@@ -143,7 +143,7 @@ def _looks_like(reader: Reader, file: ResultFile) -> bool:
 def _recognised(source: "Path | ResultFile") -> str:
     if isinstance(source, Path) and source.is_dir():
         fits = [
-            name for name in names() if _all()[name].pattern and next(_in_folder(source, _all()[name]), None)
+            name for name in names() if _all()[name].pattern and next(in_folder(source, _all()[name]), None)
         ]
         said = str(source)
     else:
@@ -169,13 +169,14 @@ def _files_of(source: "Path | ResultFile", reader: Reader) -> list[ResultFile]:
         return [ResultFile(source)]
     if reader.pattern is None:
         raise ValueError(f"{str(source)!r} is a folder; a file of {reader.name} is wanted ({reader.reads}).")
-    found = [ResultFile(path) for path in _in_folder(source, reader)]
+    found = [ResultFile(path) for path in in_folder(source, reader)]
     if not found:
         raise ValueError(f"{str(source)!r} has no files of {reader.name} ({reader.pattern}).")
     return found
 
 
-def _in_folder(folder: Path, reader: Reader) -> Any:
+def in_folder(folder: Path, reader: Reader) -> Iterator[Path]:
+    """The files of a folder that a reader reads."""
     files = (path for path in sorted(folder.glob(reader.pattern or "")) if path.is_file())
     return (path for path in files if _looks_like(reader, ResultFile(path)))
 
@@ -214,7 +215,7 @@ def _of_others(taken: set[str]) -> dict[str, Reader]:
                 raise ValueError(f"there is a reader {reader.name!r} already")
             found[reader.name] = reader
         except Exception as problem:
-            warnings.warn(
+            warn(
                 f"the reader {point.name!r} ({point.value}) was left out, because it cannot be loaded: "
                 f"{type(problem).__name__}: {printable(problem)}.",
                 BrokenReaderWarning,

@@ -1,8 +1,7 @@
 """Who measures: threads, processes, an executor, or tasks of an event loop, all behind the same few calls."""
 
-import asyncio
+import functools
 import inspect
-import multiprocessing
 import pickle
 import queue
 import sys
@@ -11,12 +10,14 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisewise.study.log.jobs import Job
 from noisewise.study.running.outcomes import NoResultError
+
+if TYPE_CHECKING:  # a worker with threads does without
+    from concurrent.futures import Future
+    from multiprocessing.connection import Connection
 
 THREADS, PROCESSES = "threads", "processes"
 #: Seconds that workers have to end by themselves.
@@ -126,6 +127,8 @@ class Processes(Threads):
                 '`measure` must be a function at the top of a module for on="processes", so that others can '
                 f"import it; got {measure!r} ({problem})."
             ) from None
+        import multiprocessing
+
         self._context = multiprocessing.get_context("spawn")
         self._children: dict[int, tuple[Any, Connection]] = {}  # by thread
         self._by_attempt: dict[int, Any] = {}
@@ -165,7 +168,7 @@ class Processes(Threads):
             self._by_attempt.pop(attempt, None)
         return Finished(attempt, said) if fine else Finished(attempt, problem=said)
 
-    def _child(self) -> tuple[Any, Connection]:
+    def _child(self) -> "tuple[Any, Connection]":
         me = threading.get_ident()
         if me not in self._children or not self._children[me][0].is_alive():
             here, there = self._context.Pipe()
@@ -176,7 +179,7 @@ class Processes(Threads):
         return self._children[me]
 
 
-def _serve(pipe: Connection, measure: Measure) -> None:
+def _serve(pipe: "Connection", measure: Measure) -> None:
     """In a process of its own: measure whatever comes, until nothing comes any more."""
     while True:
         try:
@@ -234,7 +237,7 @@ def crew_of(measure: Any, workers: int, on: Any) -> Crew:
     Args:
         measure: The function, or a coroutine function.
         workers: How many at a time.
-        on: None or ``"threads"``, ``"processes"``, or an executor.
+        on: None or ``"threads"``, ``"processes"``, an executor, or a Dask cluster.
     """
     if not callable(measure):
         raise TypeError(f"`measure` must be a function of a job; got {type(measure).__name__}.")
@@ -246,13 +249,23 @@ def crew_of(measure: Any, workers: int, on: Any) -> Crew:
         return Threads(measure, workers)
     if on == PROCESSES:
         return Processes(measure, workers)
-    if isinstance(on, Executor) or callable(getattr(on, "submit", None)):
+    from noisewise.core.spreading.workers import is_place, workers_on
+
+    if is_place(on):
+        there = workers_on(on)
+        return Futures(functools.partial(there.executor().submit, measure), there.close)
+    if callable(getattr(on, "submit", None)):
         return Futures(lambda job: on.submit(measure, job), lambda: None)
-    raise ValueError(f'`on` must be "{THREADS}", "{PROCESSES}" or an executor; got {on!r}.')
+    raise ValueError(
+        f'`on` must be "{THREADS}", "{PROCESSES}", an executor, a Dask client, or the address or file of its '
+        f"scheduler; got {on!r}."
+    )
 
 
 def _tasks(measure: Any) -> Crew:
     """Tasks of an event loop in a thread of its own."""
+    import asyncio
+
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True, name="noisewise-run-loop")
     thread.start()
@@ -283,6 +296,8 @@ def in_words(error: BaseException) -> str:
         said = "no message"
     if isinstance(error, NoResultError):
         return said
+    if type(error).__name__ == "KilledWorker":  # of Dask, which is not loaded for its name
+        return "every worker that measured it died"
     frames = traceback.extract_tb(error.__traceback__)
     where = f" (line {frames[-1].lineno} of {frames[-1].name})" if len(frames) > 1 else ""
     return f"{type(error).__name__}: {said}{where}"

@@ -1,7 +1,6 @@
 """The line that a run shows: bound, leader, how fast it goes, and how much the plan says is left."""
 
 import math
-import shutil
 import sys
 import time
 
@@ -38,6 +37,8 @@ class LiveLine:
         self.certificate = self._study.certificate()
         if limits.seconds > self._next_plan:
             self._plan(limits)
+        import shutil  # which most of what is run without a terminal does without
+
         line = self.line(limits, under_way)[: max(20, shutil.get_terminal_size().columns - 1)]
         sys.stderr.write("\r" + line.ljust(self._width))
         sys.stderr.flush()

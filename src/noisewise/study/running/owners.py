@@ -1,8 +1,8 @@
 """Who runs a study: a mark on suggestions, by which those of a run that died are found again."""
 
 import os
-import platform
 import re
+import socket
 import time
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def is_left_behind(by: str | None) -> bool:
 
 
 def _host() -> str:
-    return re.sub(r"\s+", "-", platform.node() or "localhost")
+    return re.sub(r"\s+", "-", socket.gethostname() or "localhost")
 
 
 def _lives(process: int) -> bool:

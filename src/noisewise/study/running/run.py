@@ -16,6 +16,7 @@ import queue
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,8 +146,7 @@ class Runner:
 
     def _take_over(self) -> None:
         """Measure what a run that was killed left behind."""
-        left = [job for job in self._study.pending if is_left_behind(job.by)]
-        for job in left:
+        for job in [job for job in self._study.pending if is_left_behind(job.by)]:
             if self._left() >= 1:
                 self._launch(job)
 
@@ -189,12 +189,10 @@ class Runner:
     def _hear(self) -> None:
         """Wait until something is done, or the clock has to be looked at."""
         self._progress.show(self._limits, len(self._open))
-        try:
+        with suppress(queue.Empty):
             self._take(self._crew.finished.get(timeout=TICK))
             while True:
                 self._take(self._crew.finished.get_nowait())
-        except queue.Empty:
-            pass
         self._look_at_the_clock()
 
     def _take(self, done: Finished) -> None:
@@ -246,6 +244,9 @@ class Runner:
             late = [one for one in self._open.values() if one.done is not None and now - one.since > PATIENCE]
             if not late:
                 return
+            if not self._crew.finished.empty():  # telling took long: what it waits for may be done
+                self._take(self._crew.finished.get_nowait())
+                continue
             yield late
 
     def _tell(self, attempts: list[Attempt]) -> None:

@@ -9,7 +9,7 @@ from noisewise.core.support.checks import check_choice
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import moment
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import may_be_best, standings
+from noisewise.study.certificate.claims import may_be_best
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.inputs.items import read_values
 from noisewise.study.log.state import State
@@ -97,16 +97,19 @@ def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.D
     )
     if analysis.specification.value_scale.log:
         errors = errors * np.where(np.isfinite(estimate), estimate, np.nan)
-    said = standings(certificate, state.ids, state.excluded)
+    excluded: list[str | None] = [None] * analysis.n
+    for at, reason in state.excluded.items():
+        excluded[at] = reason
+    leader = certificate.option if certificate.may_show_bounds else None
     frame = pl.DataFrame(
         {
             "option": state.ids,
             "estimate": estimate,
             "se": np.where(measured & np.isfinite(errors) & (errors > 0.0), errors, np.nan),
             "measurements": looks,
-            "may_be_best": [may_be_best(standing) for standing in said],
-            "recommended": [certificate.may_show_bounds and name == certificate.option for name in state.ids],
-            "excluded": [state.excluded.get(row) for row in range(analysis.n)],
+            "may_be_best": may_be_best(certificate, state.ids, state.excluded),
+            "recommended": np.arange(analysis.n) == (-1 if leader is None else state.index[leader]),
+            "excluded": excluded,
         },
         schema_overrides={"excluded": pl.String, "may_be_best": pl.Boolean},
     )

@@ -47,14 +47,15 @@ def follow(before: str, events: list[Event], *, verified: bool) -> list[Event]:
     """
     head, found = bytes.fromhex(before), []
     for event in events[:1] if verified else events:
-        head = link(head, event.number, event.at, event.kind, event.append, to_json(event.body))
+        number, at, kind, body, append, _ = event
+        head = link(head, number, at, kind, append, to_json(body))
         if event.hash and event.hash != head.hex():
             raise DamagedError(
                 f"event {event.number} does not continue the log that was read before: the log was changed "
                 "or replaced. Compare it with a backup or an exported log (noisewise verify).",
                 event.number,
             )
-        found.append(event._replace(hash=head.hex()))
+        found.append(Event(number, at, kind, body, append, head.hex()))
     return events if verified else found
 
 

@@ -4,9 +4,10 @@ The state of a study is a function of its specification and its log: nothing els
 changed or deleted. Events are plain dictionaries of JSON values, so that any store can keep them.
 """
 
+import itertools
 import json
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +16,8 @@ from noisewise.study.stores.turns import Turns
 
 #: Names of studies that a message lists at most.
 MOST_NAMED = 10
+#: Events that are copied together.
+TOGETHER = 1000
 
 
 class Event(NamedTuple):
@@ -83,9 +86,32 @@ class Storage(Protocol):
 METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
 #: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which no other process
 #: decides what to append to this study (it yields whether the turn came in time, append must not rely on it,
-#: and it may call ``meanwhile`` while it is next in line), and ``chained(name)``, when an older log was
-#: given its chain of hashes, in words, or None.
-ABILITIES = ("turn", "chained")
+#: and it may call ``meanwhile`` while it is next in line); ``chained(name)``, when an older log was given its
+#: chain of hashes, in words, or None; ``page(name, after, most)``, at most so many of the events that
+#: ``read`` gives, without reading all of them; and ``numbers(name, kind, text)``, those of the events of a
+#: kind (None: of any) whose body, as `to_json` writes it and in small letters, has a text in it. One that is
+#: on another machine, and decides itself what is appended, has ``take_whole(name, specification, events,
+#: chained)`` for a whole log, and ``exported(name)``, the lines of one.
+ABILITIES = ("turn", "chained", "page", "numbers", "take_whole", "exported")
+
+
+def page_of(storage: Storage, name: str, after: int, most: int) -> list[Event]:
+    """At most so many events with numbers above ``after``, in order."""
+    page: Callable[[str, int, int], list[Event]] | None = getattr(storage, "page", None)
+    return storage.read(name, after)[:most] if page is None else page(name, after, most)
+
+
+def numbers_of(storage: Storage, name: str, kind: str | None = None, text: str = "") -> list[int]:
+    """The numbers of events of a kind, or of any, whose body has a text in it, in small letters or large."""
+    wanted = to_json(text)[1:-1].lower()
+    found: Callable[[str, str | None, str], list[int]] | None = getattr(storage, "numbers", None)
+    if found is not None:
+        return found(name, kind, wanted)
+    return [
+        event.number
+        for event in storage.read(name)
+        if kind in (None, event.kind) and wanted in to_json(event.body).lower()
+    ]
 
 
 class MemoryStorage:
@@ -119,7 +145,7 @@ class MemoryStorage:
         """Append events all or none."""
         check_numbers(after, events)
         # What is in memory only is not hashed twice: the study does it.
-        kept = [event._replace(body=json.loads(to_json(event.body)), hash="") for event in events]
+        kept = list(_copies(events))
         with self._lock:
             log = self._log(name)
             if len(log) != after:
@@ -153,6 +179,15 @@ class MemoryStorage:
         if name not in self._logs:
             raise unknown(name, self._logs)
         return self._logs[name]
+
+
+def _copies(events: Iterable[Event]) -> Iterator[Event]:
+    """Events as JSON would give them back; some at a time, which is quicker than each by itself."""
+    rest = iter(events)
+    while some := list(itertools.islice(rest, TOGETHER)):
+        bodies = json.loads(to_json([event.body for event in some]))
+        for event, body in zip(some, bodies, strict=True):
+            yield Event(event.number, event.at, event.kind, body, event.append)
 
 
 def to_json(content: Any) -> str:

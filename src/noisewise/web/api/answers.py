@@ -16,7 +16,10 @@ Owner = Annotated[Visitor, Depends(needs(Role.OWNER))]
 #: The name of a study in an address.
 StudyName = Annotated[
     str,
-    Path(description='The study\'s name; in it, "~1" stands for "/", and "~0" for "~".', max_length=1000),
+    Path(
+        description='The study\'s name; in it, "~1" stands for "/", "~2" for ".", "~0" for "~".',
+        max_length=1000,
+    ),
 ]
 
 
@@ -28,7 +31,7 @@ class ProblemDocument(BaseModel):
     status: int
     detail: str = Field(description="One sentence: what, where, why, what to do.")
     errors: list[dict[str, str]] | None = None
-    error: str | None = Field(None, description="ValueError, KeyError or TypeError: what a study raised.")
+    error: str | None = Field(None, description="What a study raised, such as ValueError.")
 
 
 class AnyObject(BaseModel):
@@ -69,18 +72,30 @@ class MeasurementRow(BaseModel):
     notes: list[str]
 
 
-class Suggestions(BaseModel):
-    """What to measure next."""
+class WarningRow(BaseModel):
+    """What a study warned of while it was changed."""
+
+    category: str = Field(description="Its name in Python, such as KnownRowsWarning.")
+    message: str = Field(description="A sentence.")
+
+
+class Changed(BaseModel):
+    """What every answer to a change may have."""
 
     study: str
+    warnings: list[WarningRow] | None = Field(None, description="Only where there are any.")
+
+
+class Suggestions(Changed):
+    """What to measure next."""
+
     jobs: list[SuggestionRow]
     dry_run: bool
 
 
-class MeasurementsTold(BaseModel):
+class MeasurementsTold(Changed):
     """What was told, in the order of the request."""
 
-    study: str
     measurements: list[MeasurementRow]
 
 
@@ -88,7 +103,9 @@ class StudyStanding(BaseModel):
     """Where a study stands; null where it cannot be said."""
 
     name: str
-    state: str = Field(description="ready, not yet, withheld, no results or unreadable")
+    state: str | None = Field(
+        description="ready, not yet, withheld, no results or unreadable; null where that was not asked for"
+    )
     leader: str | None
     bound: float | None
     bound_text: str | None
@@ -115,11 +132,21 @@ class TablePage(BaseModel):
     total: int
 
 
-class Done(BaseModel):
+class Done(Changed):
     """What was changed."""
 
-    study: str
     event: int = Field(description="The number of events that the log has now.")
+
+
+class StudyMade(Done):
+    """A study that was made, or that would be."""
+
+    options: int
+    told: int
+    policy: str
+    notes: list[str]
+    understood: dict[str, Any] | None = Field(description="How results were read; null without any.")
+    dry_run: bool
 
 
 PROBLEMS = {
@@ -149,12 +176,14 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed:
 
 def name_in(path: str) -> str:
     """The name of a study that a part of an address means."""
-    return path.replace("~1", "/").replace("~0", "~")
+    return path.replace("~1", "/").replace("~2", ".").replace("~0", "~")
 
 
 def name_in_path(name: str) -> str:
     """A study's name as it is written in an address, before percent signs."""
-    return name.replace("~", "~0").replace("/", "~1")
+    written = name.replace("~", "~0").replace("/", "~1")
+    # Browsers and proxies take these two for steps in a path, however they are quoted.
+    return written.replace(".", "~2") if written in (".", "..") else written
 
 
 def etag_of(number: int) -> str:

@@ -1,29 +1,11 @@
-"""What requests may say, with strict types: a boolean is no number, and nothing unknown is passed over."""
+"""What requests may say, with strict types."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
-#: A finite number; an amount may also be written as people do, "2%" or "12.3(4)".
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, le=10**12)]
-Text = Annotated[str, Field(min_length=1, max_length=1000)]
-Long = Annotated[str, Field(min_length=1, max_length=10_000)]
-Amount = Number | Annotated[str, Field(min_length=1, max_length=100)]
-#: Rows of one request.
-MOST_ROWS = 10_000
-#: Options, items and readings of one request.
-MOST_LISTED = 200_000
-
-
-class StrictBody(BaseModel):
-    """A body whose types are taken as they are said."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-
-    def said(self) -> dict[str, Any]:
-        """What was said, without what was left out."""
-        return self.model_dump(exclude_none=True)
+from noisewise.web.api.body_types import MOST_LISTED, MOST_ROWS, Amount, Count, Long, Number, StrictBody, Text
+from noisewise.web.api.table_bodies import ReadingBody, ToolFiles
 
 
 class MeasuredBody(StrictBody):
@@ -90,6 +72,7 @@ class AskBody(StrictBody):
     lease: Annotated[Number, Field(gt=0)] | None = Field(None, description="Seconds.")
     by: Text | None = None
     items: Count | None = None
+    at_once: bool = Field(False, description="For a run: one decision serves many workers.")
 
 
 class Closing(StrictBody):
@@ -152,9 +135,9 @@ OptionRows = (
 
 
 class Adding(StrictBody):
-    """More options: names, or rows with the columns of the first ones."""
+    """More options: names, or rows, or columns, like those of the first ones."""
 
-    options: OptionRows
+    options: OptionRows | Annotated[dict[str, list[Cell]], Field(min_length=1, max_length=10_000)]
     id: Text | None = None
     decimal: Literal[".", ","] | None = None
 
@@ -183,35 +166,13 @@ class Renaming(StrictBody):
     name: Text
 
 
-class ReadingBody(StrictBody):
-    """How a table is read."""
-
-    map: dict[str, str] | None = Field(None, description="Which column is what: {role: column}.")
-    ignore: Annotated[list[str], Field(max_length=1000)] | None = None
-    decimal: Literal[".", ","] | None = None
-    allow_missing_se: bool = False
-    layout: Literal["network", "arms"] | None = None
-    counts: Literal["shares"] | None = None
-
-
-class Importing(ReadingBody):
-    """A table of results: text with a line of headers, told whole or not at all."""
-
-    table: Annotated[str, Field(min_length=1)] = Field(description="CSV, or with tabs or semicolons.")
-    match: bool = Field(True, description="Rows may answer suggestions, and wait for their results.")
-    repeat: Literal["others"] | bool = False
-    amend: Long | None = None
-    unknown: Literal["refuse", "add", "skip"] = "refuse"
-    dry_run: bool = False
-
-
 class NewStudy(StrictBody):
     """A new study: which of these options is the best?"""
 
     name: Text
     options: OptionRows | None = None
-    results: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="A table of results to begin with, as text."
+    results: Annotated[str, Field(min_length=1)] | ToolFiles | None = Field(
+        None, description="Results to begin with: a table as text, or files of another tool."
     )
     reading: ReadingBody | None = Field(None, description="How `results` are read.")
     id: Text | None = None
@@ -238,43 +199,7 @@ class NewStudy(StrictBody):
     noise_floor: Amount | None = None
     lease: Annotated[Number, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-
-
-class NoiseLevelBody(StrictBody):
-    """A level of noise, with its share of the measurements or its cost."""
-
-    sigma: Amount
-    share: Number | None = None
-    cost: Number | None = None
-
-
-class Planning(StrictBody):
-    """A forecast, which is computed by a worker."""
-
-    noise: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100)] | None = None
-    menu: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100)] | None = None
-    eps: Amount | None = None
-    span: Amount | None = None
-    paths: Annotated[int, Field(ge=2, le=1000)] = 60
-    most: Annotated[int, Field(ge=1, le=10**9)] = 1_000_000
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    block: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    batch: Annotated[int, Field(ge=1, le=10_000)] | None = None
-
-
-class Slots(StrictBody):
-    """Opportunities whose error bar is known."""
-
-    sigma: Annotated[list[Amount], Field(min_length=1, max_length=1000)]
-    budget: Number | None = None
-    block: Text | None = None
-    probe: Literal["option", "difference"] | None = None
-
-
-class Certified(StrictBody):
-    """A certificate that is computed afresh from the log."""
-
-    certificate: dict[str, Any]
+    dry_run: bool = Field(False, description="Only say how it is understood; nothing is made.")
 
 
 class Rebuilding(StrictBody):

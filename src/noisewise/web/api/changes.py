@@ -4,14 +4,15 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import Header, Request
 from starlette.responses import Response
 
+from noisewise.core.support.remarks import HeardWarning, heard_warnings
 from noisewise.core.support.text import check_text
-from noisewise.study.stores.protocol import LogMovedOnError
+from noisewise.study.stores.protocol import Event, LogMovedOnError
 from noisewise.study.study import Study
 from noisewise.web.api.answers import answer, name_in
 from noisewise.web.auth.roles import Visitor
@@ -34,7 +35,7 @@ Key = Annotated[
 
 
 class Replays:
-    """Answers by key, in memory; keys of measurements are in the log itself, and outlive the server."""
+    """Answers by key, in memory; after a restart, the log knows which change had which key."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, ...], tuple[str, Response]] = OrderedDict()
@@ -68,6 +69,7 @@ def change(
     status: int = 200,
     if_match: str | None = None,
     key: str | None = None,
+    again: Callable[[Study, list[Event]], Any] | None = None,
 ) -> Response:
     """Change a study, and answer with what ``act`` returns and the version after it.
 
@@ -80,6 +82,7 @@ def change(
         status: Of the answer.
         if_match: The version that is meant.
         key: Whose answer is given again; of measurements, the log knows it.
+        again: The answer to a repetition whose first try is in the log, of a server before this one.
     """
     studies: OpenStudies = request.app.state.studies
     name = name_in(name)
@@ -89,18 +92,34 @@ def change(
     with studies.use(name, write=True) as study:
         if whose is not None and (before := replays.find(whose, content)) is not None:
             return before
+        known_as = None if whose is None else repr((whose, content))
+        written = [] if known_as is None else study.appended_as(known_as)
         try:
-            with study.acting(visitor.name, only_at=version_in(if_match)):
-                done = act(study)
+            with heard_warnings() as heard:
+                if written:
+                    done = (again or _only_done)(study, written)
+                else:
+                    with study.acting(visitor.name, only_at=version_in(if_match), key=known_as):
+                        done = act(study)
         except LogMovedOnError:
             raise ProblemError(
                 412,
                 f"{name!r} has changed: it has {study.n_events} events now, and If-Match meant {if_match}.",
             ) from None
-        given = answer({"study": name, **done}, status, event=study.n_events)
+        given = answer({"study": name, **done, **warnings_in(heard)}, status, event=study.n_events)
         if whose is not None:  # before a second try can enter
             replays.keep(whose, content, given)
     return given
+
+
+def warnings_in(heard: Sequence[HeardWarning]) -> dict[str, Any]:
+    """What a study has warned of, for the answer; a client warns of it again."""
+    said = [{"category": one.category.__name__, "message": one.message} for one in heard]
+    return {"warnings": said} if said else {}
+
+
+def _only_done(study: Study, written: list[Event]) -> dict[str, Any]:
+    return {"event": study.n_events}
 
 
 def version_in(if_match: str | None) -> int | None:

@@ -6,7 +6,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from noisewise.study.log.told import measurement_of
 from noisewise.study.plain import measurement_row
+from noisewise.study.stores.protocol import Event
 from noisewise.study.study import Study
 from noisewise.web.api.answers import REFUSALS, AnyObject, Done, MeasurementsTold, Owner, StudyName
 from noisewise.web.api.bodies import (
@@ -20,8 +22,11 @@ from noisewise.web.api.bodies import (
     Voiding,
 )
 from noisewise.web.api.changes import IfMatch, Key, change
+from noisewise.web.api.json_bodies import JsonBodyRoute
 
-CORRECTIONS = APIRouter(prefix="/studies/{study}", tags=["correcting"], responses=REFUSALS)
+CORRECTIONS = APIRouter(
+    prefix="/studies/{study}", tags=["correcting"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 
 
 def _done(act: Callable[[Study], object]) -> Callable[[Study], dict[str, Any]]:
@@ -64,7 +69,11 @@ def amend(
         found = opened.amend(said.pop("measurement"), said.pop("reason"), said.pop("value", None), **said)
         return {"measurements": [measurement_row(found)]}
 
-    return change(request, study, visitor, act, body=amended, if_match=if_match, key=key)
+    def again(opened: Study, written: list[Event]) -> dict[str, Any]:
+        body = written[0].body
+        return {"measurements": [measurement_row(measurement_of(body["number"], body["content"]))]}
+
+    return change(request, study, visitor, act, body=amended, if_match=if_match, key=key, again=again)
 
 
 @CORRECTIONS.post("/mend", response_model=Done)
@@ -123,7 +132,10 @@ def add(
     def act(opened: Study) -> dict[str, Any]:
         return {"added": opened.add_options(added.options, id=added.id, decimal=added.decimal)}
 
-    return change(request, study, visitor, act, body=added, if_match=if_match, key=key)
+    def again(opened: Study, written: list[Event]) -> dict[str, Any]:
+        return {"added": list(written[0].body["ids"])}
+
+    return change(request, study, visitor, act, body=added, if_match=if_match, key=key, again=again)
 
 
 @CORRECTIONS.post("/switch", response_model=AnyObject)

@@ -1,11 +1,9 @@
 """What follows from the measurements: certificate, check, worth, plan, slot, report."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
 from noisewise.core.support.strict_json import plain, strict_json
@@ -19,20 +17,26 @@ from noisewise.web.api.answers import (
     StudyName,
     Viewer,
     answer,
-    etag_of,
     name_in,
     unchanged,
 )
-from noisewise.web.api.bodies import Certified, NoiseLevelBody, Planning, Slots
-from noisewise.web.auth.roles import Role, Visitor
+from noisewise.web.api.json_bodies import JsonBodyRoute
+from noisewise.web.api.long_answers import accepted, awaited, computed, report_page
+from noisewise.web.api.question_bodies import (
+    Certified,
+    NoiseLevelBody,
+    PlanningBody,
+    Reporting,
+    Slots,
+    WorthBody,
+)
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
-from noisewise.web.tasks import CANCELLED, DONE, ENDED, LongTask, LongTasks
+from noisewise.web.worker import VERIFY
 
-JUDGEMENT = APIRouter(prefix="/studies/{study}", tags=["judging"], responses=REFUSALS)
-TASKS = APIRouter(prefix="/tasks", tags=["judging"], responses=REFUSALS)
-#: Seconds between two looks whether who asked is still there, and the longest wait for a task.
-LOOK, LONGEST_WAIT = 0.5, 60.0
+JUDGEMENT = APIRouter(
+    prefix="/studies/{study}", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 
 
 def look(request: Request, name: str, at: Callable[[Study], dict[str, Any]]) -> Response:
@@ -51,6 +55,12 @@ def certificate(request: Request, study: StudyName, visitor: Viewer) -> Response
     return look(request, study, lambda opened: {"certificate": certificate_of(opened)})
 
 
+@JUDGEMENT.get("/bound", response_model=AnyObject, responses=UNCHANGED)
+def bound(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """A glance at the bound, which is no certificate: whether the measurements fit is not looked at."""
+    return look(request, study, lambda opened: {"bound": plain(opened._bound_now())})
+
+
 @JUDGEMENT.post("/certificate/verify", response_model=AnyObject)
 def verify(request: Request, study: StudyName, claimed: Certified, visitor: Viewer) -> Response:
     """Compute a certificate afresh from the log, and say whether it agrees."""
@@ -65,6 +75,13 @@ def verify(request: Request, study: StudyName, claimed: Certified, visitor: View
             return {"agrees": False, "problem": str(refusal), "sentence": None}
 
     return look(request, study, at)
+
+
+@JUDGEMENT.get("/verify", response_model=AnyObject)
+async def verify_hashes(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """Compute every hash of the log afresh, and name the first event that does not fit."""
+    task = await awaited(request, name_in(study), visitor, VERIFY, {}, afresh=True)
+    return answer({"study": task.study, **task.result})
 
 
 @JUDGEMENT.get("/check", response_model=AnyObject, responses=UNCHANGED)
@@ -109,7 +126,7 @@ async def worth(
 ) -> Response:
     """What each measurement contributed: precision, information, the bound before and after."""
     said: dict[str, Any] = ({} if by is None else {"by": by}) | ({} if looks is None else {"looks": looks})
-    return await _computed(request, study, visitor, "worth", said)
+    return await computed(request, study, visitor, "worth", said)
 
 
 @JUDGEMENT.get("/plan", response_model=AnyObject, responses=UNCHANGED)
@@ -126,20 +143,27 @@ async def plan(
     """Forecast how many more measurements it takes; who goes away meanwhile cancels it."""
     said = {"eps": None if eps is None else _amount(eps), "block": block, "batch": batch}
     said = {name: value for name, value in said.items() if value is not None}
-    return await _computed(request, study, visitor, "plan", {**said, "paths": paths, "seed": seed})
+    return await computed(request, study, visitor, "plan", {**said, "paths": paths, "seed": seed})
 
 
 @JUDGEMENT.post("/plan", status_code=202, response_model=AnyObject)
-async def begin_plan(request: Request, study: StudyName, asked: Planning, visitor: Viewer) -> Response:
+async def begin_plan(request: Request, study: StudyName, asked: PlanningBody, visitor: Viewer) -> Response:
     """Begin a forecast; `GET /tasks/{id}` tells how it goes, and `DELETE` cancels it."""
-    said = asked.said()
-    for name, second in (("noise", "share"), ("menu", "cost")):
-        levels = getattr(asked, name)
-        if levels is not None:
-            said[name] = [_level(name, level, second) for level in levels]
-    task, _ = await _begun(request, study, visitor, "plan", said)
-    place = f"{request.scope.get('root_path', '')}/api/v1/tasks/{task.id}"
-    return answer(task.to_plain(), 202, headers={"Location": place})
+    return await accepted(request, study, visitor, "plan", _planned(asked))
+
+
+@JUDGEMENT.post("/worth", status_code=202, response_model=AnyObject)
+async def begin_worth(request: Request, study: StudyName, asked: WorthBody, visitor: Viewer) -> Response:
+    """Begin to compute what each measurement contributed, as a task."""
+    return await accepted(request, study, visitor, "worth", asked.said())
+
+
+@JUDGEMENT.post("/report", status_code=202, response_model=AnyObject)
+async def begin_report(request: Request, study: StudyName, asked: Reporting, visitor: Viewer) -> Response:
+    """Begin a report, as a task whose result is the page; `plan` also says what it would take."""
+    planned = asked.plan if isinstance(asked.plan, bool) else _planned(asked.plan)
+    said = {"most": asked.most} | ({"plan": planned} if planned is not False else {})
+    return await accepted(request, study, visitor, "report", said)
 
 
 @JUDGEMENT.get(
@@ -158,99 +182,14 @@ async def report(
     return await report_page(request, name_in(study), visitor, plan=plan, download=download)
 
 
-@TASKS.get("/{id}", response_model=AnyObject)
-async def get_task(
-    request: Request,
-    id: str,
-    visitor: Viewer,
-    wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for its end.")] = 0.0,
-) -> Response:
-    """How a task goes, and what came of it."""
-    task = _task(request, id, visitor)
-    if wait and task.state not in ENDED:
-        await asyncio.wait([asyncio.ensure_future(task.over.wait())], timeout=wait)
-    return answer(task.to_plain())
-
-
-@TASKS.delete("/{id}", response_model=AnyObject)
-async def cancel_task(request: Request, id: str, visitor: Viewer) -> Response:
-    """Cancel a task."""
-    tasks: LongTasks = request.app.state.tasks
-    task = _task(request, id, visitor)
-    await tasks.cancel(task)
-    return answer(task.to_plain())
-
-
-def _task(request: Request, id: str, visitor: Visitor) -> LongTask:
-    """A task of this visitor; owners see those of others."""
-    tasks: LongTasks = request.app.state.tasks
-    task = tasks.find(id)
-    if task.token != visitor.token and visitor.role != Role.OWNER:
-        raise ProblemError(404, "there is no such task; those that ended long ago are forgotten.")
-    return task
-
-
-async def _begun(
-    request: Request, study: str, visitor: Visitor, kind: str, said: dict[str, Any]
-) -> tuple[LongTask, int]:
-    studies: OpenStudies = request.app.state.studies
-    tasks: LongTasks = request.app.state.tasks
-    name = name_in(study)
-    number = await run_in_threadpool(studies.number, name)
-    return tasks.begin(kind, name, number, said, visitor.token), number
-
-
-async def _computed(
-    request: Request, study: str, visitor: Visitor, kind: str, said: dict[str, Any]
-) -> Response:
-    studies: OpenStudies = request.app.state.studies
-    number = await run_in_threadpool(studies.number, name_in(study))
-    if (same := unchanged(request, number)) is not None:
-        return same
-    task = await awaited(request, name_in(study), visitor, kind, said)
-    return answer({"study": task.study, "event": task.event, **task.result}, event=task.event)
-
-
-async def awaited(request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any]) -> LongTask:
-    """Compute something while who asks is there; whoever goes away cancels what nobody else waits for."""
-    tasks: LongTasks = request.app.state.tasks
-    task, _ = await _begun(request, name.replace("~", "~0"), visitor, kind, said)
-    task.waiting += 1
-    try:
-        while task.state not in ENDED:
-            if await request.is_disconnected():
-                break
-            await asyncio.wait([asyncio.ensure_future(task.over.wait())], timeout=LOOK)
-    finally:
-        task.waiting -= 1
-        if task.state not in ENDED and not task.waiting:
-            await tasks.cancel(task)
-    if task.state == CANCELLED:
-        raise ProblemError(409, f"the {kind} was cancelled.")
-    if task.state != DONE:
-        raise ProblemError(422, task.refusal or f"there is no {kind}.")
-    return task
-
-
-async def report_page(
-    request: Request, name: str, visitor: Visitor, *, plan: bool = False, download: bool = False
-) -> Response:
-    """The report of a study as a page."""
-    from noisewise.study.showing.page.style import content_policy
-
-    studies: OpenStudies = request.app.state.studies
-    number = await run_in_threadpool(studies.number, name)
-    if (same := unchanged(request, number)) is not None:
-        return same
-    task = await awaited(request, name, visitor, "report", {"plan": True} if plan else {})
-    headers = {
-        "Content-Security-Policy": f"{content_policy()}; frame-ancestors 'none'",
-        "ETag": etag_of(task.event or 0),
-        "Cache-Control": "private, no-cache",
-    }
-    if download:
-        headers["Content-Disposition"] = 'attachment; filename="report.html"'
-    return HTMLResponse(task.result, headers=headers)
+def _planned(asked: PlanningBody) -> dict[str, Any]:
+    """The arguments of `Study.plan`."""
+    said = asked.said()
+    for name, second in (("noise", "share"), ("menu", "cost")):
+        levels = getattr(asked, name)
+        if levels is not None:
+            said[name] = [_level(name, level, second) for level in levels]
+    return said
 
 
 def _level(name: str, level: NoiseLevelBody, second: str) -> tuple[float | str, float]:

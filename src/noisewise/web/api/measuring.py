@@ -5,8 +5,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from noisewise.study.log.state import job_of
 from noisewise.study.plain import import_content, job_row, measurement_row
 from noisewise.study.running.owners import is_mark
+from noisewise.study.stores.protocol import Event
 from noisewise.study.study import Study
 from noisewise.web.api.answers import (
     REFUSALS,
@@ -17,22 +19,17 @@ from noisewise.web.api.answers import (
     Suggestions,
     Worker,
 )
-from noisewise.web.api.bodies import (
-    AskBody,
-    Closing,
-    Failing,
-    Importing,
-    OneOrSeveral,
-    ReadingBody,
-    TellingBody,
-    Tellings,
-)
+from noisewise.web.api.bodies import AskBody, Closing, Failing, OneOrSeveral, TellingBody, Tellings
 from noisewise.web.api.changes import IfMatch, Key, change, check_key
-from noisewise.web.api.table_texts import table_of
+from noisewise.web.api.json_bodies import JsonBodyRoute
+from noisewise.web.api.table_bodies import Importing, ReadingBody
+from noisewise.web.api.table_texts import understood_import
 from noisewise.web.auth.roles import Visitor
 from noisewise.web.problems import ProblemError
 
-MEASURING = APIRouter(prefix="/studies/{study}", tags=["measuring"], responses=REFUSALS)
+MEASURING = APIRouter(
+    prefix="/studies/{study}", tags=["measuring"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 
 
 @MEASURING.post("/asks", status_code=201, response_model=Suggestions)
@@ -48,10 +45,15 @@ def ask(
 
     def act(opened: Study) -> dict[str, Any]:
         said = asked.said() | {"by": for_whom(visitor, asked.by)}
-        jobs = opened.ask(said.pop("n"), said.pop("sigma", None), **said)
+        jobs = opened._ask(said.pop("n"), said.pop("sigma", None), **said)
         return {"jobs": [job_row(job) for job in jobs], "dry_run": asked.dry_run}
 
-    return change(request, study, visitor, act, body=asked, status=201, if_match=if_match, key=key)
+    def again(opened: Study, written: list[Event]) -> dict[str, Any]:
+        return {"jobs": [job_row(job_of(event.body)) for event in written], "dry_run": False}
+
+    return change(
+        request, study, visitor, act, body=asked, status=201, if_match=if_match, key=key, again=again
+    )
 
 
 @MEASURING.post("/tells", status_code=201, response_model=MeasurementsTold)
@@ -99,7 +101,7 @@ def import_table(
         raise ProblemError(403, "`amend` corrects what was told, and needs the role owner.")
 
     def act(opened: Study) -> dict[str, Any]:
-        understood = table_of(opened, table.table, reading_of(table), visitor.name)
+        understood = understood_import(opened, table, reading_of(table), visitor.name)
         taken = opened.tell_many(
             understood,
             match=table.match,
@@ -110,7 +112,10 @@ def import_table(
         )
         return import_content(taken, len(opened.pending), taken.understood, table.dry_run)
 
-    return change(request, study, visitor, act, body=table, if_match=if_match, key=key)
+    def again(opened: Study, written: list[Event]) -> dict[str, Any]:
+        return {"told": sum(event.kind == "tell" for event in written), "dry_run": False}
+
+    return change(request, study, visitor, act, body=table, if_match=if_match, key=key, again=again)
 
 
 @MEASURING.post("/fail", response_model=Done)

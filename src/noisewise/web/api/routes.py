@@ -9,7 +9,8 @@ from noisewise.web.api.answers import ProblemDocument
 from noisewise.web.api.changes import Replays
 from noisewise.web.api.corrections import CORRECTIONS
 from noisewise.web.api.health import HEALTH
-from noisewise.web.api.judgement import JUDGEMENT, TASKS
+from noisewise.web.api.judgement import JUDGEMENT
+from noisewise.web.api.long_answers import TASKS
 from noisewise.web.api.measuring import MEASURING
 from noisewise.web.api.shares import SHARED, SHARES
 from noisewise.web.api.stream import EventStreams

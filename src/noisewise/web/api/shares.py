@@ -3,18 +3,22 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from noisewise.web.api.answers import REFUSALS, AnyObject, Owner, StudyName, answer, name_in
 from noisewise.web.api.bodies import Sharing
-from noisewise.web.api.judgement import report_page
+from noisewise.web.api.json_bodies import JsonBodyRoute
+from noisewise.web.api.long_answers import report_page
 from noisewise.web.auth.keys import Keys
 from noisewise.web.auth.roles import Visitor
 from noisewise.web.auth.tokens import SHARE, Token, TokenFile
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
-SHARES = APIRouter(prefix="/studies/{study}/shares", tags=["sharing"], responses=REFUSALS)
+SHARES = APIRouter(
+    prefix="/studies/{study}/shares", tags=["sharing"], route_class=JsonBodyRoute, responses=REFUSALS
+)
 SHARED = APIRouter(include_in_schema=False)
 
 
@@ -22,15 +26,15 @@ SHARED = APIRouter(include_in_schema=False)
 def list_shares(request: Request, study: StudyName, visitor: Owner) -> Response:
     """The links that are valid, without their secrets."""
     name = _known(request, study)
-    found = [_row(token) for token in _tokens(request).tokens() if token.study == name]
-    return answer({"study": name, "shares": found})
+    return answer({"study": name, "shares": [_row(token) for token in _of_study(request, name)]})
 
 
 @SHARES.post("", status_code=201, response_model=AnyObject)
 def share(request: Request, study: StudyName, shared: Sharing, visitor: Owner) -> Response:
     """Make a link that shows the report; its address is told here and nowhere else."""
+    studies: OpenStudies = request.app.state.studies
     name = _known(request, study)
-    token, secret = _tokens(request).share(shared.name, name)
+    token, secret = _tokens(request).share(shared.name, name, studies.mark(name))
     place = f"{request.scope.get('root_path', '')}/share/{secret}"
     return answer({"study": name, **_row(token), "path": place}, 201)
 
@@ -38,10 +42,10 @@ def share(request: Request, study: StudyName, shared: Sharing, visitor: Owner) -
 @SHARES.delete("/{id}", response_model=AnyObject)
 def unshare(request: Request, study: StudyName, id: str, visitor: Owner) -> Response:
     """Let a link be valid no longer."""
-    name, tokens = _known(request, study), _tokens(request)
-    if not any(token.id == id and token.study == name for token in tokens.tokens()):
+    name = _known(request, study)
+    if not any(token.id == id for token in _of_study(request, name)):
         raise ProblemError(404, f"{name!r} has no link {id!r}.")
-    return answer({"study": name, **_row(tokens.revoke(id))})
+    return answer({"study": name, **_row(_tokens(request).revoke(id))})
 
 
 @SHARED.get("/share/{secret}")
@@ -51,7 +55,20 @@ async def shared_report(request: Request, secret: str) -> Response:
     token = None if keys.tokens is None else keys.tokens.find(secret)
     if token is None or token.role != SHARE or token.study is None:
         raise ProblemError(404, "this link is not valid, or no longer: ask whoever gave it to you.")
-    return await report_page(request, token.study, Visitor(token=token.id))
+    studies: OpenStudies = request.app.state.studies
+    name = await run_in_threadpool(studies.marked, token.mark, token.study)
+    if name is None:
+        raise ProblemError(404, "the study of this link is no longer here: ask whoever gave it to you.")
+    report = await report_page(request, name, Visitor(token=token.id))
+    report.headers["Referrer-Policy"] = "no-referrer"  # the address is a secret
+    return report
+
+
+def _of_study(request: Request, name: str) -> list[Token]:
+    """The links to a study, which may have had another name when they were made."""
+    studies: OpenStudies = request.app.state.studies
+    shares = [token for token in _tokens(request).tokens() if token.role == SHARE]
+    return [token for token in shares if studies.marked(token.mark, token.study or "") == name]
 
 
 def _known(request: Request, study: str) -> str:

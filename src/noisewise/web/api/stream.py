@@ -3,20 +3,20 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from noisewise.study.stores.protocol import Event
+from noisewise.study.stores.protocol import Event, page_of
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
 #: Seconds between two looks at what other processes wrote, and between two signs of life.
 LOOK, ALIVE = 0.4, 15.0
-#: Streams at a time.
-MOST_STREAMS = 500
+#: Streams at a time, and events of one that are sent together.
+MOST_STREAMS, TOGETHER = 500, 500
 
 
 class EventStreams:
@@ -36,22 +36,27 @@ class EventStreams:
         if self.open >= MOST_STREAMS:
             raise ProblemError(429, "too many streams are open; ask for events page by page.")
 
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        """Count a stream while it is open."""
+        self.open += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
+
     async def listen(self, name: str, after: int) -> AsyncIterator[bytes]:
         """The events of a study with numbers above ``after``, and those to come."""
         self._loop = asyncio.get_running_loop()
-        news = asyncio.Event()
-        self._listening.setdefault(name, set()).add(news)
-        self.open += 1
         said = self._loop.time()
-        try:
+        with self.one_more(), self._news_of(name) as news:
             yield b"retry: 2000\n\n"
             while not self.stopping.is_set():
                 news.clear()
-                events = await run_in_threadpool(self._studies.storage.read, name, after)
-                for event in events:
-                    yield _message(event)
-                    after = event.number
+                events = await run_in_threadpool(page_of, self._studies.storage, name, after, TOGETHER)
                 if events:
+                    yield b"".join(_message(event) for event in events)
+                    after = events[-1].number
                     said = self._loop.time()
                     continue
                 if self._loop.time() - said > ALIVE:
@@ -59,8 +64,15 @@ class EventStreams:
                     said = self._loop.time()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(news.wait(), LOOK)
+
+    @contextmanager
+    def _news_of(self, name: str) -> Iterator[asyncio.Event]:
+        """What is set when this server has written to a study."""
+        news = asyncio.Event()
+        self._listening.setdefault(name, set()).add(news)
+        try:
+            yield news
         finally:
-            self.open -= 1
             self._listening[name].discard(news)
             if not self._listening[name]:
                 del self._listening[name]

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from noisewise.core.support.remarks import heard_warnings
 from noisewise.core.support.text import printable
 from noisewise.study.log.export import rebuild_study
 from noisewise.study.plain import UNREADABLE, standing_of, status_of
@@ -14,6 +15,7 @@ from noisewise.web.api.answers import (
     AnyObject,
     Done,
     Owner,
+    StudyMade,
     StudyName,
     StudyStandings,
     Viewer,
@@ -23,12 +25,14 @@ from noisewise.web.api.answers import (
     unchanged,
 )
 from noisewise.web.api.bodies import NewStudy, Rebuilding, Renaming
+from noisewise.web.api.changes import warnings_in
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.measuring import reading_of
-from noisewise.web.api.table_texts import understood_text
+from noisewise.web.api.table_texts import first_results
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
-STUDIES = APIRouter(prefix="/studies", tags=["studies"], responses=REFUSALS)
+STUDIES = APIRouter(prefix="/studies", tags=["studies"], route_class=JsonBodyRoute, responses=REFUSALS)
 #: Studies of one page.
 USUAL, MOST = 50, 500
 
@@ -41,6 +45,7 @@ def list_studies(
         str | None, Query(description="The last study of the page before.", max_length=1000)
     ] = None,
     limit: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
+    quick: Annotated[bool, Query(description="Leave out certificates, which take most of the time.")] = False,
 ) -> Response:
     """Where each study stands, the oldest first."""
     studies: OpenStudies = request.app.state.studies
@@ -51,42 +56,71 @@ def list_studies(
     some = names[first : first + limit]
     more = first + limit < len(names)
     return answer(
-        {"studies": [standing_row(studies, one) for one in some], "next": some[-1] if more else None}
+        {"studies": [standing_row(studies, one, quick) for one in some], "next": some[-1] if more else None}
     )
 
 
-def standing_row(studies: OpenStudies, name: str) -> dict[str, Any]:
+def standing_row(studies: OpenStudies, name: str, quick: bool = False) -> dict[str, Any]:
     """Where a study stands; one that cannot be read says why."""
     row: dict[str, Any] = dict.fromkeys(
-        ("leader", "bound", "bound_text", "measurements", "options", "events", "last_change", "problem")
+        (
+            "state",
+            "leader",
+            "bound",
+            "bound_text",
+            "measurements",
+            "options",
+            "events",
+            "last_change",
+            "problem",
+        )
     )
     try:
         with studies.use(name) as study:
             row |= {"measurements": study.n_measurements, "options": len(study.options)}
             row |= {"events": study.n_events, "last_change": study.last_change}
-            return {"name": name, **row, **standing_of(study)}
+            return {"name": name, **row, **({} if quick else standing_of(study))}
     except (ValueError, KeyError, TypeError, OSError, ProblemError) as problem:
         said = problem.detail if isinstance(problem, ProblemError) else (problem.args or (problem,))[0]
         return {"name": name, **row, "state": UNREADABLE, "problem": printable(said)}
 
 
-@STUDIES.post("", status_code=201, response_model=Done)
+@STUDIES.post(
+    "",
+    status_code=201,
+    response_model=StudyMade,
+    responses={200: {"model": StudyMade, "description": "With `dry_run`: what would be made."}},
+)
 def create(request: Request, asked: NewStudy, visitor: Owner) -> Response:
     """Begin a study: which of these options is the best?"""
     studies: OpenStudies = request.app.state.studies
     said = asked.said()
+    dry_run = said.pop("dry_run")
     name, reading = said.pop("name"), reading_of(asked.reading) if asked.reading else {}
     said.pop("reading", None)
     if asked.bounds is not None:
         said["bounds"] = tuple(asked.bounds)
+    understood = None
     if asked.results is not None:
         described = [*(asked.features or ()), *([asked.cost] if asked.cost else ())]
-        said["results"] = understood_text(asked.results, described, **reading)
-    studies.create(name, **said)
-    with studies.use(name) as study:
-        number = study.n_events
+        said["results"] = understood = first_results(asked.results, asked.unit, described, reading)
+    with heard_warnings() as heard:
+        study = studies.create(name, dry_run=dry_run, **said)
+    done = {
+        "study": name,
+        "event": study.n_events,
+        "options": len(study.options),
+        "told": study.n_measurements,
+        "policy": study.policy,
+        "notes": study.notes,
+        "understood": None if understood is None else understood.to_plain(),
+        "dry_run": dry_run,
+        **warnings_in(heard),
+    }
+    if dry_run:
+        return answer(done)
     place = f"{request.scope.get('root_path', '')}/api/v1/studies/{_quoted(name)}"
-    return answer({"study": name, "event": number}, 201, event=number, headers={"Location": place})
+    return answer(done, 201, event=study.n_events, headers={"Location": place})
 
 
 @STUDIES.get("/{study}", response_model=AnyObject, responses=UNCHANGED)

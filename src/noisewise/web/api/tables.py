@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from noisewise.study.log.export import log_lines
+from noisewise.study.stores.protocol import page_of
 from noisewise.web.api.answers import (
     REFUSALS,
     UNCHANGED,
@@ -20,11 +21,12 @@ from noisewise.web.api.answers import (
     name_in,
     unchanged,
 )
+from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.stream import EventStreams, event_row
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
-TABLES = APIRouter(prefix="/studies/{study}", tags=["tables"], responses=REFUSALS)
+TABLES = APIRouter(prefix="/studies/{study}", tags=["tables"], route_class=JsonBodyRoute, responses=REFUSALS)
 USUAL, MOST = 100, 10_000
 #: Lines of an export that are sent together.
 TOGETHER = 1000
@@ -105,9 +107,11 @@ async def events(
         )
     if (same := unchanged(request, number)) is not None:
         return same
-    found = [] if after >= number else await run_in_threadpool(studies.storage.read, name, after)
-    rows = [event_row(event) for event in found[:limit]]
-    more = rows[-1]["number"] if len(found) > limit else None
+    # Not beyond the version that the answer is about, though others may have written on.
+    many = min(limit, number - after)
+    found = await run_in_threadpool(page_of, studies.storage, name, after, many) if many > 0 else []
+    rows = [event_row(event) for event in found]
+    more = after + many if 0 < many < number - after else None
     return answer({"study": name, "rows": rows, "next": more, "total": number}, event=number)
 
 

@@ -13,7 +13,7 @@ from noisewise.web.problems import ProblemError
 
 SIGNING_IN = APIRouter(include_in_schema=False)
 #: Fields and files of a form, which also limits the work of reading it.
-MOST_FIELDS, MOST_FILES = 1000, 4
+MOST_FIELDS, MOST_FILES = 2000, 200
 
 
 def csrf_token(request: Request) -> str:

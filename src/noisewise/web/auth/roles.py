@@ -1,10 +1,11 @@
 """Roles, who is asking, and the dependency by which a route says whom it needs."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from fastapi import Request
+from fastapi.routing import APIRoute
 
 from noisewise.web.problems import ProblemError
 
@@ -77,3 +78,13 @@ def role_of(route: Any) -> Role | None:
         for one in getattr(getattr(route, "dependant", None), "dependencies", ())
     ]
     return max((role for role in found if role is not None), default=None)
+
+
+def routes_of(routes: Iterable[Any], prefix: str = "") -> Iterator[tuple[str, str, Any]]:
+    """All routes of an app as method, path and route, those of routers that were included among them."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield from ((method, prefix + route.path, route) for method in sorted(route.methods or ()))
+        elif hasattr(route, "original_router"):
+            inside = getattr(getattr(route, "include_context", None), "prefix", "") or ""
+            yield from routes_of(route.original_router.routes, prefix + inside)

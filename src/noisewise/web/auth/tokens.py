@@ -23,6 +23,8 @@ from noisewise.web.auth.roles import ROLES
 #: How a token begins, so that programs that look for leaked secrets can know it.
 PREFIX, SHARE_PREFIX = "nw_", "nws_"
 SHAPE = re.compile(r"nws?_[A-Za-z0-9_-]{43}")
+#: One of them in a text, also if something was cut off.
+FOUND = re.compile(r"(nws?_)[A-Za-z0-9_-]{8,}")
 ENDING = ".tokens"
 
 
@@ -34,7 +36,8 @@ class Token(NamedTuple):
     role: str  # or "share"
     sha256: str
     at: float  # when it was made, in seconds since 1970
-    study: str | None = None  # the study whose report is shared
+    study: str | None = None  # the study whose report is shared, by the name that it had then
+    mark: str | None = None  # by which that study is known, whatever it is called now
     revoked: float | None = None
 
 
@@ -60,9 +63,9 @@ class TokenFile:
             )
         return self._make(name, role, PREFIX)
 
-    def share(self, name: str, study: str) -> tuple[Token, str]:
+    def share(self, name: str, study: str, mark: str | None = None) -> tuple[Token, str]:
         """Make the secret of a link that shows the report of a study, and nothing else."""
-        return self._make(check_text("name", name), SHARE, SHARE_PREFIX, study)
+        return self._make(check_text("name", name), SHARE, SHARE_PREFIX, study, mark)
 
     def revoke(self, which: str) -> Token:
         """Let a token, by its id or the name of who has it, be valid no longer."""
@@ -96,9 +99,11 @@ class TokenFile:
         """Whether a token has not been revoked meanwhile."""
         return any(token.id == id for token in self.tokens())
 
-    def _make(self, name: str, role: str, prefix: str, study: str | None = None) -> tuple[Token, str]:
+    def _make(
+        self, name: str, role: str, prefix: str, study: str | None = None, mark: str | None = None
+    ) -> tuple[Token, str]:
         secret = prefix + secrets.token_urlsafe(32)
-        token = Token(f"t-{secrets.token_hex(4)}", name, role, hash_of(secret), time.time(), study)
+        token = Token(f"t-{secrets.token_hex(4)}", name, role, hash_of(secret), time.time(), study, mark)
         kept = {key: value for key, value in token._asdict().items() if value is not None}
         self._append(kept)
         return token, secret
@@ -143,6 +148,11 @@ class TokenFile:
             found[token.sha256] = token
             ids[token.id] = token.sha256
         return found
+
+
+def without_tokens(text: str) -> str:
+    """A text without the secrets of tokens and links, for logs."""
+    return FOUND.sub(lambda found: f"{found[1]}...", text)
 
 
 def hash_of(secret: str) -> str:

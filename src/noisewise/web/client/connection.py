@@ -19,8 +19,10 @@ from urllib.parse import quote, urlencode
 
 from noisewise.core.support.text import printable
 from noisewise.core.support.version import __version__
+from noisewise.web.client.lines import Line, ProxyRefusalError, Route, close_all
 from noisewise.web.client.server_address import ServerAddress
 from noisewise.web.client.server_refusals import no_json, problem_in, redirected, refusal
+from noisewise.web.client.token_sources import HiddenToken
 
 API = "/api/v1"
 #: Seconds from one try to the next: at first, and at most.
@@ -29,8 +31,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 MOST_BYTES, PIECE = 2**30, 2**16
 #: Connections that are kept for the next request.
 KEPT = 16
-#: Answers that say: not now. The last two are those of a proxy whose server is starting.
-NOT_NOW = (429, 503, 502, 504)
+#: Answers of a proxy whose server is starting, or ended before it answered; and all that say: not now.
+NO_ANSWER = (502, 504)
+NOT_NOW = (429, 503, *NO_ANSWER)
 Query = Mapping[str, str | int | float | None]
 
 
@@ -56,17 +59,17 @@ class ServerConnection:
         timeout: Seconds for an answer, and for going on trying where none comes.
     """
 
-    def __init__(self, address: ServerAddress, token: str | None, timeout: float) -> None:
+    def __init__(self, address: ServerAddress, token: HiddenToken | None, timeout: float) -> None:
+        self.address, self._token, self.timeout = address, token, timeout
         if token is not None and not address.secure and not address.on_this_machine:
             raise ValueError(
                 f"{address} is not encrypted, and everybody on the way could read the token: use https://, "
                 f"or a tunnel (ssh -L 8321:localhost:{address.port} {address.host}) and http://localhost:8321."
             )
-        self.address, self._token, self._timeout = address, token, timeout
-        self._context = ssl.create_default_context() if address.secure else None
-        self._idle: list[http.client.HTTPConnection] = []
+        self._route = Route(address, timeout)
+        self._idle: list[Line] = []
         self._changing, self._process = threading.Lock(), os.getpid()
-        weakref.finalize(self, _close_all, self._idle)
+        weakref.finalize(self, close_all, self._idle)
 
     def __repr__(self) -> str:
         return f"ServerConnection({self.address})"
@@ -76,10 +79,21 @@ class ServerConnection:
         headers = {} if tag is None else {"If-None-Match": tag}
         return self.call("GET", path, query=query, headers=headers)
 
-    def post(self, path: str, body: Any, key: str | None = None) -> Any:
-        """Change something, and return the answer's JSON."""
+    def post(
+        self, path: str, body: Any, key: str | None = None, *, only_at: int | None = None, again: bool = True
+    ) -> Any:
+        """Change something, and return the answer's JSON.
+
+        Args:
+            path: See `call`.
+            body: See `call`.
+            key: By which the server knows a second try.
+            only_at: The number of events that the study must have; `LogMovedOnError` if it has others.
+            again: See `call`.
+        """
         headers = {} if key is None else {"Idempotency-Key": key}
-        return self.json_of(self.call("POST", path, body=body, headers=headers))
+        headers |= {} if only_at is None else {"If-Match": f'"{only_at}"'}
+        return self.json_of(self.call("POST", path, body=body, headers=headers, again=again))
 
     def json_of(self, reply: Reply) -> Any:
         """The JSON object of an answer."""
@@ -100,6 +114,7 @@ class ServerConnection:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
         patience: float | None = None,
+        again: bool = True,
     ) -> Reply:
         """Send a request until it is answered; refusals are raised as the study's own errors.
 
@@ -107,25 +122,30 @@ class ServerConnection:
             method: Of HTTP.
             path: Below the interface, beginning with a slash; see `path_of`.
             query: Its parameters; None leaves one out.
-            body: What is sent as JSON.
+            body: What is sent as JSON; bytes are JSON already.
             headers: More of them.
             patience: Seconds after which no other try is made; default: the time-out.
+            again: Whether a try whose answer was lost may be repeated; else `OutcomeUnknownError`.
         """
         target = f"{self.address.prefix}{API}{path}"
         asked = {name: value for name, value in (query or {}).items() if value is not None}
         target += f"?{urlencode(asked)}" if asked else ""
-        content = None if body is None else written(body)
-        give_up = time.monotonic() + (self._timeout if patience is None else patience)
+        content = body if body is None or isinstance(body, bytes) else written(body)
+        give_up = time.monotonic() + (self.timeout if patience is None else patience)
         pause = 0.0  # a connection that was kept may have been closed: then the next try follows at once
         while True:
             try:
                 reply = self._once(method, target, content, headers or {})
             except (OSError, http.client.HTTPException) as problem:
-                if is_final(problem) or time.monotonic() + pause >= give_up:
+                lost = not (again or isinstance(problem, ConnectionRefusedError))
+                if lost or is_final(problem) or time.monotonic() + pause >= give_up:
                     raise self._no_answer(problem, method) from None
             else:
-                if reply.status not in NOT_NOW or time.monotonic() + pause >= give_up:
+                late = time.monotonic() + pause >= give_up
+                if reply.status not in NOT_NOW or late or self._is_settled(reply):
                     return self._accepted(reply)
+                if reply.status in NO_ANSWER and not again:
+                    raise self._no_answer(ConnectionError("the proxy had no answer"), method)
                 pause = max(pause, _asked_to_wait(reply, give_up))
             time.sleep(pause)
             pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2.0 * pause)) * random.uniform(0.75, 1.25)
@@ -144,7 +164,7 @@ class ServerConnection:
         return reply
 
     def _read(self, answer: http.client.HTTPResponse) -> bytes:
-        pieces, size, give_up = [], 0, time.monotonic() + max(self._timeout, 1.0) * 4.0
+        pieces, size, give_up = [], 0, time.monotonic() + max(self.timeout, 1.0) * 4.0
         while piece := answer.read(PIECE):
             pieces.append(piece)
             size += len(piece)
@@ -161,21 +181,26 @@ class ServerConnection:
         if with_body:
             headers["Content-Type"] = "application/json"
         if self._token is not None:
-            headers["Authorization"] = f"Bearer {self._token}"
+            headers["Authorization"] = self._token.header
         return headers
+
+    def _is_settled(self, reply: Reply) -> bool:
+        """Whether waiting would not help: the study itself says why it cannot."""
+        problem = problem_in(reply.headers.get("Content-Type", ""), reply.content)
+        return problem is not None and problem.get("error") is not None
 
     def _accepted(self, reply: Reply) -> Reply:
         where = str(self.address)
         if reply.status == 304 or 200 <= reply.status < 300:
             return reply
         if 300 <= reply.status < 400:
-            raise redirected(where, reply.status, reply.headers.get("Location", ""))
+            raise redirected(self.address, reply.status, reply.headers.get("Location", ""))
         problem = problem_in(reply.headers.get("Content-Type", ""), reply.content)
         raise refusal(where, reply.status, problem, self._token is not None)
 
     def _no_answer(self, problem: Exception, method: str) -> Exception:
         """One sentence on why there is no answer, and what to do."""
-        where, why = str(self.address), _why(problem, self._timeout)
+        where, why = str(self.address), _why(problem, self.timeout)
         if method in ("GET", "HEAD") or is_final(problem) or isinstance(problem, ConnectionRefusedError):
             return ConnectionError(f"{where} cannot be reached: {why}.")
         from noisewise.study.stores.protocol import OutcomeUnknownError
@@ -185,20 +210,16 @@ class ServerConnection:
             "what was made is not made twice."
         )
 
-    def _take(self) -> http.client.HTTPConnection:
+    def _take(self) -> Line:
         with self._changing:
             if self._process != os.getpid():  # connections of the parent are not ours
-                _close_all(self._idle)
+                close_all(self._idle)
                 self._process = os.getpid()
             if self._idle:
                 return self._idle.pop()
-        if self._context is None:
-            return http.client.HTTPConnection(self.address.host, self.address.port, timeout=self._timeout)
-        return http.client.HTTPSConnection(
-            self.address.host, self.address.port, timeout=self._timeout, context=self._context
-        )
+        return self._route.new_line()
 
-    def _keep(self, line: http.client.HTTPConnection) -> bool:
+    def _keep(self, line: Line) -> bool:
         with self._changing:
             if len(self._idle) >= KEPT:
                 return False
@@ -208,12 +229,7 @@ class ServerConnection:
     def close(self) -> None:
         """Let go of all connections."""
         with self._changing:
-            _close_all(self._idle)
-
-
-def _close_all(lines: list[http.client.HTTPConnection]) -> None:
-    while lines:
-        lines.pop().close()
+            close_all(self._idle)
 
 
 def written(body: Any) -> bytes:
@@ -234,14 +250,19 @@ def written(body: Any) -> bytes:
 
 def path_of(*parts: str) -> str:
     """A path below the interface; the name of a study may hold slashes, which are written as ~1."""
-    return "".join(f"/{quote(part.replace('~', '~0').replace('/', '~1'), safe='~')}" for part in parts)
+    written = (part.replace("~", "~0").replace("/", "~1") for part in parts)
+    # Proxies take "." and ".." for steps in a path.
+    named = (one.replace(".", "~2") if one in (".", "..") else one for one in written)
+    return "".join(f"/{quote(one, safe='~')}" for one in named)
 
 
 def is_final(problem: Exception) -> bool:
     """Whether another try would meet the same: no such host, no trusted certificate, no HTTP."""
     if isinstance(problem, http.client.BadStatusLine):
         return not isinstance(problem, http.client.RemoteDisconnected)
-    return isinstance(problem, socket.gaierror | ssl.SSLCertVerificationError) or (
+    if isinstance(problem, socket.gaierror):
+        return problem.errno != socket.EAI_AGAIN  # which is: not now
+    return isinstance(problem, ProxyRefusalError | ssl.SSLCertVerificationError) or (
         isinstance(problem, ssl.SSLError) and "WRONG_VERSION" in str(problem)
     )
 
@@ -259,6 +280,8 @@ def _why(problem: Exception, timeout: float) -> str:
             f"its certificate is not trusted ({printable(problem.verify_message)}); for a certificate of "
             "your own authority set SSL_CERT_FILE"
         )
+    if isinstance(problem, ProxyRefusalError):
+        return str(problem)
     if isinstance(problem, ssl.SSLError):
         return "it does not speak TLS there: look at the port, or use http:// on this machine"
     if isinstance(problem, socket.gaierror):

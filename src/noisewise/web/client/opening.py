@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.core.support.checks import check_positive
 from noisewise.web.client.server_address import is_address, read_address
+from noisewise.web.client.token_sources import Given, find_token, hidden
 
 if TYPE_CHECKING:
     from noisewise.study.stores.protocol import Storage
@@ -42,10 +43,11 @@ def load_study(
         timeout: Seconds to wait for other writers, or for the server.
         clock: Where the time comes from; a server has its own.
     """
+    key, token = hidden(token), None  # no listing of variables shows it
     if is_address(store):
-        opened: Any = load_remote(str(store), name, token=token, read_only=read_only, timeout=timeout)
+        opened: Any = load_remote(str(store), name, token=key, read_only=read_only, timeout=timeout)
         return cast("Study", opened)
-    if token is not None:
+    if key is not None:
         raise ValueError("`token` goes with the address of a server, such as https://host/prefix.")
     from noisewise.study.creation import load_study as load_here
 
@@ -53,7 +55,7 @@ def load_study(
 
 
 def load_remote(
-    address: str, name: str | None, *, token: str | Path | None, read_only: bool, timeout: float
+    address: str, name: str | None, *, token: Given = None, read_only: bool = False, timeout: float = PATIENCE
 ) -> Any:
     """The handle of a study on a server."""
     from noisewise.web.client.connection import path_of
@@ -65,7 +67,7 @@ def load_remote(
         names = [row["name"] for row in standings(connection)]
         if len(names) != 1:
             listed = ", ".join(map(repr, names)) or "none"
-            raise ValueError(f"`name` must say which study unless there is one; the server has {listed}.")
+            raise ValueError(f"`name` must say which study unless there is one; the store has {listed}.")
         (name,) = names
     # Who is not known, or asks for what is not there, is told so now.
     connection.call(
@@ -74,10 +76,9 @@ def load_remote(
     return RemoteStudy(connection, name, read_only)
 
 
-def connect(address: str, token: str | Path | None = None, timeout: float = PATIENCE) -> "ServerConnection":
+def connect(address: str, token: Given = None, timeout: float = PATIENCE) -> "ServerConnection":
     """A connection to a server, with the token that belongs to it."""
     from noisewise.web.client.connection import ServerConnection
-    from noisewise.web.client.token_sources import find_token
 
     place = read_address(address)
     return ServerConnection(place, find_token(place, token), check_positive("timeout", timeout))

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from noisewise.core.support.checks import as_float
 from noisewise.study.certificate.certificate import Certificate
@@ -16,6 +16,7 @@ from noisewise.study.stores.protocol import Event
 #: Numbers of a measurement; `value` and `se` may also be texts, such as "12.3(4)" and "2%".
 NUMBERS = ("value", "se", "var", "sd", "n", "level", "successes", "trials", "cost", "at")
 LISTS = ("ci", "values")
+TEXTS = ("option", "plus", "minus", "block", "instrument", "key", "by", "note")
 _FIELDS = tuple(one.name for one in fields(Certificate))
 
 
@@ -55,11 +56,14 @@ def told_to_send(job: Job | str | None, value: Any, told: Mapping[str, Any]) -> 
         value: What came out.
         told: All else.
     """
-    said: dict[str, Any] = {"job": id_of(job), "value": value, **told}
+    said: dict[str, Any] = {"job": job_id(job), "value": value, **told}
     if hasattr(value, "nominal_value") and hasattr(value, "std_dev"):  # of the package uncertainties
         if any(told.get(name) is not None for name in ("se", "var", "sd", "ci", "values")):
             raise ValueError("say the error bar once: the value brings its own.")
         said |= {"value": value.nominal_value, "se": value.std_dev}
+    for name in TEXTS:
+        if said.get(name) is not None:
+            said[name] = text_to_send(name, said[name])
     for name in (*NUMBERS, *LISTS):
         if said.get(name) is not None:
             said[name] = number_to_send(name, said[name])
@@ -86,13 +90,33 @@ def number_to_send(name: str, given: Any) -> Any:
     return number
 
 
-def id_of(thing: Job | Measurement | str | int | None) -> str | None:
-    """The id that a suggestion or a measurement is known by."""
-    if isinstance(thing, Job | Measurement):
-        return thing.id
-    if isinstance(thing, int) and not isinstance(thing, bool):
-        return f"m-{thing}"
-    return None if thing is None else str(thing)
+def job_id(job: Any) -> str | None:
+    """The id that a suggestion is known by."""
+    if isinstance(job, Job):
+        return job.id
+    return job if job is None or isinstance(job, str) else _no_text("job", job)
+
+
+def measurement_id(measurement: Any) -> str:
+    """The id or key that a measurement is known by."""
+    if isinstance(measurement, Measurement):
+        return measurement.id
+    if type(measurement) is int:
+        return f"m-{measurement}"
+    return measurement if isinstance(measurement, str) else _no_text("measurement", measurement)
+
+
+def text_to_send(name: str, given: Any) -> str | None:
+    """What a study takes for a text: whatever has one, but no list of them."""
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, bytes | list | tuple | set | dict) or given != given:
+        return _no_text(name, given)
+    return str(given)
+
+
+def _no_text(name: str, given: Any) -> NoReturn:
+    raise TypeError(f"`{name}` must be one text; got {given!r}.")
 
 
 def new_key() -> str:

@@ -5,18 +5,18 @@ log. Whatever else is computed from a log (check, plan, worth, slot, tables, cha
 here, from a copy of it that only reads what is new: the same code gives the same objects.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from noisewise.core.support.files import as_path, written_whole
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.jobs import Job
 from noisewise.study.stores.protocol import Event
 from noisewise.web.client.connection import ServerConnection, path_of
-from noisewise.web.client.plain_objects import certificate_from, job_from, told_to_send
+from noisewise.web.client.plain_objects import certificate_from, job_from
 from noisewise.web.client.remote_changes import RemoteChanges
 from noisewise.web.client.remote_log import RemoteLog
 from noisewise.web.client.server_refusals import understanding
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from noisewise.study.certificate.check import Check
+    from noisewise.study.intake.batch import Taken
+    from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.log.specification import Specification
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.slot import Slot
@@ -34,12 +36,11 @@ if TYPE_CHECKING:
     from noisewise.study.running.studied import Runnable
     from noisewise.study.showing.plots import Plots
     from noisewise.study.study import Frame, Study
-    from noisewise.web.client.remote_tables import TakenRemotely
 
 #: What a server says of where a study stands.
 STATUS = (
     "measurements", "model", "deviation", "extra_scatter", "eps", "policy", "budget_left", "pending",
-    "certificate", "notes", "head", "chained",
+    "certificate", "notes", "head", "chained", "event",
 )  # fmt: skip
 
 
@@ -51,8 +52,11 @@ class RemoteStudy(RemoteChanges):
         self._log = RemoteLog(connection)
         self._seen: tuple[str, dict[str, Any]] | None = None  # the version that was looked at last
         self._certified: tuple[str, Certificate] | None = None
+        self._glanced: tuple[str, float] | None = None
         self._copied: Study | None = None
-        self._costs: dict[str, float] = {}
+        self._costs: dict[str, float] | None = None  # empty: there are none
+        #: By thread: the last table whose answer was lost, what was to become of it, and at which event.
+        self._lost_tables: dict[int, tuple[dict[str, Any], Taken | TakenItems, int]] = {}
 
     # What the server says.
 
@@ -88,6 +92,11 @@ class RemoteStudy(RemoteChanges):
         """Suggestions that are under way."""
         self._seen = None  # they also expire, which is no event
         return [job_from(row) for row in self._status()["pending"]]
+
+    @property
+    def n_events(self) -> int:
+        """How many events the log has."""
+        return int(self._status()["event"])
 
     @property
     def n_measurements(self) -> int:
@@ -157,9 +166,10 @@ class RemoteStudy(RemoteChanges):
 
     def cost_of(self, option: str) -> float:
         """What one measurement of an option costs; 1 where no costs were given."""
-        if option not in self._costs:
-            self._costs = {str(row["option"]): float(row.get("cost", 1.0)) for row in self._option_rows()}
-        return self._costs[option]
+        if self._costs is None or (self._costs and option not in self._costs):
+            rows = self._option_rows()
+            self._costs = {str(row["option"]): float(row["cost"]) for row in rows if "cost" in row}
+        return self._costs[option] if self._costs else 1.0
 
     def _option_rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
@@ -174,14 +184,16 @@ class RemoteStudy(RemoteChanges):
 
     # A run.
 
-    def _ask_at_once(self, n: int, *, by: str) -> list[Job]:
-        return self.ask(n, by=by)
-
-    def _tell_together(self, results: Sequence[tuple[Job, dict[str, Any]]]) -> None:
-        self._tell_rows([told_to_send(job, told.pop("value", None), told) for job, told in results])
-
     def _bound_now(self) -> float:
-        return self.certificate().bound
+        path, known = path_of("studies", self._name, "bound"), self._glanced
+        reply = self._connection.get(path, tag=None if known is None else known[0])
+        if reply.status == 304 and known is not None:
+            return known[1]
+        plain = self._connection.json_of(reply)
+        with understanding(self._connection.address):
+            found = math.inf if plain["bound"] is None else float(plain["bound"])
+        self._glanced = None if reply.tag is None else (reply.tag, found)
+        return found
 
     def run(
         self,
@@ -214,6 +226,15 @@ class RemoteStudy(RemoteChanges):
             self._copied = Study(self._log, self._name)
         return self._copied
 
+    def _alone(self) -> "Study":
+        from noisewise.study.stores.protocol import MemoryStorage
+        from noisewise.study.study import Study
+
+        storage = MemoryStorage()
+        storage.create(self._name, self._log.specification(self._name))
+        storage.append(self._name, 0, self._log.read(self._name))
+        return Study(storage, self._name)
+
     @property
     def specification(self) -> "Specification":
         """The question."""
@@ -228,17 +249,17 @@ class RemoteStudy(RemoteChanges):
         """Whether the measurements fit the model and their own error bars, and what to do if not."""
         return self._copy().check()
 
-    def plan(self, noise: Any = None, **asked: Any) -> "Plan":
+    def plan(self, *args: Any, **asked: Any) -> "Plan":
         """How many more measurements until the bound is at most eps; see `Study.plan`."""
-        return self._copy().plan(noise, **asked)
+        return self._copy().plan(*args, **asked)
 
-    def slot(self, sigma: Any, **asked: Any) -> "list[Slot]":
+    def slot(self, *args: Any, **asked: Any) -> "list[Slot]":
         """What to do with opportunities whose error bar is known; see `Study.slot`."""
-        return self._copy().slot(sigma, **asked)
+        return self._copy().slot(*args, **asked)
 
-    def worth(self, **asked: Any) -> "Worth":
+    def worth(self, *args: Any, **asked: Any) -> "Worth":
         """What each measurement contributed; see `Study.worth`."""
-        return self._copy().worth(**asked)
+        return self._copy().worth(*args, **asked)
 
     def frame(self, what: "Frame" = "options") -> "pl.DataFrame":
         """The measurements, options, events or items as a polars frame."""
@@ -271,12 +292,13 @@ class RemoteStudy(RemoteChanges):
 
     def export(self, path: str | PathLike[str]) -> None:
         """Write the specification and the log as JSON lines; `noisewise.rebuild_study` reads them."""
-        with written_whole(as_path(path)) as draft:
-            draft.write_bytes(self._log.export(self._name))
+        from noisewise.study.log.export import write_log
+
+        write_log(self._log, self._name, path)
 
     # Tables.
 
-    def tell_many(self, measurements: Any, **asked: Any) -> "TakenRemotely":
+    def tell_many(self, measurements: Any, **asked: Any) -> "Taken | TakenItems":
         """Take a table of results; if one row is bad, none is taken. See `Study.tell_many`."""
         from noisewise.web.client.remote_tables import tell_table
 
@@ -286,16 +308,11 @@ class RemoteStudy(RemoteChanges):
         """What `import_from` would tell: rows in the unit of this study."""
         return self._copy().read_from(files, reader, **choices)
 
-    def import_from(
-        self, files: Any, reader: str = "auto", *, only: str | None = None, called: str | None = None,
-        block: str | None = None, unknown: str = "refuse", match: bool = False, repeat: Any = False,
-        amend: str | None = None, dry_run: bool = False, watch: Any = None, **choices: Any,
-    ) -> "TakenRemotely":  # fmt: skip
+    def import_from(self, files: Any, reader: str = "auto", **asked: Any) -> "Taken | TakenItems":
         """Tell what files of other tools say; see `Study.import_from`."""
-        readout = self.read_from(files, reader, only=only, called=called, block=block, **choices)
-        return self.tell_many(
-            readout, match=match, repeat=repeat, amend=amend, unknown=unknown, dry_run=dry_run, watch=watch
-        )
+        from noisewise.study.reader_entries import ReaderEntries
+
+        return ReaderEntries.import_from(cast("ReaderEntries", self), files, reader, **asked)
 
     def close(self) -> None:
         """Let go of the connections."""

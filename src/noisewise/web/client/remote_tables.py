@@ -1,55 +1,25 @@
-"""Tables of results for a study on a server: read and understood here, checked and told there."""
+"""Tables of results for a study on a server: tried on a copy of its log here, then told there.
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+The server takes a table only if its log is still the one that was copied. So every refusal, note and number
+is what a study in a file says.
+"""
 
-from noisewise.study.log.told import Measurement
-from noisewise.web.client.server_refusals import understanding
+import threading
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+import polars as pl
+
+from noisewise.study.inputs.tables import as_texts
+from noisewise.study.intake.batch import Taken, warn_of_equal
+from noisewise.study.intake.roles import NAME, ROLE
+from noisewise.study.journal import PATIENCE
+from noisewise.study.stores.protocol import LogMovedOnError, OutcomeUnknownError
 
 if TYPE_CHECKING:
     from noisewise.study.intake.columns.understanding import Understood
+    from noisewise.study.intake.item_tables import TakenItems
     from noisewise.web.client.remote_study import RemoteStudy
-
-#: A row with its line, as `ReadTable.with_lines` writes it.
-_LINE = re.compile(r"(row \d+)(?: \(line \d+\)|( \([^()]*), line \d+(?=\)))")
-
-
-class CorrectedRow(NamedTuple):
-    """A measurement that was corrected, by its name."""
-
-    id: str
-
-
-class TakenRemotely:
-    """What became of the rows of a table: as many were told, known before, corrected or left out."""
-
-    def __init__(self, said: dict[str, Any], understood: "Understood") -> None:
-        self.understood = understood
-        self._told = int(said["told"])
-        self.items = int(said["items"])
-        self.known = int(said["known"])
-        self.equal = [(int(one["row"]), str(one["measurement"])) for one in said["equal"]]
-        self.amended = [CorrectedRow(str(one)) for one in said["amended"]]
-        self.missing = [str(one) for one in said["missing"]]
-        notes, gone = [str(one) for one in said["notes"]], int(said["voided"])
-        self.voided, self._notes = notes[:gone], notes[gone:]
-        self.empty, self.unasked = int(said["empty"]), int(said["unasked"])
-
-    def __len__(self) -> int:
-        return self._told
-
-    def with_notes(self) -> Iterator[Measurement]:
-        """Those about which there is something to say."""
-        for note in self._notes:
-            name, _, said = note.partition(": ")
-            yield Measurement(int(name.removeprefix("m-")), "", None, 0.0, None, None, "", None, (said,))
-
-    def __repr__(self) -> str:
-        from noisewise.core.support.words import counted
-
-        return f"{counted(self._told, 'measurement')} told, {self.known} known before"
 
 
 def tell_table(
@@ -59,11 +29,11 @@ def tell_table(
     match: bool = False,
     repeat: Any = False,
     amend: str | None = None,
-    unknown: str = "refuse",
+    unknown: Any = "refuse",
     dry_run: bool = False,
     watch: Any = None,
     **reading: Any,
-) -> TakenRemotely:
+) -> "Taken | TakenItems":
     """Tell a table; see `Study.tell_many`.
 
     Args:
@@ -74,55 +44,56 @@ def tell_table(
         amend: As in `tell_many`.
         unknown: As in `tell_many`.
         dry_run: As in `tell_many`.
-        watch: Is called when the table is sent, and when it is told.
+        watch: As in `tell_many`.
         reading: How it is read.
     """
-    from noisewise.study.intake.columns.understanding import check_reading, understand
-    from noisewise.study.table_entries import check_unit, described_columns
-
-    check_reading(reading, "tell_many")
-    settled = reading.get("map") or reading.get("layout")
-    others = () if settled else described_columns(study.specification)
-    understood = understand(measurements, others=others, **reading)
-    check_unit(study.specification.unit, understood)
-    if understood.layout is not None:
-        raise ValueError(
-            "a table of studies (layout=) cannot be told to a server yet: tell it on the server's machine."
-        )
-    said = {
-        "table": _text_of(understood),
-        "map": {role: role for role in understood.frame.columns},
-        "decimal": ".",
-        "allow_missing_se": understood.allow_missing_se,
-        "match": match,
-        "repeat": repeat,
-        "amend": amend,
-        "unknown": unknown,
-        "dry_run": dry_run,
-    }
-    rows = understood.frame.height
-    if watch is not None:
-        watch("sending", 0, rows)
-    with understood.table.placed(), _without_lines():
-        answer = study._change("imports", said, keyed=not dry_run, writes=not dry_run)
-    if watch is not None:
-        watch("sending", rows, rows)
-    with understanding(study._connection.address):
-        return TakenRemotely(answer, understood)
+    how: dict[str, Any] = {"match": match, "repeat": repeat, "amend": amend, "unknown": unknown}
+    give_up = time.monotonic() + PATIENCE
+    copy, source = study._copy(), measurements
+    while True:
+        taken = copy.tell_many(source, **how, dry_run=True, watch=watch, **reading)
+        if dry_run:
+            return taken
+        source, reading = cast("Understood", taken.understood), {}  # it is read once
+        said = _said(source, how)
+        lost = study._lost_tables.pop(threading.get_ident(), None)
+        if lost is not None and lost[0] == said:  # the same call again
+            taken, at = lost[1:]
+        else:
+            at = copy._state.n_events
+        try:
+            _send(study, said, at)
+            break
+        except LogMovedOnError:
+            if time.monotonic() > give_up:
+                raise TimeoutError(
+                    f"others wrote to study {study.name!r} faster than this could be decided, for "
+                    f"{PATIENCE:g} s. Nothing was written; run again."
+                ) from None
+        except (OutcomeUnknownError, KeyboardInterrupt):
+            study._lost_tables[threading.get_ident()] = said, taken, at
+            raise
+    if isinstance(taken, Taken):
+        warn_of_equal(taken)
+    return taken
 
 
-@contextmanager
-def _without_lines() -> Iterator[None]:
-    """Leave out the lines of the text that was sent, which nobody has seen."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError) as problem:
-        said = str(problem.args[0] if problem.args else problem)
-        raise type(problem)(_LINE.sub(r"\1\2", said)) from None
+def _send(study: "RemoteStudy", said: dict[str, Any], at: int) -> None:
+    # Of rows that were told before `tell_table` warns itself.
+    study._change("imports", lambda: said, lambda here: None, only_at=at, warns=False)
 
 
-def _text_of(understood: "Understood") -> str:
-    """The table with its roles as headers."""
-    from noisewise.study.inputs.delimited import write_delimited
+def _said(understood: "Understood", how: dict[str, Any]) -> dict[str, Any]:
+    """A table as it was understood, so that nothing is guessed again."""
+    columns = {name: _cells(understood.frame[name]) for name in understood.frame.columns}
+    settled = {"layout": understood.layout, "allow_missing_se": understood.allow_missing_se}
+    return {"columns": columns, **settled, **how}
 
-    return write_delimited(understood.frame)
+
+def _cells(column: pl.Series) -> list[Any]:
+    """A column as JSON has it."""
+    if ROLE[column.name].kind == NAME and column.dtype != pl.Boolean:
+        column = as_texts("measurements", column)
+    elif column.dtype.is_float():
+        column = column.fill_nan(None)  # an empty cell
+    return column.to_list()

@@ -1,17 +1,38 @@
 """From what a server answers to the errors that a study on this machine raises, in the same words."""
 
+import builtins
+import importlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from noisewise.core.support.text import printable
+from noisewise.web.client.server_address import ServerAddress, read_address
 
 PROBLEM = "application/problem+json"
 #: Characters of an answer that is none, in a message.
 SHOWN = 80
-#: Errors of a study by name; any other refusal is a ValueError.
-ERRORS: dict[str, type[Exception]] = {"KeyError": KeyError, "TypeError": TypeError}
+#: Errors of a study by name, and where those are that are not Python's own.
+ERRORS: dict[str, type[Exception]] = {"KeyError": KeyError, "TypeError": TypeError, "ValueError": ValueError}
+OWN_ERRORS = {
+    "DamagedError": "noisewise.study.stores.protocol",
+    "NameTakenError": "noisewise.study.stores.protocol",
+    "ToldOtherwiseError": "noisewise.study.intake.told_before",
+}
+
+
+class FormError(ValueError):
+    """A request that is not of the form that the server reads: a study would say it in other words."""
+
+
+def error_called(name: str) -> type[Exception]:
+    """The error of this name; a ValueError if there is none."""
+    if name in OWN_ERRORS:
+        found: type[Exception] = getattr(importlib.import_module(OWN_ERRORS[name]), name)
+        return found
+    return ERRORS.get(name, ValueError)
 
 
 def problem_in(kind: str, content: bytes) -> dict[str, Any] | None:
@@ -49,11 +70,40 @@ def refusal(where: str, status: int, problem: dict[str, Any] | None, with_token:
         )
     if status == 403:
         return PermissionError(said)
+    if problem.get("error") is not None:
+        return error_called(str(problem["error"]))(said)
     if status in (429, 503):
         return ConnectionError(f"{where} is too busy, or cannot use its store: {said}")
     if status >= 500:
         return OSError(f"{where}: {said}")
-    return ERRORS.get(str(problem.get("error")), KeyError if status == 404 else ValueError)(said)
+    if status == 412:
+        from noisewise.study.stores.protocol import LogMovedOnError
+
+        return LogMovedOnError(said)
+    if status in (404, 405):
+        return ConnectionError(
+            f"{where} has nothing at the address that this noisewise asks for (version 1 of the interface): "
+            "look at the address and its prefix, and use the same version on both sides."
+        )
+    return FormError(said) if problem.get("errors") else ValueError(said)
+
+
+def warnings_in(answer: dict[str, Any]) -> Iterator[tuple[type[Warning], str]]:
+    """What a study warned of, and as what."""
+    said = answer.get("warnings")
+    for one in said if isinstance(said, list) else []:
+        plain = one if isinstance(one, dict) else {"message": one}
+        yield _category(str(plain.get("category"))), printable(str(plain.get("message")))
+
+
+def _category(name: str) -> type[Warning]:
+    """The category of this name, as far as a study warns with it."""
+    if name == "KnownRowsWarning":  # of tables, which load more than a worker needs
+        from noisewise.study.intake.batch import KnownRowsWarning
+
+        return KnownRowsWarning
+    kind = getattr(builtins, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, Warning) else UserWarning
 
 
 def no_json(where: str, content: bytes) -> Exception:
@@ -78,16 +128,20 @@ def understanding(where: object) -> Iterator[None]:
         ) from None
 
 
-def redirected(where: str, status: int, target: str) -> Exception:
+def redirected(address: ServerAddress, status: int, target: str) -> Exception:
     """The refusal to be sent elsewhere: the token is for this server, and for no other."""
-    from urllib.parse import urlsplit
-
+    why = "which is not followed, because a token is for one server"
     try:
-        parts = urlsplit(target)
-        to = f"{parts.scheme}://{parts.hostname}" if parts.hostname else "another path"
+        place = read_address(urlsplit(target)._replace(query="", fragment="").geturl())
     except ValueError:
-        to = "elsewhere"
+        return ConnectionError(
+            f"{address} sends requests on to another path (status {status}), {why}: use the address of the "
+            "server itself."
+        )
+    prefix = place.prefix.partition("/api/")[0]
+    there = printable(str(place._replace(prefix=prefix)))
+    if place.host.lower() == address.host.lower() and place.secure and not address.secure:
+        return ConnectionError(f"{address} is at {there} (status {status}): use that address.")
     return ConnectionError(
-        f"{where} sends requests on to {printable(to)} (status {status}), which is not followed, because a "
-        "token is for one server: use the address of the server itself."
+        f"{address} sends requests on to {there} (status {status}), {why}: if you trust it, use that address."
     )

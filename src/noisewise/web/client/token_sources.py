@@ -5,6 +5,7 @@ import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
 
 from noisewise.core.support.text import printable
 from noisewise.web.client.server_address import ServerAddress, is_address, read_address
@@ -16,9 +17,37 @@ FILE = Path("noisewise") / "client-tokens"
 _SHAPE = re.compile(r"[!-~]{1,500}")
 
 
+class HiddenToken:
+    """A token that nothing shows: neither messages nor listings of variables beside a traceback."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @property
+    def header(self) -> str:
+        """What is sent."""
+        return f"Bearer {self._text}"
+
+    def __repr__(self) -> str:
+        return "HiddenToken()"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a token is not written to files: open the study anew where it is needed.")
+
+
+Given = str | Path | HiddenToken | None
+
+
+def hidden(token: Given) -> Path | HiddenToken | None:
+    """What was given as `token`, so that nothing shows it from here on."""
+    return HiddenToken(_checked(token, "`token`")) if isinstance(token, str) else token
+
+
 def find_token(
-    address: ServerAddress, given: str | Path | None = None, environment: Mapping[str, str] | None = None
-) -> str | None:
+    address: ServerAddress, given: Given = None, environment: Mapping[str, str] | None = None
+) -> HiddenToken | None:
     """The token for a server; None: there is none, which a server on this machine may not need.
 
     Args:
@@ -27,12 +56,13 @@ def find_token(
         environment: Default: that of this process.
     """
     env = os.environ if environment is None else environment
-    if isinstance(given, Path):
-        return _from_file(given, address)
+    given = hidden(given)
+    if isinstance(given, HiddenToken):
+        return given
     if given is not None:
-        return _checked(given, "`token`")
+        return _from_file(Path(given), address)
     if env.get(VARIABLE):
-        return _checked(env[VARIABLE], f"the variable {VARIABLE}")
+        return HiddenToken(_checked(env[VARIABLE], f"the variable {VARIABLE}"))
     if env.get(FILE_VARIABLE):
         return _from_file(Path(env[FILE_VARIABLE]), address)
     usual = Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config") / FILE
@@ -46,7 +76,7 @@ def _checked(text: str, what: str) -> str:
     return token
 
 
-def _from_file(path: Path, address: ServerAddress) -> str | None:
+def _from_file(path: Path, address: ServerAddress) -> HiddenToken | None:
     """The token of a file with nothing else in it, or of the line with the longest fitting address."""
     name = repr(printable(str(path)))
     if not path.is_file():
@@ -56,7 +86,7 @@ def _from_file(path: Path, address: ServerAddress) -> str | None:
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [words for words in lines if words and not words[0].startswith("#")]
     if len(lines) == 1 and len(lines[0]) == 1:
-        return _checked(lines[0][0], f"the content of {name}")
+        return HiddenToken(_checked(lines[0][0], f"the content of {name}"))
     found: tuple[int, str] | None = None
     for words in lines:
         if len(words) != 2 or not is_address(words[0]):
@@ -65,4 +95,4 @@ def _from_file(path: Path, address: ServerAddress) -> str | None:
         fits = place.origin == address.origin and f"{address.prefix}/".startswith(f"{place.prefix}/")
         if fits and (found is None or len(place.prefix) > found[0]):
             found = len(place.prefix), _checked(words[1], f"the token for {place} in {name}")
-    return None if found is None else found[1]
+    return None if found is None else HiddenToken(found[1])

@@ -1,12 +1,11 @@
 """What forms of pages change: each goes back to its page, with what was done or why it was refused."""
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from noisewise.study.intake.entry import measurement_of, read_told
@@ -20,11 +19,9 @@ from noisewise.web.pages.shown import (
     shown_options,
     shown_overview,
     studies_of,
-    study_page,
     used,
 )
 from noisewise.web.pages.templating import rendered
-from noisewise.web.pages.views.pasted import Pasted, columns_of, preview, read_pasted, reading_of
 from noisewise.web.pages.views.tell_form import arguments_of, measured_of
 
 CHANGES = APIRouter(include_in_schema=False)
@@ -217,45 +214,10 @@ async def switch(request: Request, study: str, visitor: Visitor = OWN) -> Respon
     return await _changed(request, study, switched, _on_check)
 
 
-@CHANGES.post("/s/{study}/paste")
-async def tell_table(request: Request, study: str, visitor: Visitor = WORK) -> Response:
-    """A table: previewed, and told if that was asked for."""
-    studies_of(request).check_writable()
-    form = await read_form(request)
-    texts, upload = texts_of(form), form.get("file")
-    content, file_name = b"", ""
-    if isinstance(upload, UploadFile) and upload.filename:
-        content, file_name = await upload.read(), upload.filename
-    await form.close()
-
-    def done() -> Response:
-        with used(request, study, write=texts.get("do") == "tell") as opened:
-            return _table(request, opened, texts, file_name, content)
-
-    return await run_in_threadpool(done)
-
-
-def _table(request: Request, study: Study, texts: dict[str, str], file_name: str, content: bytes) -> Response:
-    text, amend_reason = texts.get("table", ""), texts.get("amend", "").strip()
-    try:
-        table, shown = read_pasted(text, file_name, content)
-        chosen: Any = texts if "role.0" in texts and not content else None
-        if texts.get("do") == "tell" and chosen is not None:
-            reading = reading_of(columns_of(table.frame, chosen))
-            with study.acting(visitor_of(request).name):
-                taken = study.tell_many(table, amend=amend_reason or None, **reading)
-            first = next((one.id for one in taken), "")
-            return RedirectResponse(f"measurements?{urlencode({'told': first})}", 303)
-        page = preview(study, table, shown, chosen, amend_reason)
-    except REFUSED as problem:
-        page = Pasted(text=text, problem=said_by(problem))
-    status = 422 if page.problem else 200
-    return study_page(request, study, "paste.html", "Measurements", page=page, status=status)
-
-
 @CHANGES.post("/s/{study}/cancel")
 async def cancel(request: Request, study: str, visitor: Visitor = LOOK) -> Response:
     """Stop what a worker computes for a page."""
     form = texts_of(await read_form(request))
     await stopped(request, visitor, form.get("task", ""))
-    return RedirectResponse("plan", 303)
+    back = form.get("back", "")
+    return RedirectResponse(back if back in ("worth", "report") else "plan", 303)

@@ -10,7 +10,7 @@ from noisewise.web.api.answers import name_in
 from noisewise.web.auth.roles import Role, Visitor
 from noisewise.web.pages.shown import studies_of
 from noisewise.web.problems import ProblemError
-from noisewise.web.tasks import DONE, ENDED, LongTasks
+from noisewise.web.tasks import DONE, ENDED, WAITING, LongTasks
 
 #: Seconds for which the first answer waits: what is quick is shown at once.
 AT_ONCE = 1.5
@@ -22,6 +22,8 @@ class TaskShown(NamedTuple):
     id: str = ""
     running: bool = False
     seconds: int = 0
+    doing: str = ""  # what it is at
+    share: float | None = None  # of that, in per cent
     result: Any = None
     refusal: str = ""
 
@@ -40,10 +42,19 @@ async def begun(
     if task.state not in ENDED:
         await asyncio.wait([asyncio.ensure_future(task.over.wait())], timeout=AT_ONCE)
     told = task.to_plain()
+    doing, share = _progress(told.get("progress"), waiting=task.state == WAITING)
     return TaskShown(
-        task.id, task.state not in ENDED, int(told["seconds"]),
+        task.id, task.state not in ENDED, int(told["seconds"]), doing, share,
         task.result if task.state == DONE else None, task.refusal or "",
     )  # fmt: skip
+
+
+def _progress(told: dict[str, Any] | None, *, waiting: bool) -> tuple[str, float | None]:
+    """What it is at, and how much of that is done."""
+    if told is None:
+        return ("waiting for its turn" if waiting else ""), None
+    done, of = float(told.get("done", 0)), float(told.get("of", 0))
+    return str(told.get("doing", "")), round(100.0 * min(1.0, done / of), 1) if of > 1 else None
 
 
 async def stopped(request: Request, visitor: Visitor, id: str) -> None:

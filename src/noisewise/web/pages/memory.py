@@ -32,6 +32,10 @@ class PageMemory:
         found: Made = made[what]
         return found
 
+    def knows(self, study: Study, what: str) -> bool:
+        """Whether something was made since the log went on."""
+        return what in self._entry(study)[1]
+
     def _entry(self, study: Study) -> tuple[str, dict[str, Any], CourseSoFar]:
         with self._lock:
             head, name = study.head, study.name

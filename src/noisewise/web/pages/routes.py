@@ -1,6 +1,5 @@
 """The pages to look at; none of them writes anything."""
 
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -8,13 +7,16 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from noisewise.core.support.words import counted
 from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
+from noisewise.study.stores.protocol import numbers_of
 from noisewise.web.api.answers import name_in
 from noisewise.web.auth.roles import Role, Visitor, needs
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.outlook import worth_in_pictures
 from noisewise.web.pages.long_pages import NOT_ASKED, TaskShown, begun
 from noisewise.web.pages.shown import (
+    EVENT_KINDS,
     headline,
     memory_of,
     options_frame,
@@ -29,14 +31,12 @@ from noisewise.web.pages.shown import (
 from noisewise.web.pages.templating import rendered
 from noisewise.web.pages.views.compare import Side, compare
 from noisewise.web.pages.views.headline import STOP
-from noisewise.web.pages.views.log import log_page
+from noisewise.web.pages.views.log import LogReader
 from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
-from noisewise.web.pages.views.paging import page_of
-from noisewise.web.pages.views.pasted import Pasted
 from noisewise.web.pages.views.studies import StudyRow, studies_page, study_row, unreadable_row
+from noisewise.web.pages.views.tell_form import filled_for
 from noisewise.web.problems import ProblemError
 
-STATIC = Path(__file__).parent / "static"
 PAGES = APIRouter(include_in_schema=False)
 VIEWER = Depends(needs(Role.VIEWER))
 LOOK = [VIEWER]
@@ -124,8 +124,12 @@ def version_of_one(request: Request, study: str) -> PlainTextResponse:
 @PAGES.get("/s/{study}/options", dependencies=LOOK)
 def options(request: Request, study: str) -> HTMLResponse:
     """The table of options."""
+    added = request.query_params.get("added", "")
+    said = ""
+    if added.isdecimal() and len(added) < 12:
+        said = f"{counted(int(added), 'option')} {'was' if int(added) == 1 else 'were'} added."
     with used(request, study) as opened:
-        return shown_options(request, opened)
+        return shown_options(request, opened, message=said, kind=STOP)
 
 
 @PAGES.get("/s/{study}/measurements", dependencies=LOOK)
@@ -133,16 +137,16 @@ def measurements(request: Request, study: str) -> HTMLResponse:
     """The table of measurements, and the form that tells one."""
     with used(request, study) as opened:
         told = request.query_params.get("told", "")
-        said = f"{told} was told." if told.startswith("m-") and told[2:].isdecimal() else ""
-        form = {"what": request.query_params.get("what", "")}
+        said = _told_in_words(told, request.query_params.get("many", "1"))
+        form = filled_for(opened, request.query_params.get("what", ""))
         return shown_measurements(request, opened, form=form, message=said, kind=STOP, just_told=told)
 
 
-@PAGES.get("/s/{study}/paste", dependencies=LOOK)
-def paste(request: Request, study: str) -> HTMLResponse:
-    """A table to be pasted or uploaded."""
-    with used(request, study) as opened:
-        return study_page(request, opened, "paste.html", "Measurements", page=Pasted())
+def _told_in_words(first: str, many: str) -> str:
+    if not (first.startswith("m-") and first[2:].isdecimal() and len(first) < 20):
+        return "Nothing new was told." if many == "0" else ""
+    several = many.isdecimal() and len(many) < 12 and int(many) > 1
+    return f"{int(many):,} measurements were told, from {first} on." if several else f"{first} was told."
 
 
 @PAGES.get("/s/{study}/check", dependencies=LOOK)
@@ -202,14 +206,12 @@ async def worth(request: Request, study: str, visitor: Visitor = VIEWER) -> HTML
 def log(request: Request, study: str) -> HTMLResponse:
     """The events."""
     with used(request, study) as opened:
-        total = opened.n_events
-        pager = page_of(total, request.query_params.get("page"), {})
-        first, last = total - pager.last, total - pager.first
-        later = studies_of(request).storage.read(opened.name, first)
-        events = later[: last - first]
-        # Every telling has the next number, so those of a page follow from how many come after it.
-        after = sum(event.kind == "tell" for event in later[len(events) :])
-        page = log_page(events, pager, len(opened.analysis().state.told) - after, opened.head)
+        storage, name = studies_of(request).storage, opened.name
+
+        def tells() -> list[int]:
+            return memory_of(request).of(opened, "tells", lambda: numbers_of(storage, name, "tell"))
+
+        page = LogReader(opened, storage, tells).page(request.query_params, EVENT_KINDS)
         return study_page(request, opened, "log.html", "Log", page=page)
 
 
@@ -217,4 +219,5 @@ def log(request: Request, study: str) -> HTMLResponse:
 def overview(request: Request, study: str) -> HTMLResponse:
     """The first page of a study."""
     with used(request, study) as opened:
-        return shown_overview(request, opened)
+        made = "The study was made." if request.query_params.get("made") else ""
+        return shown_overview(request, opened, message=made, kind=STOP)

@@ -17,9 +17,9 @@ from noisewise.web.pages.views.check import check_page
 from noisewise.web.pages.views.headline import HELD, Headline, headline_of
 from noisewise.web.pages.views.measurements import measurements_page
 from noisewise.web.pages.views.options import options_page
-from noisewise.web.pages.views.overview import overview_of
+from noisewise.web.pages.views.overview import SLOW, overview_of, suggested_as
 from noisewise.web.pages.views.studies import question_of
-from noisewise.web.pages.views.tell_form import BESIDE, ERROR_KINDS
+from noisewise.web.pages.views.tell_form import BESIDE, filled_with, kinds_for
 from noisewise.web.pages.views.times import since
 
 #: Options that a field offers as one types.
@@ -103,6 +103,7 @@ def study_page(
         ("check", "Check", None),
         ("plan", "Plan", None),
         ("worth", "Worth", None),
+        ("report", "Report", None),
         ("log", "Log", events),
     ]
     context = {
@@ -122,16 +123,34 @@ def study_page(
     return rendered(request, template, status, **(context | more))
 
 
-def shown_overview(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
+def shown_overview(
+    request: Request, study: Study, *, message: str = "", kind: str = HELD, status: int = 200
+) -> HTMLResponse:
     """The first page, with a message on top."""
     memory = memory_of(request)
+    asked = request.headers.get("hx-trigger") == "next" or "next" in request.query_params
     page = overview_of(
-        study, study.certificate(), memory.course(study), lambda what, make: memory.of(study, what, make)
+        study,
+        study.certificate(),
+        memory.course(study),
+        lambda what, make: memory.of(study, what, make),
+        suggest=asked or len(study.options) <= SLOW or memory.knows(study, suggested_as(study)),
     )
-    return study_page(request, study, "overview.html", "Overview", page=page, message=message, status=status)
+    return study_page(
+        request,
+        study,
+        "overview.html",
+        "Overview",
+        page=page,
+        message=message,
+        message_kind=kind,
+        status=status,
+    )
 
 
-def shown_options(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
+def shown_options(
+    request: Request, study: Study, *, message: str = "", kind: str = HELD, status: int = 200
+) -> HTMLResponse:
     """The table of options, with a message on top."""
     memory, certificate = memory_of(request), study.certificate()
     frame = options_frame(request, study)
@@ -146,6 +165,7 @@ def shown_options(request: Request, study: Study, *, message: str = "", status: 
         page=page,
         changing=changing,
         message=message,
+        message_kind=kind,
         status=status,
     )
 
@@ -164,10 +184,15 @@ def shown_measurements(
     """The table of measurements, with what somebody has filled in."""
     query = dict(request.query_params) | ({"fix": fix} if fix else {})
     names = [job.id for job in study.pending] + study.options
+    page = measurements_page(study, query)
+    fixed = (
+        {} if page.fixing is None else filled_with(study.analysis().state.told[int(page.fixing.id[2:]) - 1])
+    )
     return study_page(
         request, study, "measurements.html", "Measurements",
-        page=measurements_page(study, query), form=form, names=names[:MOST_OFFERED], kinds=ERROR_KINDS,
-        beside=BESIDE, just_told=just_told, message=message, message_kind=kind, status=status,
+        page=page, form=form, names=names[:MOST_OFFERED], kinds=kinds_for(study),
+        fixed=form if form.get("measurement") else fixed, beside=BESIDE,
+        just_told=just_told, message=message, message_kind=kind, status=status,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
 
 from noisewise.cli.studies.columns import read_options
-from noisewise.cli.studies.session import open_place, told_warnings
+from noisewise.cli.studies.session import told_warnings
 from noisewise.cli.studies.upkeep import QUESTION, create_as_typed, init
 from noisewise.core.support.text import printable
 
@@ -84,7 +84,7 @@ def begin_or_go_on(
     sketch = create_as_typed(":memory:", name, listed, None, question)
     check(sketch, table)
     wanted = sketch.specification
-    storage = open_place(store, create=True)
+    storage = nw.open_store(store, create=True)
     is_new = name not in storage.names()
     if is_new:
         try:

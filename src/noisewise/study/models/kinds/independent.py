@@ -86,11 +86,16 @@ class Independent(StudyModel):
         if case.own_scatter:
             begun = question.scatter == OWN or begins_with_own(self.state)
             stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
+        before = self.state.quick_tables if case.quickly else self.state.tables
         found = separate_options(
-            gathered.kinds(), case.shares, self.state.tables, stacks,
+            gathered.kinds(), case.shares, before, stacks,
             pooled=begins_pooled(self.state), quickly=case.quickly,
         )  # fmt: skip
-        self.state.tables = found.tables
+        if case.quickly:
+            # A certificate between many looks is made as that of a study that was just opened.
+            self.state.tables, self.state.quick_tables = None, found.tables
+        else:
+            self.state.tables = found.tables
         return found
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:

@@ -26,13 +26,16 @@ from noisewise.study.stores.database.schema import (
 )
 from noisewise.study.stores.database.statements import (
     HEAD,
+    LAST,
     LOCK,
     LOCK_STORE,
     MOVE,
+    OF_KIND,
     ONE,
     READ,
     RENAME,
     STUDY,
+    WITH_TEXT,
     chained_rows,
     write_rows,
 )
@@ -137,6 +140,10 @@ class SqlStorage:
 
     def read(self, name: str, after: int = 0) -> list[Event]:
         """The events with numbers above ``after``."""
+        return self.page(name, after, None)
+
+    def page(self, name: str, after: int, most: int | None) -> list[Event]:
+        """At most so many events with numbers above ``after``; None: all."""
         study = self._number(name)
         seen = self._seen.get(study)
         with self._reading() as connection:
@@ -146,10 +153,23 @@ class SqlStorage:
             if seen == head and after == head.number:
                 return []
             # With the event before them, if there is one: they must continue the log that was read.
-            found = connection.rows(READ, {"study": study, "first": max(after, 1)})
+            last = LAST if most is None else after + most
+            found = connection.rows(READ, {"study": study, "first": max(after, 1), "last": last})
             before = self._starts[study] if after == 0 else self._base(name, study, after, found)
         base, found = Head(after, before), found[1:] if after else found
+        if last < head.number:  # the end of the page, whose hash its own row says, is no end of the log
+            head = Head(last, bytes(found[-1][5])) if found else base
+            seen = seen if seen is not None and seen.number <= last else None
         return self._compared(name, study, base, head, seen, found)
+
+    def numbers(self, name: str, kind: str | None, text: str) -> list[int]:
+        """The numbers of events of a kind, or of any, whose body has a text in it."""
+        said = {"study": self._number(name), "kind": kind or ""}
+        with self._reading() as connection:
+            if kind and not text:
+                return [int(row[0]) for row in connection.rows(OF_KIND, said)]
+            part = "".join(f"!{one}" if one in "!%_" else one for one in text)
+            return [int(row[0]) for row in connection.rows(WITH_TEXT, {**said, "text": f"%{part}%"})]
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""

@@ -27,7 +27,15 @@ LOCK_STORE = "SELECT id FROM noisewise_schema FOR UPDATE"
 MOVE = "UPDATE noisewise_heads SET number = :number, hash = :hash WHERE study = :study"
 READ = (
     "SELECT number, at, kind, append, body, hash FROM noisewise_events "
-    "WHERE study = :study AND number >= :first ORDER BY number"
+    "WHERE study = :study AND number >= :first AND number <= :last ORDER BY number"
+)
+#: Further than any log goes.
+LAST = 2**62
+#: Numbers of events of a kind, and of those whose body has a text in it.
+OF_KIND = "SELECT number FROM noisewise_events WHERE study = :study AND kind = :kind ORDER BY number"
+WITH_TEXT = (
+    "SELECT number FROM noisewise_events WHERE study = :study AND (:kind = '' OR kind = :kind) "
+    "AND lower(body) LIKE :text ESCAPE '!' ORDER BY number"
 )
 ONE = "SELECT append, hash FROM noisewise_events WHERE study = :study AND number = :number"
 

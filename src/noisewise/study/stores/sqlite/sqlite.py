@@ -8,7 +8,6 @@ import os
 import secrets
 import sqlite3
 import uuid
-import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from noisewise.core.support.files import sync, written_whole
+from noisewise.core.support.remarks import warn
 from noisewise.study.stores.database.connection import Connection, DriverError
 from noisewise.study.stores.database.dialect import OwnPool
 from noisewise.study.stores.database.migrations import (
@@ -151,7 +151,7 @@ def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, du
         refuse_orphans(path)
         _make(path)
     if system := network_file_system(path):
-        warnings.warn(
+        warn(
             f"{str(path)!r} is on a network file system ({system}); SQLite's locks are unreliable there. "
             "Use PostgreSQL if more than one machine writes.",
             RuntimeWarning,

@@ -22,6 +22,10 @@ if (themes) {
   });
 }
 
+// On phones the tab of this page may lie outside.
+const here = document.querySelector(".tabs [aria-current]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - here.parentElement.clientWidth / 2 + here.clientWidth / 2;
+
 // Round values for an axis, few enough to be read: 1, 2 and 5 times powers of ten, or even steps in a narrow range.
 function roundSplits(chart, axis, low, high) {
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
@@ -172,3 +176,17 @@ setInterval(() => {
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.querySelector("[data-course]") || event.target.matches("[data-course]")) drawCourses();
 });
+
+// A link that is shown once: its whole address, and a button that copies it.
+const link = document.querySelector("[data-copy]");
+if (link) {
+  link.textContent = link.href;
+  const button = link.parentElement.querySelector(".copy");
+  if (button && navigator.clipboard) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(link.href);
+      button.textContent = "Copied";
+    });
+  }
+}

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from noisewise.core.support.words import aligned, number
 from noisewise.study.certificate.check import residuals_to_show
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
@@ -63,8 +65,9 @@ def measurements_page(study: Study, query: Mapping[str, str]) -> MeasurementsPag
         asked = str(1 + numbers.index(fix) // 50)
     pager = page_of(len(numbers), asked, kept)
     shown = numbers[pager.first : pager.last]
-    residual = _residuals(study)
-    rows = _aligned(analysis, [_row(analysis, place, residual) for place in shown], shown)
+    residual = _residuals(study, shown)
+    unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
+    rows = _aligned(analysis, [_row(analysis, place, residual, unusable) for place in shown], shown)
     fixing = next((row for row in rows if fix is not None and row.id == f"m-{fix}"), None)
     used = {
         name
@@ -100,26 +103,26 @@ def _found(told: Any, wanted: str) -> "list[int] | range":
     if (one := _number_of(wanted, len(told))) is not None and wanted.startswith("m-"):
         return [one]
     low = wanted.lower()
-    hit = [
-        any(low in str(body[name]).lower() for name in _SEARCHED if body.get(name) is not None)
-        for body in told
-    ]
-    return [place for place in everything if hit[place - 1]]
+    found = told.places_with(_SEARCHED, lambda text: low in text.lower())
+    return [place + 1 for place in reversed(found)]
 
 
-def _residuals(study: Study) -> dict[int, float]:
+def _residuals(study: Study, shown: Sequence[int]) -> dict[int, float]:
+    """Those of the measurements that are shown."""
     if not study.n_measurements:
         return {}
     columns, residuals = residuals_to_show(study.analysis())
-    return dict(zip(columns.number.tolist(), residuals.tolist(), strict=True))
+    there = np.flatnonzero(np.isin(columns.number, np.asarray(shown, dtype=np.int64)))
+    return dict(zip(columns.number[there].tolist(), residuals[there].tolist(), strict=True))
 
 
-def _row(analysis: Any, place: int, residuals: dict[int, float]) -> MeasurementShown:
+def _row(
+    analysis: Any, place: int, residuals: dict[int, float], unusable: dict[int | None, str]
+) -> MeasurementShown:
     state = analysis.state
     body = state.told[place - 1]
     minus, shown, enters = body.get("minus"), body.get("shown"), body.get("sigma")
     residual = residuals.get(place)
-    unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
     notes = [*body.get("notes", ()), *([body["note"]] if "note" in body else [])]
     return MeasurementShown(
         id=f"m-{place}",

@@ -11,7 +11,7 @@ import polars as pl
 from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.log.jobs import Job
-from noisewise.study.showing.intervals import view_of
+from noisewise.study.showing.intervals import View, view_of
 from noisewise.study.showing.page.options import options_figure
 from noisewise.study.showing.page.pictures import drawn_course, residuals_figure
 from noisewise.study.study import Study
@@ -21,6 +21,8 @@ from noisewise.web.pages.views.times import short_time
 
 #: Suggestions that are shown, and options in the chart of intervals.
 SUGGESTED, DRAWN = 3, 15
+#: Options from which on only some are looked at for the chart, and from which on suggestions come later.
+MANY, SLOW = 200, 2000
 Made = TypeVar("Made")
 
 
@@ -55,6 +57,7 @@ class Overview(NamedTuple):
     under_way: list[JobRow]
     suggested: list[JobRow]
     none_suggested: str  # why
+    suggested_later: bool  # whether they take long, and are asked for when the rest is shown
     policy: str
 
 
@@ -64,7 +67,12 @@ def at_once(what: str, make: Callable[[], Made]) -> Made:
 
 
 def overview_of(
-    study: Study, certificate: Certificate, course: CourseSoFar, remembered: Remembering = at_once
+    study: Study,
+    certificate: Certificate,
+    course: CourseSoFar,
+    remembered: Remembering = at_once,
+    *,
+    suggest: bool = True,
 ) -> Overview:
     """Everything from one moment of a study.
 
@@ -73,14 +81,15 @@ def overview_of(
         certificate: Of this moment.
         course: How its bound fell, as far as that was computed.
         remembered: Makes what follows from the log alone, or finds what was made before.
+        suggest: Whether to look for what to measure next, which takes long where there are many options.
     """
     analysis = study.analysis()
     known = course.brought_up(analysis, certificate)
     fallen = _course(known, certificate)
-    jobs, why_none = remembered(
-        f"suggested beside {len(study.pending)}", lambda: suggestions(study, certificate)
+    jobs, why_none = (
+        remembered(suggested_as(study), lambda: suggestions(study, certificate)) if suggest else ([], "")
     )
-    intervals = remembered("intervals", lambda: _intervals(study, certificate))
+    intervals = remembered("intervals", lambda: _intervals(study, certificate, remembered))
     misfit = bool(certificate.withheld) and study.check().freedom > 0
     return Overview(
         course=fallen,
@@ -93,15 +102,33 @@ def overview_of(
         under_way=[job_row(job) for job in study.pending],
         suggested=[job_row(job) for job in jobs],
         none_suggested=why_none,
+        suggested_later=not suggest,
         policy=study.policy,
     )
 
 
-def _intervals(study: Study, certificate: Certificate) -> str:
+def suggested_as(study: Study) -> str:
+    """Under which name suggestions are remembered: they depend on what is under way, which may expire."""
+    return f"suggested beside {len(study.pending)}"
+
+
+def _intervals(study: Study, certificate: Certificate, remembered: Remembering) -> str:
     if not certificate.may_show_bounds or certificate.n_options < 2:
         return ""
-    view = view_of(study.analysis(), certificate)
-    return options_figure(study.frame("options"), view, certificate, DRAWN, table_too=False)
+    view = remembered("view", lambda: view_of(study.analysis(), certificate))
+    frame = remembered("options", lambda: study.frame("options"))
+    return options_figure(_drawn(frame, view, certificate), view, certificate, DRAWN, table_too=False)
+
+
+def _drawn(frame: pl.DataFrame, view: View | None, certificate: Certificate) -> pl.DataFrame:
+    """The rows that the chart may show, since making one of each of 100,000 takes long."""
+    if view is None or len(frame) <= MANY:
+        return frame
+    column = next((name for name in ("difference", "ratio") if name in frame.columns), "estimate")
+    bars = pl.col("option").is_in(view.table["option"].implode())
+    best = frame.filter(bars).sort(column, descending=certificate.goal == "max", nulls_last=True)
+    parts = [best.head(DRAWN), frame.filter(pl.col("recommended")), frame.filter(~bars).head(DRAWN)]
+    return pl.concat(parts).unique("option", maintain_order=True)
 
 
 def suggestions(study: Study, certificate: Certificate) -> tuple[list[Job], str]:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from noisewise.core.support.checks import nearest
+from noisewise.study.inputs.error_bars import ITEMS, KNOWN, NONE
+from noisewise.study.study import Study
 
 
 class FormField(NamedTuple):
@@ -97,7 +99,16 @@ ERROR_KINDS = (
         "Its scatter is estimated from repeated measurements.",
     ),
 )
-KIND = {kind.name: kind for kind in ERROR_KINDS}
+#: In a study whose options are all measured on the same items, nothing else is told.
+OF_ITEMS = KindOfError(
+    "items",
+    "Items",
+    "a value for each question, input or seed",
+    (FormField("items", "Items and their values", "one in each line, such as q17 = 1", long=True),),
+    "They enter one by one, compared with those of other options on the same items.",
+)
+KINDS = (*ERROR_KINDS, OF_ITEMS)
+KIND = {kind.name: kind for kind in KINDS}
 #: Fields besides, and what they are for.
 BESIDE = (
     FormField("block", "Block", "a day, a plate, a judge"),
@@ -140,7 +151,7 @@ def measured_of(form: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("choose which number the error bar is: it decides how much the value counts.")
     strange = [
         f"{other.title}: {field.title}"
-        for other in ERROR_KINDS
+        for other in KINDS
         if other is not kind
         for field in other.fields
         if field.name != "value" and _text(form, f"{other.name}.{field.name}") is not None
@@ -162,6 +173,8 @@ def _as_told(kind: KindOfError, given: dict[str, str]) -> dict[str, Any]:
         return {"value": given["value"]}
     if kind.name == "values":
         return {"values": [number_in("Readings", one) for one in given["values"].replace(";", " ").split()]}
+    if kind.name == "items":
+        return {"items": _items_in(given["items"])}
     told: dict[str, Any] = {}
     for name, text in given.items():
         title = next(field.title for field in kind.fields if field.name == name)
@@ -171,6 +184,55 @@ def _as_told(kind: KindOfError, given: dict[str, str]) -> dict[str, Any]:
         if told.get("level", 0.0) > 1.0:
             told["level"] /= 100.0
     return told
+
+
+def _items_in(text: str) -> dict[str, float]:
+    """Items in lines, each with its value behind the last sign between them; those without one are open."""
+    found: dict[str, float] = {}
+    for line in text.splitlines():
+        name, sign, value = (part.strip() for part in line.rpartition("=" if "=" in line else "\t"))
+        if sign and not value:
+            continue
+        if not name and line.strip():
+            raise ValueError(f"an item must look like q17 = 1; got {line.strip()!r}.")
+        if name in found:
+            raise ValueError(f"the item {name!r} stands twice.")
+        if name:
+            found[name] = number_in(name, value)
+    if not found:
+        raise ValueError("no item has a value yet: write one behind each, such as q17 = 1.")
+    return found
+
+
+def kinds_for(study: Study) -> tuple[KindOfError, ...]:
+    """The kinds that a study takes: items, or everything else; both while nothing was told."""
+    state = study.analysis().state
+    if not len(state.told):
+        return (OF_ITEMS,) if study.specification.items else KINDS
+    return (OF_ITEMS,) if state.told[0].get("kind") == ITEMS else ERROR_KINDS
+
+
+def filled_for(study: Study, what: str) -> dict[str, str]:
+    """What a form says at first: the suggestion that is answered, with its items in their order."""
+    job = next((one for one in study.pending if one.id == what), None)
+    form = {"what": what}
+    if job is not None and job.items:
+        form |= {"kind": "items", "items.items": "".join(f"{item} = \n" for item in job.items)}
+    elif len(kinds := kinds_for(study)) == 1:
+        form["kind"] = kinds[0].name
+    return form
+
+
+def filled_with(body: Mapping[str, Any]) -> dict[str, str]:
+    """What a form that corrects a measurement says at first: what was told, where one number says it."""
+    value, kind = body.get("value"), body.get("kind")
+    if kind == ITEMS:
+        return {"kind": "items"}
+    if not isinstance(value, int | float):
+        return {}
+    if kind == KNOWN and isinstance(body.get("shown"), int | float):
+        return {"kind": "se", "se.value": f"{value:.12g}", "se.se": f"{body['shown']:.12g}"}
+    return {"kind": "none", "none.value": f"{value:.12g}"} if kind == NONE else {}
 
 
 def number_in(title: str, text: str) -> float:

@@ -39,14 +39,19 @@ def share_of_precision(ledgers: Floats, share: float, rank: int) -> float:
 @verb
 def book(model: Model, ledgers: Floats, noise: NoiseHistory, action: int, sigma: float) -> None:
     """Enter one measurement in both ledgers and in the history of the noise, before it is learnt."""
-    precision, largest = 1.0 / (sigma * sigma), model.squared_widths.max()
+    enter(ledgers, model.squared_widths.max(), model.squared_widths[action], sigma)
+    observe(noise, action, sigma)
+
+
+def enter(ledgers: Floats, largest: float, own: float, sigma: float) -> None:
+    """Enter one measurement in both ledgers: the largest squared width there is, and that of its action."""
+    precision = 1.0 / (sigma * sigma)
     credit = min(1.0, largest * precision)
     # In shares: squares of the precisions themselves would overflow.
     part = precision / (ledgers[PRECISION] + precision)
     ledgers[CONCENTRATION] = ledgers[CONCENTRATION] * (1.0 - part) ** 2 + part * part
     ledgers[PRECISION] += precision
     ledgers[CREDIT] += credit
-    if model.squared_widths[action] >= largest * (1.0 - TIE):
+    if own >= largest * (1.0 - TIE):
         ledgers[PRECISION_TO_WIDEST] += precision
         ledgers[CREDIT_TO_WIDEST] += credit
-    observe(noise, action, sigma)

@@ -1,0 +1,1 @@
+"""Pieces of work spread over processes, executors and the workers of a Dask cluster."""

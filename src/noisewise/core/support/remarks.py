@@ -1,0 +1,62 @@
+"""What is said while something is computed, to whoever listens: how far it is, and warnings.
+
+Each thread, and each request of a server, has its own listeners: filters of `warnings` are those of the whole
+process, and a request that set them would hear what is said to others.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+#: What is being done, how much of it is done, and how much there is.
+Watcher = Callable[[str, int, int], None]
+
+
+class HeardWarning(NamedTuple):
+    """A warning that somebody listened for."""
+
+    category: type[Warning]
+    message: str
+
+
+_warnings: ContextVar[list[HeardWarning] | None] = ContextVar("noisewise warnings", default=None)
+_watcher: ContextVar[Watcher | None] = ContextVar("noisewise watcher", default=None)
+
+
+def warn(message: str, category: type[Warning], *, stacklevel: int) -> None:
+    """Warn whoever listens, or as Python does; levels of the stack are those of `warnings.warn`."""
+    heard = _warnings.get()
+    if heard is None:
+        warnings.warn(message, category, stacklevel=stacklevel + 1)
+    else:
+        heard.append(HeardWarning(category, message))
+
+
+@contextmanager
+def heard_warnings() -> Iterator[list[HeardWarning]]:
+    """Listen to the warnings of a block."""
+    heard: list[HeardWarning] = []
+    before = _warnings.set(heard)
+    try:
+        yield heard
+    finally:
+        _warnings.reset(before)
+
+
+def progress(doing: str, done: int, of: int) -> None:
+    """Say how far it is, if anybody listens."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(doing, done, of)
+
+
+@contextmanager
+def heard_progress(watcher: Watcher) -> Iterator[None]:
+    """Listen to how far the computations of a block are."""
+    before = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(before)

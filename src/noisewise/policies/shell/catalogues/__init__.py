@@ -1,0 +1,1 @@
+"""Policies on catalogues: a working set that plays exactly, and passes when it cannot."""

@@ -1,0 +1,110 @@
+"""Questions to all shards of a catalogue at once, with exact answers about the few rows that come back."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise.actions.catalogue.catalogue import Catalogue
+from noisewise.actions.catalogue.files import evenly
+from noisewise.actions.catalogue.passes import Indices, Norm
+from noisewise.actions.catalogue.scores import ScoreQuestion, exact_scores, first_scoring, highest_rows
+from noisewise.core.choice.selection import Mask
+from noisewise.core.model.dense import Floats
+
+#: Rows asked for at first, and how many times more if they do not settle it.
+FIRST_MOST, MORE = 64, 32
+SOME = 1000
+
+
+class Highest(NamedTuple):
+    """Rows with the largest scores, in float64."""
+
+    numbers: Indices  # ascending
+    rows: Floats
+    scores: Floats
+    cut: float  # what no other row exceeds
+
+    @property
+    def upper(self) -> float:
+        """What no row exceeds."""
+        return max(self.cut, float(self.scores.max(initial=-np.inf)))
+
+
+def highest(catalogue: Catalogue, question: ScoreQuestion) -> Highest:
+    """The rows that score highest, about as many as the question says."""
+    shares = evenly(question.most, catalogue.shards)
+    answers = catalogue.each(highest_rows, [(question._replace(most=int(most)),) for most in shares])
+    catalogue.returned += sum(found.rows.nbytes + found.numbers.nbytes for found in answers)
+    rows = np.concatenate([np.asarray(found.rows, dtype=np.float64) for found in answers])
+    index = np.concatenate([found.numbers for found in answers])
+    return Highest(index, rows, exact_scores(rows, question), max(found.cut for found in answers))
+
+
+def best_of(
+    catalogue: Catalogue,
+    question: ScoreQuestion,
+    passes: Callable[[Floats], Mask],
+    tolerance: Callable[[Floats, float], float],
+) -> tuple[int, Floats, float]:
+    """The row with the largest score among those that pass; of equal ones the first. Row, vector, and score.
+
+    Args:
+        catalogue: The rows.
+        question: The score.
+        passes: Which of some vectors are meant; at least one row of the catalogue is.
+        tolerance: What of the winner's vector and score counts as equal.
+    """
+    most = FIRST_MOST
+    while True:
+        found = highest(catalogue, question._replace(most=most))
+        passing = passes(found.rows)
+        if passing.any():
+            winner = int(np.argmax(np.where(passing, found.scores, -np.inf)))
+            top = float(found.scores[winner])
+            low = top - tolerance(found.rows[winner], top)
+            if low > found.cut:
+                tied = np.flatnonzero(passing & (found.scores >= low))
+                return int(found.numbers[tied[0]]), found.rows[tied[0]], top
+            if top >= found.cut:
+                return _first_tied(catalogue, question, passes, low, top)
+        # Float32 cannot tell so many equal rows apart: from some number on all are looked at in float64.
+        question = question._replace(exact=most > SOME)
+        most *= MORE
+
+
+def _first_tied(
+    catalogue: Catalogue,
+    question: ScoreQuestion,
+    passes: Callable[[Floats], Mask],
+    low: float,
+    top: float,
+) -> tuple[int, Floats, float]:
+    """The first row that scores at least ``low`` and passes, where more rows tie than came back."""
+    start = 0
+    for shard in catalogue.shards:
+        while start < shard.first + shard.count:
+            row = catalogue.asked_alone(first_scoring, shard, question, low, start)
+            if row < 0:
+                break
+            vector = catalogue.take([row])
+            if passes(vector)[0]:
+                return row, vector[0], max(top, float(exact_scores(vector, question)[0]))
+            start = row + 1
+        start = shard.first + shard.count
+    raise ArithmeticError(
+        f"no row scores {low!r}, although one did: the catalogue's files changed meanwhile."
+    )
+
+
+def width_of(vector: Floats, root: Floats) -> float:
+    """``‖a‖ = |a·root|``."""
+    return math.sqrt(float(np.square(vector @ root).sum()))
+
+
+def largest_width(catalogue: Catalogue, root: Floats) -> float:
+    """The largest ``|a·root|`` over all rows: one pass."""
+    origin = np.zeros(catalogue.dim)
+    norm = Norm(root, catalogue.max_norm, 1.0)
+    return float(highest(catalogue, ScoreQuestion(origin, norm, 1.0, origin, FIRST_MOST)).scores.max())

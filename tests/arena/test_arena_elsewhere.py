@@ -1,0 +1,147 @@
+"""The arena and the paper's report on a cluster: matches come home, and nothing is played twice."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from tests.support.clusters import small_cluster
+
+from noisewise.arena import Cell, load_arena, run_arena
+from noisewise.arena.match import read_match, save_match
+from noisewise.paper.pieces import FOLDER, compute
+from noisewise.paper.section import Piece
+
+SMALL = [
+    Cell("soare", "flat", {"dim": 3, "reach": 30.0}),
+    Cell("sphere", "log-uniform", {"n_actions": 8, "reach": 4.0}),
+]
+RULES = ["vaee", "round_robin"]
+SIZE = {"horizon": 40, "replications": 12}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with small_cluster() as client:
+        yield client
+
+
+def numbers(arena):
+    left_out = ("microseconds",)  # which are measured anew
+    return [
+        {f.name: getattr(match, f.name) for f in dataclasses.fields(match) if f.name not in left_out}
+        for match in arena.matches
+    ]
+
+
+def test_matches_played_on_a_cluster_are_those_played_here(client, tmp_path):
+    here = run_arena(RULES, SMALL, tmp_path / "here", processes=1, **SIZE)
+    there = run_arena(RULES, SMALL, tmp_path / "there", on=client, **SIZE)
+    for mine, theirs in zip(numbers(here), numbers(there), strict=True):
+        for name, value in mine.items():
+            assert np.array_equal(value, theirs[name]), name
+
+
+def test_machine_code_of_a_match_travels(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("noisewise.arena.run.MANY_ROUNDS", 1)
+    there = run_arena(["vaee"], SMALL, tmp_path, on=client, **SIZE)
+    assert {match.engine for match in there.matches} == {"compiled"}
+
+
+PLAYING = """
+import sys
+from noisewise.arena import run_arena
+from tests.arena.test_arena_elsewhere import RULES, SMALL
+print("begun", flush=True)
+def show(done, total, last):
+    print(done, flush=True)
+run_arena(RULES, SMALL, sys.argv[1], horizon=40, replications=200, on=sys.argv[2], progress=show)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals there")
+def test_ctrl_c_keeps_what_is_finished_and_the_same_call_plays_the_rest(client, tmp_path):
+    command = [sys.executable, "-c", PLAYING, str(tmp_path / "arena"), client.scheduler.address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if line.strip() == "1":
+                process.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in process.stderr.read()
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "arena").glob("*.npz")}
+    assert 1 <= len(kept) <= 4
+    done = []
+    run_arena(
+        RULES, SMALL, tmp_path / "arena", horizon=40, replications=200, on=client,
+        progress=lambda count, total, last: done.append(count),
+    )  # fmt: skip
+    assert done == list(range(len(kept) + 1, 5))
+    for name, time in kept.items():
+        assert (tmp_path / "arena" / name).stat().st_mtime_ns == time
+
+
+def computed_on_another_processor(folder):
+    """As if the first match had been played on a machine of another type."""
+    path = next(folder.glob("*.npz"))
+    match = read_match(path)
+    there = match.arithmetic.replace("openblas", "anotherblas")
+    save_match(dataclasses.replace(match, arithmetic=there), path)
+
+
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_going_on_beside_results_of_another_processor_is_refused_unless_that_is_wanted(place, tmp_path):
+    run_arena(["vaee"], SMALL, tmp_path, processes=1, **SIZE)
+    computed_on_another_processor(tmp_path)
+    with ThreadPoolExecutor(1) as executor:
+        how = {"on": executor} if place == "elsewhere" else {"processes": 1}
+        run_arena(["vaee"], SMALL, tmp_path, **how, **SIZE)  # nothing is missing, so nothing is mixed
+        words = r"^1 of 2 finished matches .* \(anotherblas.* there and openblas.* here"
+        with pytest.raises(ValueError, match=words):
+            run_arena(RULES, SMALL, tmp_path, **how, **SIZE)
+        assert len(load_arena(tmp_path).matches) == 2
+        mixed = run_arena(RULES, SMALL, tmp_path, mixed=True, **how, **SIZE)
+    assert len(mixed.matches) == 4
+
+
+def test_matches_from_before_anything_was_said_about_processors_are_kept(tmp_path):
+    run_arena(["vaee"], SMALL, tmp_path, processes=1, **SIZE)
+    for path in tmp_path.glob("*.npz"):
+        save_match(dataclasses.replace(read_match(path), arithmetic=""), path)
+    assert len(run_arena(RULES, SMALL, tmp_path, processes=1, **SIZE).matches) == 4
+
+
+def doubled(number):
+    return {"twice": 2 * number}
+
+
+def pieces(count):
+    return {f"piece {k}": Piece(doubled, {"number": k}) for k in range(count)}
+
+
+def test_pieces_of_the_report_are_computed_on_a_cluster_and_kept_here(client, tmp_path):
+    found = compute(pieces(3), tmp_path, 1, on=client)
+    assert found == {f"piece {k}": {"twice": 2 * k} for k in range(3)}
+    seen = []
+    compute(pieces(5), tmp_path, 1, lambda done, total: seen.append(done), on=client)
+    assert seen == [3, 4, 5]
+
+
+def test_pieces_of_another_processor_are_not_mixed_silently(tmp_path):
+    compute(pieces(2), tmp_path, 1)
+    for file in (tmp_path / FOLDER).iterdir():
+        kept = json.loads(file.read_text())
+        file.write_text(json.dumps(kept | {"arithmetic": kept["arithmetic"].replace("numpy", "oldpy")}))
+    with pytest.raises(ValueError, match=r"^2 of 2 finished pieces .*oldpy .* there and numpy .* here"):
+        compute(pieces(3), tmp_path, 1)
+    assert len(compute(pieces(3), tmp_path, 1, mixed=True)) == 3
+
+
+def test_outcomes_kept_by_older_versions_are_read(tmp_path):
+    compute(pieces(1), tmp_path, 1)
+    (file,) = (tmp_path / FOLDER).iterdir()
+    file.write_text(json.dumps({"twice": 77}))
+    assert compute(pieces(1), tmp_path, 1) == {"piece 0": {"twice": 77}}

@@ -1,0 +1,236 @@
+"""Pieces of work on executors and on a Dask cluster: every piece once, whatever becomes of the workers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.support.clusters import dask_or_skip, small_cluster
+
+from noisewise.core.spreading import identity as identities
+from noisewise.core.spreading.tasks import Kit, StrangerError, WorkersError, refuse_strangers
+from noisewise.core.spreading.workers import spread, workers_on
+
+
+@pytest.fixture(scope="module")
+def client():
+    with small_cluster() as client:
+        yield client
+
+
+def square(piece):
+    return piece * piece
+
+
+def refuse_seven(piece):
+    if piece == 7:
+        raise ValueError("seven is bad")
+    return piece
+
+
+def process_of(piece):
+    time.sleep(0.02)
+    return os.getpid()
+
+
+def die_once(piece):
+    """Kill the worker that does the first piece, the first time."""
+    number, folder = piece
+    mark = Path(folder) / "died"
+    if number == 0 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number + 100
+
+
+def die_at_three(piece):
+    if piece == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return piece
+
+
+def note(piece):
+    (Path(piece[1]) / str(piece[0])).touch()
+    time.sleep(0.05)
+    return piece[0]
+
+
+def make(piece):
+    word, folder = piece
+    with open(Path(folder) / "made", "a") as file:
+        file.write(f"{word}\n")
+    return {"word": word, "process": os.getpid()}
+
+
+INSTALLED = {}
+
+
+def install(made):
+    INSTALLED[made["word"]] = made["process"]
+
+
+def use(piece):
+    return INSTALLED[piece[0]]
+
+
+def word_of(piece):
+    return piece[0]
+
+
+WORDS = Kit(word_of, make, install)
+
+
+def test_every_piece_comes_back_once_with_its_result_from_any_executor():
+    with ThreadPoolExecutor(2) as executor:
+        assert sorted(spread(square, range(9), executor)) == [(k, k * k) for k in range(9)]
+        assert executor.submit(square, 2).result() == 4  # it stays open
+
+
+def test_every_piece_comes_back_once_with_its_result_from_a_cluster(client):
+    wanted = [(k, k * k) for k in range(40)]
+    assert sorted(spread(square, range(40), client)) == wanted
+    assert sorted(spread(square, range(40), client.scheduler.address)) == wanted
+    assert sorted(spread(square, range(40), client.cluster)) == wanted
+    with workers_on(client) as workers:
+        assert workers.count == 2
+        assert workers_on(workers) is workers
+        assert list(spread(square, [], workers)) == []
+
+
+def test_what_all_pieces_need_is_handed_to_the_work_with_each(client):
+    wanted = [(k, 10.0**k) for k in range(3)]
+    assert sorted(spread(pow, range(3), client, shared=10.0)) == wanted
+    with ThreadPoolExecutor(2) as executor:
+        assert sorted(spread(pow, range(3), executor, shared=10.0)) == wanted
+
+
+def test_a_scheduler_file_leads_to_its_cluster(client, tmp_path):
+    file = tmp_path / "scheduler.json"
+    # What `dask scheduler --scheduler-file` writes, as far as clients read it.
+    file.write_text(json.dumps({"type": "Scheduler", "address": client.scheduler.address}))
+    assert list(spread(square, [3], file)) == [(3, 9)]
+    assert list(spread(square, [3], str(file))) == [(3, 9)]
+
+
+def test_an_error_in_the_work_is_raised_as_it_is(client):
+    with pytest.raises(ValueError, match="seven is bad"):
+        list(spread(refuse_seven, range(10), client))
+    with ThreadPoolExecutor(2) as executor, pytest.raises(ValueError, match="seven is bad"):
+        list(spread(refuse_seven, range(10), executor))
+
+
+def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
+    pieces = [(k, str(tmp_path)) for k in range(12)]
+    assert sorted(spread(die_once, pieces, client)) == [((k, str(tmp_path)), k + 100) for k in range(12)]
+    assert (tmp_path / "died").exists()
+
+
+def test_a_piece_that_kills_every_worker_is_named_after_all_others_are_done(client):
+    done = []
+
+    def collect():
+        for piece, _ in spread(die_at_three, range(6), client, name_of=lambda piece: f"piece {piece}"):
+            done.append(piece)
+
+    with pytest.raises(WorkersError, match="all others are done: piece 3"):
+        collect()
+    assert sorted(done) == [0, 1, 2, 4, 5]
+
+
+def test_leaving_the_loop_ends_what_was_not_begun(client, tmp_path):
+    for _ in spread(note, [(k, str(tmp_path)) for k in range(100)], client):
+        break
+    time.sleep(0.5)
+    assert len(list(tmp_path.iterdir())) < 50
+
+
+def test_pieces_go_home_to_the_same_worker(client):
+    with workers_on(client) as workers:
+        looks = [
+            dict(spread(process_of, range(8), workers, home_of=lambda piece: piece % 4)) for _ in range(3)
+        ]
+    assert looks[0] == looks[1] == looks[2]
+    assert all(looks[0][k] == looks[0][k + 4] for k in range(4))
+
+
+@pytest.mark.parametrize("place", ["cluster", "processes"])
+def test_a_kit_is_made_once_and_handed_to_every_worker(place, client, tmp_path):
+    pieces = [(word, str(tmp_path)) for word in ("a", "b") for _ in range(6)]
+    if place == "cluster":
+        done = list(spread(use, pieces, client, kit=WORDS))
+    else:
+        with ProcessPoolExecutor(2) as pool:
+            done = list(spread(use, pieces, pool, kit=WORDS))
+    assert len(done) == 12
+    assert sorted((tmp_path / "made").read_text().split()) == ["a", "b"]
+    assert len({maker for (word, _), maker in done if word == "a"}) == 1
+
+
+def test_a_broken_executor_says_what_it_was_doing():
+    with (
+        ProcessPoolExecutor(1) as pool,
+        pytest.raises(WorkersError, match=r"broke while it did .*what is finished"),
+    ):
+        list(spread(die_at_three, [3], pool))
+
+
+def test_strangers_are_refused_in_one_sentence():
+    here = identities.identity()
+    for other, words in [
+        (here._replace(versions=here.versions | {"noisewise": "0.0.9"}), "noisewise"),
+        (here._replace(versions=here.versions | {"Python": "3.9.1"}), "Python"),
+        (here._replace(versions=here.versions | {"numpy": "1.0"}), "numpy"),
+        (here._replace(sources="x"), "other sources of noisewise"),
+    ]:
+        with pytest.raises(StrangerError, match=f"A worker runs {words}"):
+            refuse_strangers(other)
+    refuse_strangers(here._replace(plain="another", compiled="another"))  # other digits, the same decisions
+
+
+def test_workers_with_other_versions_are_refused_before_the_first_piece(client, tmp_path):
+    workers = workers_on(client)
+    here = identities.identity()
+    workers._here = here._replace(versions=here.versions | {"noisewise": "0.0.9"})
+    with pytest.raises(StrangerError, match=r"^The worker at tcp.* 0\.0\.9 here: install the same versions"):
+        list(spread(note, [(1, str(tmp_path))], workers))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("on", "words"),
+    [
+        (3, "`on` must be a Dask client or cluster"),
+        (object(), "got <object"),
+        ("", "got '', which is no file"),
+        ("missing.json", "`on` must be the address of a Dask scheduler, such as"),
+        ("tcp://127.0.0.1:1", "`on` must lead to a Dask scheduler that answers"),
+    ],
+)
+def test_what_is_no_place_to_work_is_refused_in_one_sentence(on, words, monkeypatch):
+    if isinstance(on, str):
+        dask_or_skip()
+        monkeypatch.setattr("noisewise.core.spreading.dask_workers.TO_CONNECT", 0.5)
+    with pytest.raises((TypeError, OSError)) as refused:
+        list(spread(square, [1], on))
+    assert words in str(refused.value)
+    assert str(refused.value).count(". ") == 0
+
+
+def test_without_dask_a_sentence_says_what_to_install():
+    code = (
+        "import sys; sys.modules['distributed'] = None\n"
+        "from noisewise.core.spreading.workers import workers_on\n"
+        "workers_on('tcp://127.0.0.1:1')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.stderr.splitlines()[-1].endswith("pip install 'noisewise[cluster]'.")
+
+
+def test_importing_noisewise_loads_no_dask():
+    code = "import noisewise, noisewise.core.spreading.workers, sys; sys.exit('distributed' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

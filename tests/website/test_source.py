@@ -1,0 +1,83 @@
+"""The source of the site: every page in one group, every name explained once, links that lead to pages."""
+
+import importlib
+import re
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the site shows the server's interface: pip install noisewise[server]")
+
+from website.source_pages import ROOT, assemble
+
+from noisewise.cli.pages.http_page import http_reference
+from noisewise.cli.pages.names import public_names
+from noisewise.cli.pages.reference_page import SECTIONS
+from website import api_pages
+
+GROUPS = ["Start", "Guides", "Explanation", "Reference", "Contributing"]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site") / "source"
+    assemble(folder)
+    return folder
+
+
+def trees(text):
+    """Captions and pages of the tables of contents in a text."""
+    found = re.findall(r"^```\{toctree\}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    for tree in found:
+        caption = re.search(r":caption: (.*)", tree)
+        pages = [line for line in tree.splitlines() if line and not line.startswith(":")]
+        yield caption and caption[1], pages
+
+
+def test_pages_are_in_five_groups_each_in_one(source):
+    contents = dict(trees((source / "index.md").read_text("utf-8")))
+    assert list(contents) == GROUPS
+    counted = Counter(page for pages in contents.values() for page in pages)
+    for folder in ("rules", "gallery"):
+        ((_, pages),) = trees((source / folder / "README.md").read_text("utf-8"))
+        counted.update(f"{folder}/{page}" for page in pages)
+    ((_, pages),) = trees((source / "api" / "index.md").read_text("utf-8"))
+    counted.update(f"api/{page}" for page in pages)
+    written = {path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.md")}
+    assert {page for page in written if not page.startswith("code/")} - {"index"} == counted.keys()
+    assert set(counted.values()) == {1}
+
+
+def test_the_front_page_has_two_doors_before_the_groups(source):
+    heads = re.findall(r"^## (.*)$", (source / "index.md").read_text("utf-8"), re.MULTILINE)
+    assert heads == ["I have something to measure", "I study such algorithms", *GROUPS]
+
+
+def test_links_out_of_the_docs_lead_to_pages_of_the_site(source):
+    for page in source.rglob("*.md"):
+        text = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))
+        assert not re.search(r"\]\((\.\./)+(src|tests|docs|benchmarks)/", text), page
+    assert "](code/tests.theory.test_bounds.py.md" in (source / "notes-on-the-paper.md").read_text("utf-8")
+    shown = (source / "code" / "tests.theory.test_bounds.py.md").read_text("utf-8")
+    assert (ROOT / "tests" / "theory" / "test_bounds.py").read_text("utf-8") in shown
+
+
+def test_every_public_name_is_explained_once(tmp_path):
+    text = "\n".join(page.read_text("utf-8") for page in api_pages.write(tmp_path))
+    shown = Counter(
+        id(getattr(importlib.import_module(module), name))
+        for module, name in re.findall(r"^\.\. [\w:]+:: ([\w.]+)\.(\w+)$", text, re.MULTILINE)
+    )
+    assert set(shown.values()) == {1}
+    assert len(shown) > 150
+    for part in SECTIONS:
+        module = importlib.import_module(part.module)
+        for name in public_names(module):
+            value = getattr(module, name)
+            assert id(value) in shown or f"- `{name}`:" in text, f"{part.module}.{name}"
+
+
+def test_the_page_of_the_json_interface_is_fresh_and_explains_every_field():
+    text = (ROOT / "docs" / "http.md").read_text("utf-8")
+    assert http_reference() == text, "python -m noisewise.cli.pages.http_page > docs/http.md"
+    assert not re.search(r"^\| .*\|  \|$", text, re.MULTILINE)
