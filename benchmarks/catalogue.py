@@ -112,8 +112,7 @@ def design_rows(folder: Path) -> list[Row]:
         spent[place] = time.process_time() - start
     alone, spread = found
     common = len(np.intersect1d(alone.indices, spread.indices)) / max(len(alone.indices), len(spread.indices))
-    single = f"{spent[0]:.1f} s and {alone.reads:.1f} reads alone"
-    said = f"{single}, {spent[1]:.1f} s and {spread.reads:.1f} in shards"
+    said = f"{spent[0]:.1f} s, {alone.reads:.1f} reads alone; {spent[1]:.1f} s, {spread.reads:.1f} in shards"
     return [
         Row(f"design of {N} x {DIM} in shards: CPU", spent[1] / spent[0], "", 1.5, detail=said),
         Row(

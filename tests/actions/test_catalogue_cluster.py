@@ -1,4 +1,4 @@
-"""Catalogues on a Dask cluster: the same actions and designs, also when a worker is killed on the way."""
+"""Catalogues on a Dask cluster: the same actions, also when a worker is killed on the way."""
 
 import os
 import signal
@@ -9,7 +9,6 @@ from tests.support.clusters import small_cluster
 
 import noisewise as nw
 from noisewise.actions.catalogue import files
-from noisewise.actions.catalogue.shards import ShardError
 
 N, DIM = 6000, 4
 
@@ -45,17 +44,3 @@ def test_a_worker_killed_between_two_passes_changes_no_action(client, path):
             kill_one(client)
     assert spread.actions.passes > 3
     assert spread.recommend() == alone.recommend()
-
-
-def test_a_design_on_workers_is_that_of_one_process(client, path):
-    alone = nw.optimal_design(np.load(path), gap=1e-6)
-    spread = nw.optimal_design(nw.Catalogue.from_memmap(path, on=client), gap=1e-6)
-    assert spread.indices.tolist() == alone.indices.tolist()
-    assert spread.weights == pytest.approx(alone.weights)
-
-
-def test_a_shard_that_a_worker_cannot_read_is_named(client, path):
-    catalogue = nw.Catalogue.from_memmap(path, on=client)
-    path.unlink()
-    with pytest.raises(ShardError, match=r"rows\.npy"):
-        nw.vaee(catalogue).ask()

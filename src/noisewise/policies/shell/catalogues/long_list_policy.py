@@ -19,7 +19,7 @@ from noisewise.policies.shell.recommendation import RECOMMENDATIONS, SMALLEST_BO
 from noisewise.policies.shell.rule import Rule
 
 #: Actions, and numbers in all their vectors, from which on a working set takes less time than all of them.
-MANY, MUCH = 100_000, 2_000_000
+MANY, MUCH = 1_000_000, 50_000_000
 
 
 def is_faster(rule: Rule, actions: ActionSet, options: dict[str, Any]) -> bool:

@@ -39,8 +39,8 @@ from noisewise.core.model.dense import (
 from noisewise.core.model.factor import solve_lower, solve_upper
 from noisewise.core.model.vectors import place, spread
 
-#: The share of the catalogue that a pass brings at most, and never fewer rows than FEWEST nor more than MOST:
-#: in a round all rows at hand are looked at, and HELD times as many are.
+#: The share of the catalogue that a pass brings at most, and never fewer rows than FEWEST nor more than
+#: MOST: every round looks at all rows at hand, which are at most HELD times as many.
 BROUGHT, FEWEST, MOST = 1 / 200, 2000, 100_000
 HELD = 4
 #: The place for a vector that is spoken of and not held.
