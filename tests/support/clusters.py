@@ -24,14 +24,19 @@ def small_cluster(workers=2, **options):
     """A client of a cluster of processes with a thread each; quiet about workers that tests kill."""
     distributed = dask_or_skip()
     options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL} | options
-    with (
-        _soon_given_up(),
-        distributed.LocalCluster(
+    with _soon_given_up():
+        cluster = distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, host="127.0.0.1", **options
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+        )
+        client = distributed.Client(cluster, set_as_default=False)
+        try:
+            yield client
+        finally:
+            # A busy machine takes longer than Dask waits by itself, which is not what tests are about.
+            with contextlib.suppress(TimeoutError):
+                client.close(timeout=60)
+            with contextlib.suppress(TimeoutError):
+                cluster.close(timeout=60)
 
 
 @contextlib.contextmanager

@@ -82,14 +82,18 @@ def started_cluster() -> Any:
     def cluster() -> Any:
         from distributed import Client, LocalCluster
 
-        with (
-            LocalCluster(
-                n_workers=WORKERS, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            ) as made,
-            Client(made, set_as_default=False) as client,
-        ):  # fmt: skip
+        made = LocalCluster(
+            n_workers=WORKERS, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        )  # fmt: skip
+        client = Client(made, set_as_default=False)
+        try:
             yield client
+        finally:
+            # Workers that are slow to leave on a busy machine are ended with this process.
+            for one in (client, made):
+                with contextlib.suppress(TimeoutError):
+                    one.close(timeout=30)
 
     return cluster()
 
