@@ -27,7 +27,15 @@ def test_no_test_imports_a_benchmark_or_another_test():
 
 def test_the_folders_of_tests_are_rooms_of_the_package():
     """Except for those that test promises across rooms."""
-    across = {"contracts", "statistical", "samples", "samples/data", "support", "policies/shell/data"}
+    across = {
+        "contracts",
+        "statistical",
+        "samples",
+        "samples/data",
+        "support",
+        "policies/shell/data",
+        "website",
+    }
     for folder in {file.parent for file in FILES} - {ROOT / "tests"}:
         room = folder.relative_to(ROOT / "tests")
         assert str(room) in across or (ROOT / "src" / "noisewise" / room).is_dir(), room

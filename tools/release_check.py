@@ -30,7 +30,7 @@ COMMANDS = (
     ("demo", "--json"),
     ("init", "colours.db", "red", "green", "blue", "--eps", "0.5"),
     ("ask", "colours.db"),
-    ("tell", "colours.db", "ask-1", "12.3", "--se", "0.4", "--key", "run-1"),
+    ("tell", "colours.db", "ask-1", "12.3", "--se", "0.4"),
     ("certify", "colours.db"),
     ("verify", "colours.db"),
 )

@@ -183,7 +183,7 @@ def _tests_on_names(path):
             beside = [key for key in node.keys if key is not None]
         elif isinstance(node, ast.MatchValue):
             beside = [node.value]
-        elif isinstance(node, ast.Subscript):
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) != "Literal":  # no type
             beside = [node.slice]
         flat = [inner for one in beside for inner in ast.walk(one)]
         if any(isinstance(one, ast.Constant) and one.value in names for one in flat):

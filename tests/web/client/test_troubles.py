@@ -154,13 +154,6 @@ def test_a_server_that_asks_to_wait_is_obeyed():
     assert 0.9 < times[2] - times[1] < 5.0
 
 
-def test_what_is_no_plain_value_is_refused_before_it_is_sent():
-    with answering(lambda h, body: h.reply(200, {}, b"{}")) as address:
-        study = nw.load_study(address, "s")
-        with pytest.raises(TypeError, match="finite numbers, texts, lists and mappings"):
-            study.tell(option=object(), value=1.0)
-
-
 def test_what_is_no_plain_value_is_refused_in_the_words_of_a_study(tmp_path):
     here = nw.create_study(tmp_path / "s.db", name="s", options=["A", "B"], eps=0.1)
     with in_thread(make_app(tmp_path / "s.db")) as address:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 from tests.support.page_worlds import filled_store
+from tests.support.web_pages import HTML, Reader, address_of, token_in
 from tests.support.web_stores import API, guarded_app
-from tests.web.pages.test_pages import HTML, Reader, address_of, token_in
 
 import noisewise as nw
 from noisewise.web.app import make_app

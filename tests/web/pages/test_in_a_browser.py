@@ -7,7 +7,7 @@ import pytest
 from tests.support.browser import CHROMIUM, Browser
 from tests.support.page_worlds import NASTY, filled_store
 from tests.support.servers import in_thread
-from tests.web.pages.test_pages import address_of
+from tests.support.web_pages import address_of
 
 import noisewise as nw
 from noisewise.web.app import make_app

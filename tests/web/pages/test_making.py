@@ -5,8 +5,8 @@ import json
 import pytest
 from starlette.testclient import TestClient
 from tests.support.page_worlds import NASTY_OPTION
+from tests.support.web_pages import HTML, Reader, token_in
 from tests.support.web_stores import bearer, guarded_app
-from tests.web.pages.test_pages import HTML, Reader, token_in
 
 import noisewise as nw
 from noisewise.web.app import make_app
@@ -166,7 +166,10 @@ def test_every_choice_of_create_study_is_on_the_page():
     on_page = {one.name for one in (*QUESTION, *(choice for group in GROUPS for choice in group.choices))}
     elsewhere = {"store", "name", "options", "results", "id", "features", "cost", "clock", "reading"}
     parameters = set(inspect.signature(nw.create_study).parameters)
-    assert parameters - on_page - elsewhere == {"policy_options"}  # of rules that few people choose
+    assert parameters - on_page - elsewhere == {
+        "policy_options",
+        "token",
+    }  # of rules that few people choose; of addresses
 
 
 def test_choices_are_read_as_they_are_written():

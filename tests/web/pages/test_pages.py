@@ -1,14 +1,13 @@
 """Pages as browsers get them: all escaped, nothing inline, relative addresses; only forms change anything."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 from starlette.testclient import TestClient
 from tests.support.page_worlds import NASTY, NASTY_OPTION, filled_store
+from tests.support.web_pages import HTML, Reader, address_of, token_in
 
 import noisewise as nw
-from noisewise.web.api.answers import name_in_path
 from noisewise.web.app import make_app
 from noisewise.web.auth.tokens import TokenFile
 
@@ -18,41 +17,6 @@ PAGES = (
     "options?change=A", "plan?do=slot&sigma=0.1", "log?page=2", "options?q=zzz", "measurements?q=zzz",
 )  # fmt: skip
 STUDIES = ("going", "reached", "withheld", "nothing", "alone", "days", NASTY)
-HTML = {"accept": "text/html"}
-#: Elements that have no end.
-VOID = {"meta", "link", "input", "br", "img", "hr"}
-
-
-class Reader(HTMLParser):
-    """What a page has: addresses, inline styles and scripts, ids, and whether its elements are closed."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.addresses, self.inline, self.ids, self.open, self.wrong = [], [], [], [], []
-        self.feed(text)
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        if tag not in VOID:
-            self.open.append(tag)
-        self.addresses += [
-            given[name] for name in ("href", "src", "action", "hx-get", "hx-post") if given.get(name)
-        ]
-        self.inline += [name for name in given if name == "style" or name.startswith("on")]
-        if (tag == "script" and "src" not in given) or tag == "style":
-            self.inline.append(tag)
-        self.ids += [given["id"]] if "id" in given else []
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open[-1] != tag:
-            self.wrong.append((tag, self.open[-2:]))
-        else:
-            self.open.pop()
 
 
 @pytest.fixture
@@ -76,19 +40,9 @@ def reading(tmp_path_factory):
         yield opened
 
 
-def address_of(study, page=""):
-    from urllib.parse import quote
-
-    return f"/s/{quote(name_in_path(study), safe='')}/{page}"
-
-
 def events_of(path):
     store = nw.open_store(path, read_only=True)
     return {name: nw.load_study(store, name, read_only=True).n_events for name in store.names()}
-
-
-def token_in(page):
-    return re.search(r'name="csrf_token" value="([^"]+)"', page.text)[1]
 
 
 def send(client, study, form, page="measurements", **fields):

@@ -6,8 +6,8 @@ import time
 import pytest
 from starlette.testclient import TestClient
 from tests.support.page_worlds import filled_store
+from tests.support.web_pages import HTML, address_of, token_in
 from tests.support.web_stores import guarded_app
-from tests.web.pages.test_pages import HTML, address_of, token_in
 
 from noisewise.web.app import make_app
 from noisewise.web.auth.tokens import TokenFile

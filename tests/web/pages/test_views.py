@@ -248,7 +248,7 @@ def test_rows_that_were_told_before_say_so():
 
 def test_two_columns_cannot_be_the_same():
     _, page = pasted("a,b\nA,1\n", {"role.0": "value", "role.1": "value"})
-    assert "two columns" in page.problem
+    assert "Two columns" in page.problem
 
 
 @pytest.mark.parametrize(

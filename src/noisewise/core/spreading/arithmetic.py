@@ -9,6 +9,7 @@ import hashlib
 import os
 import platform
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -56,13 +57,21 @@ def _plain() -> str:
 
 
 def _blas() -> str:
-    """The kernels that BLAS has chosen for this processor."""
+    """The kernels that NumPy's BLAS has chosen for this processor.
+
+    Other packages bring a BLAS of their own, which is there once they are imported: it does not count.
+    """
     from threadpoolctl import threadpool_info
 
+    there = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    folders = [Path(one["filepath"]).parent for one in there]
+    of_numpy = ["numpy" in folder.as_posix() for folder in folders]
+    if not any(of_numpy):  # the system's
+        of_numpy = [not folder.name.endswith(".libs") for folder in folders]
     found = {
         f"{one['internal_api']} {one.get('architecture') or ''}".strip()
-        for one in threadpool_info()
-        if one["user_api"] == "blas"
+        for one, is_own in zip(there, of_numpy, strict=True)
+        if is_own
     }
     return " ".join(sorted(found)) or "no known BLAS"
 
