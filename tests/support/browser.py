@@ -120,6 +120,9 @@ class Browser:
 
     def visit(self, address):
         """The same with an address."""
+        # The page before is left first: what it still asks for, of a server that is gone, is not the next one's.
+        self._ask("Page.navigate", url="about:blank")
+        self.loaded()
         self._events.clear()
         self._ask("Page.navigate", url=address)
         self.loaded()

@@ -7,6 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,7 +136,8 @@ def _install(code: PackedCode | None) -> None:
 
 def _compute(work: Work) -> KeptOutcome:
     outcome = work.piece.function(**work.piece.arguments)
-    return KeptOutcome(outcome, arithmetic(compiled="numba" in sys.modules))
+    # Where Numba is installed, simulations inside of a piece may have run as machine code.
+    return KeptOutcome(outcome, arithmetic(compiled=find_spec("numba") is not None))
 
 
 def _refuse_mixture(folder: Path, kept: list[KeptOutcome], workers: Workforce | None) -> None:

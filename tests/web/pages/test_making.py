@@ -169,7 +169,7 @@ def test_every_choice_of_create_study_is_on_the_page():
     assert parameters - on_page - elsewhere == {
         "policy_options",
         "token",
-    }  # of rules that few people choose; of addresses
+    }
 
 
 def test_choices_are_read_as_they_are_written():
