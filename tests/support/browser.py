@@ -120,7 +120,7 @@ class Browser:
 
     def visit(self, address):
         """The same with an address."""
-        # The page before is left first: what it still asks for, of a server that is gone, is not the next one's.
+        # The page before is left first: what it still asks for, of a server that is gone, is its own.
         self._ask("Page.navigate", url="about:blank")
         self.loaded()
         self._events.clear()
