@@ -121,3 +121,16 @@ def test_a_server_that_only_reads_refuses_every_change(tmp_path_factory, method,
     answer = client.request(method, address_of(path), headers=bearer(secrets["owner"]), json=body)
     assert answer.status_code == 403, answer.text
     assert "only reads" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"unknown": "add"}, {"amend": "a better look"}], ids=["adding options", "amending"]
+)
+def test_a_table_of_a_worker_neither_adds_options_nor_corrects(app_and_secrets, asked):
+    app, secrets = app_and_secrets
+    client = TestClient(app, base_url="http://localhost")
+    body = {"table": "option,value,se\nstranger,1,1\n"} | asked
+    path = next(path for method, path, _ in ROUTES if path.endswith("/imports") and method == "POST")
+    answer = client.post(address_of(path), headers=bearer(secrets["worker"]), json=body)
+    assert answer.status_code == 403, answer.text
+    assert "needs the role owner" in answer.json()["detail"]

@@ -99,6 +99,10 @@ def import_table(
     """
     if table.amend is not None and not visitor.may_correct:
         raise ProblemError(403, "`amend` corrects what was told, and needs the role owner.")
+    if table.unknown == "add" and not visitor.may_correct:
+        raise ProblemError(
+            403, "`unknown`: adding options needs the role owner; `skip` leaves their rows out."
+        )
 
     def act(opened: Study) -> dict[str, Any]:
         understood = understood_import(opened, table, reading_of(table), visitor.name)
