@@ -120,9 +120,6 @@ class Browser:
 
     def visit(self, address):
         """The same with an address."""
-        # The page before is left first: what it still asks for, of a server that is gone, is its own.
-        self._ask("Page.navigate", url="about:blank")
-        self.loaded()
         self._events.clear()
         self._ask("Page.navigate", url=address)
         self.loaded()

@@ -150,6 +150,7 @@ def test_pages_work_behind_a_prefix_that_nobody_told_the_server(prefix, place, b
         browser.run("[...document.querySelectorAll('a')].find(one => one.textContent === 'going').click()")
         browser.loaded_anew()
         assert browser.run("location.pathname") == f"{prefix}/s/going/"
+        browser.visit("about:blank")  # a page goes on asking when its server is gone
 
 
 def test_pages_work_where_the_server_knows_its_prefix(place, browser):
@@ -159,6 +160,7 @@ def test_pages_work_where_the_server_knows_its_prefix(place, browser):
         browser.run("document.querySelector('.brand').click()")
         browser.loaded_anew()
         assert browser.run("location.pathname") == "/lab/"
+        browser.visit("about:blank")
 
 
 TELL = """(() => {
