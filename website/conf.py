@@ -36,6 +36,7 @@ html_theme = "furo"
 html_title = f"noisewise {release}"
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css"]
+html_favicon = str(_ROOT / "src/noisewise/web/pages/static/icon.svg")
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
