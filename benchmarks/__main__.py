@@ -1,4 +1,8 @@
-"""Run the benchmarks: ``python -m benchmarks [names] [--out bench.json]``."""
+"""Run the benchmarks: ``python -m benchmarks [names] [--out bench.json] [--on ADDRESS]``.
+
+Most of them time something, and do it here. Those that only simulate, and count what came out, can do it on a
+Dask cluster: ``--on`` is the address of its scheduler, or its scheduler file.
+"""
 
 import argparse
 import importlib
@@ -55,6 +59,8 @@ NAMES = (
     "commands",
     "advice",
 )
+#: Benchmarks of simulations in which nothing is timed, or little, which stays here.
+SWEEPS = ("restarts", "vage")
 
 
 def main() -> None:
@@ -62,18 +68,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"which ones; default: {' '.join(NAMES)}")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
+    parser.add_argument("--on", help=f"workers for the simulations of {' and '.join(SWEEPS)}")
     arguments = parser.parse_args()
+    if arguments.on is not None and (timed := [name for name in arguments.names if name not in SWEEPS]):
+        parser.error(f"`--on` must be left out for {timed[0]!r}, which times what this machine does.")
     for name in arguments.names:
         if name not in NAMES:
             parser.error(f"`names` must be among {', '.join(NAMES)}; got {name!r}.")
+    how = {} if arguments.on is None else {"on": arguments.on}
     results = {}
     table = Table(title=f"noisewise {nw.__version__}, {platform.machine()}, one thread unless said")
     for title in ("what", "measured", "target", "", "in detail"):
         table.add_column(title)
-    for name in arguments.names or NAMES:
+    for name in arguments.names or (NAMES if arguments.on is None else SWEEPS):
         try:
             with threadpool_limits(1):
-                rows = importlib.import_module(f"benchmarks.{name}").rows()
+                rows = importlib.import_module(f"benchmarks.{name}").rows(**how)
         except NoBaselineError as reason:
             print(f"{name}: {reason}")
             continue

@@ -12,19 +12,30 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import noisewise as nw
+from benchmarks import baseline
+from benchmarks.catalogue_play import NORM_BOUND, coming_rounds
 from benchmarks.timing import Row
 from noisewise.actions.catalogue import files
 from noisewise.policies.registry import rule_named
-from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
+from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy, is_faster
 from noisewise.policies.shell.policy import Policy
 
 N, DIM, ROUNDS = 4_000_000, 50, 300
+#: Rounds of 0.1.0, which takes a second for some: later ones take it longer still.
+OLD_ROUNDS = 40
 UNIT_N, UNIT_ROUNDS = 1_000_000, 150
+LISTS = [
+    (kind, n, dim) for kind in ("gaussian", "unit") for n in (100_000, 300_000, 1_000_000) for dim in (10, 50)
+]
+LIST_ROUNDS = 100
 HUGE_N, HUGE_DIM = 100_000_000, 20
+#: Of the design.
+GAP = 1e-6
 #: Bytes that must be free beside the large file.
 SPARE = 20e9
 
@@ -41,38 +52,42 @@ def measured(names: list[str]) -> list[Row]:
 
 
 def rule_rows(rule: str, target: float, folder: Path) -> list[Row]:
-    """A rule on a list with and without a working set, the rounds of both in turn."""
+    """A rule on a list with and without a working set, round by round; and the first rounds of 0.1.0."""
     vectors = spread_vectors(folder)
+    old = baseline.run("benchmarks.catalogue_play", rule, folder / "spread.bin", DIM, ROUNDS, OLD_ROUNDS)
     actions = nw.ActionSet(vectors)
-    options = nw.make_policy(rule, np.eye(2), norm_bound=2.0).options
+    options = nw.make_policy(rule, np.eye(2), norm_bound=NORM_BOUND).options
     plain, working = (kind(rule_named(rule), actions, options) for kind in (Policy, LongListPolicy))
-    rng = np.random.default_rng(11)
-    theta, sigmas = rng.normal(size=DIM) / 5, rng.choice([0.01, 0.1], p=[0.1, 0.9], size=ROUNDS)
-    spent, same = {plain: 0.0, working: 0.0}, 0
-    for sigma in sigmas:
+    spent, same, measured = {plain: 0.0, working: 0.0}, 0, []
+    for sigma, value in coming_rounds(vectors, ROUNDS):
         asked = []
         for policy in spent:
             start = time.process_time()
             asked.append(policy.ask())
             spent[policy] += time.process_time() - start
         same += asked[0] == asked[1]
-        value = float(vectors[asked[0]].astype(np.float64) @ theta + sigma * rng.standard_normal())
+        measured.append(asked[0])
+        found = value(asked[0])
         for policy in spent:
             start = time.process_time()
-            policy.tell(asked[0], value, sigma)
+            policy.tell(asked[0], found, sigma)
             spent[policy] += time.process_time() - start
     catalogue = working._inner.actions
     start = time.process_time()
     agree = working.recommend() == plain.recommend()
     advice = time.process_time() - start
-    ratio = spent[working] / spent[plain]
+    once, each = old["seconds"], spent[working] / ROUNDS
     share = catalogue.returned / max(1, catalogue.passes) / vectors.nbytes
     detail = (
-        f"{spent[plain] / ROUNDS * 1e3:.1f} ms a round without, {spent[working] / ROUNDS * 1e3:.1f} with; "
-        f"{catalogue.passes} passes in {ROUNDS} rounds; the same advice: {agree}, found in {advice:.2f} s"
+        f"{once * 1e3:.0f} ms a round in 0.1.0 (the first {OLD_ROUNDS}, the same actions: "
+        f"{old['actions'] == measured[:OLD_ROUNDS]}), {spent[plain] / ROUNDS * 1e3:.0f} now without, "
+        f"{each * 1e3:.1f} with; {catalogue.passes} passes in {ROUNDS} rounds; the same advice: {agree}, "
+        f"found in {advice:.2f} s"
     )
     return [
-        Row(f"{rule}, {N} x {DIM}: CPU with a working set", ratio, "", target, detail=detail),
+        Row(
+            f"{rule}, {N} x {DIM}: CPU with a working set, of 0.1.0's", each / once, "", target, detail=detail
+        ),
         Row(f"{rule}: rounds with the same action", same / ROUNDS, "", 1.0, at_least=True),
         Row(f"{rule}: rows returned in a pass, of the catalogue", share, "", 0.01),
     ]
@@ -97,28 +112,82 @@ def unit_rows(folder: Path) -> list[Row]:
     return [Row(name, passes / UNIT_ROUNDS, "", 0.15, detail=said)]
 
 
+def list_rows(folder: Path) -> list[Row]:
+    """Lists on both sides of the size from which on they are played with a working set by themselves."""
+    found = []
+    for kind, n, dim in LISTS:
+        rng = np.random.default_rng(n + dim)
+        vectors = rng.standard_normal((n, dim), dtype=np.float32)
+        if kind == "unit":
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        actions, options = nw.ActionSet(vectors), nw.make_policy("vaee", np.eye(2)).options
+        spent = []
+        for way in (Policy, LongListPolicy):
+            start = time.process_time()
+            policy = way(rule_named("vaee"), actions, options)
+            for sigma, value in coming_rounds(vectors, LIST_ROUNDS):
+                action = policy.ask()
+                policy.tell(action, value(action), sigma)
+            spent.append((time.process_time() - start) / LIST_ROUNDS)
+        by_itself = is_faster(rule_named("vaee"), actions, options)
+        said = f"{spent[0] * 1e3:.2f} ms a round without, {spent[1] * 1e3:.2f} with; by itself: {by_itself}"
+        name = f"vaee on {n} {kind} vectors of {dim}: CPU with a working set, of that without"
+        found.append(Row(name, spent[1] / spent[0], "", 1.0 if by_itself else np.inf, detail=said))
+    return found
+
+
 def design_rows(folder: Path) -> list[Row]:
-    """A design over shards against the same design over one array."""
+    """A design over shards, here and on two workers, against the same design over one array."""
     vectors = spread_vectors(folder)
+    start = time.process_time()
+    alone = nw.optimal_design(vectors, gap=GAP)
+    spent = time.process_time() - start
+    begin = f"{spent:.1f} s, {alone.reads:.1f} reads alone"
+    found = []
+    for name, (spread, cpu) in {
+        "in shards": _designed(vectors),
+        "in shards on two workers": _designed_on_workers(vectors),
+    }.items():
+        common = len(np.intersect1d(alone.indices, spread.indices))
+        share = common / max(len(alone.indices), len(spread.indices))
+        said = f"{begin}; {cpu:.1f} s, {spread.reads:.1f} {name}"
+        found += [
+            Row(f"design of {N} x {DIM} {name}: CPU", cpu / spent, "", 1.5, detail=said),
+            Row("the same: support in common", share, "", 1.0, at_least=True, detail=f"{common} rows"),
+        ]
+    return found
+
+
+def _in_shards(vectors: np.ndarray, on: Any) -> nw.Catalogue:
     cut, files.ROWS_PER_SHARD = files.ROWS_PER_SHARD, N // 4
     try:
-        catalogue = nw.Catalogue.from_array(vectors)
+        return nw.Catalogue.from_array(vectors, on=on)
     finally:
         files.ROWS_PER_SHARD = cut
-    spent, found = [0.0, 0.0], []
-    for place, given in enumerate((vectors, catalogue)):
-        start = time.process_time()
-        found.append(nw.optimal_design(given, gap=1e-6))
-        spent[place] = time.process_time() - start
-    alone, spread = found
-    common = len(np.intersect1d(alone.indices, spread.indices)) / max(len(alone.indices), len(spread.indices))
-    said = f"{spent[0]:.1f} s, {alone.reads:.1f} reads alone; {spent[1]:.1f} s, {spread.reads:.1f} in shards"
-    return [
-        Row(f"design of {N} x {DIM} in shards: CPU", spent[1] / spent[0], "", 1.5, detail=said),
-        Row(
-            "the same: support in common", common, "", 1.0, at_least=True, detail=f"{len(alone.indices)} rows"
-        ),
-    ]
+
+
+def _designed(vectors: np.ndarray) -> tuple[nw.Design, float]:
+    """A design of shards, and its CPU."""
+    catalogue = _in_shards(vectors, None)
+    start = time.process_time()
+    return nw.optimal_design(catalogue, gap=GAP), time.process_time() - start
+
+
+def _designed_on_workers(vectors: np.ndarray) -> tuple[nw.Design, float]:
+    """The same on workers, with the CPU of workers, scheduler and client."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        catalogue = _in_shards(vectors, client)
+
+        def spent() -> float:
+            return time.process_time() + sum(client.run(time.process_time).values())
+
+        start = spent()
+        return nw.optimal_design(catalogue, gap=GAP), spent() - start
 
 
 def huge_rows(folder: Path) -> list[Row]:
@@ -182,6 +251,7 @@ PARTS: dict[str, Callable[[Path], list[Row]]] = {
     "vaee": lambda folder: rule_rows("vaee", 0.15, folder),
     "vage": lambda folder: rule_rows("vage", 0.35, folder),
     "unit": unit_rows,
+    "lists": list_rows,
     "design": design_rows,
     "huge": huge_rows,
 }

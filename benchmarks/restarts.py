@@ -47,7 +47,7 @@ CELLS = (
 )
 
 
-def stopped(cell: Cell, radius: str, ridge: float | str) -> nw.Simulation:
+def stopped(cell: Cell, radius: str, ridge: float | str, on: str | None) -> nw.Simulation:
     """All runs of one radius."""
     instance = nw.instances.sphere(cell.n_actions, cell.dim)
     env = instance.environment(np.full(cell.horizon, SIGMA))
@@ -60,19 +60,20 @@ def stopped(cell: Cell, radius: str, ridge: float | str) -> nw.Simulation:
         seed=SEED,
         stop="gap",
         eps=cell.eps,
-        threads=1,
+        threads=1 if on is None else None,
+        on=on,
         compile=True,
         checkpoints=[cell.horizon],
     )
 
 
-def rows() -> list[Row]:
+def rows(on: str | None = None) -> list[Row]:
     """The geometric mean of the ratios in every cell; at most what the default needs is asked for."""
     found = []
     for cell in (cell for cell in CELLS if cell.dim in DIMS):
-        usual = stopped(cell, "mixture", 1.0)
+        usual = stopped(cell, "mixture", 1.0, on)
         for radius, ridge in RIVALS:
-            sim = stopped(cell, radius, ridge)
+            sim = stopped(cell, radius, ridge, on)
             logs = np.log(sim.stopped / usual.stopped)
             error = logs.std() / np.sqrt(RUNS)
             wrong = int((sim.simple_regret[:, -1] > cell.eps).sum())

@@ -33,9 +33,9 @@ TABLE_A_RUNS = int(os.environ.get("NOISEWISE_TABLE_A_RUNS", "300"))
 MOST_MISSES = 149
 
 
-def against_vaee() -> list[Row]:
+def against_vaee(on: str | None) -> list[Row]:
     """Over the grid, and on Soare's instance alone; and how often the certificate failed."""
-    arena = run_arena(["vaee", "vage"], CELLS["grid"], FOLDER / "vaee", replications=REPLICATIONS)
+    arena = run_arena(["vaee", "vage"], CELLS["grid"], FOLDER / "vaee", replications=REPLICATIONS, on=on)
     soare = [cell.name for cell in CELLS["soare-6"]]
     rows = []
     for name, cells, target in (("30 cells", None, 0.69), ("Soare's instance", soare, 0.35)):
@@ -50,11 +50,11 @@ def against_vaee() -> list[Row]:
     return rows
 
 
-def against_rivals() -> list[Row]:
+def against_rivals(on: str | None) -> list[Row]:
     """Geometric means over the grid, and the worst cell against the better of vaee and vagd."""
     known = [entry for entry in RIVALS if entry.rule in nw.POLICIES]
     entries = [Entry("vaee", "vaee", {}), Entry("vage", "vage", {}), *known]
-    arena = run_arena(entries, CELLS["grid"], FOLDER / "rivals", replications=RIVAL_REPLICATIONS)
+    arena = run_arena(entries, CELLS["grid"], FOLDER / "rivals", replications=RIVAL_REPLICATIONS, on=on)
     rows = []
     for entry in known:
         line = arena.standings(entry.name).row(by_predicate=_is("vage"), named=True)
@@ -85,14 +85,14 @@ def _most_misses(runs: int) -> int:
     return int(binom.isf(1e-6, runs, 0.05))
 
 
-def table_a() -> list[Row]:
+def table_a(on: str | None) -> list[Row]:
     """Soare's instance, d = 6, theta = 2·e_1, sigma = 1, stopped when Z exceeds log((1 + log t)/delta)."""
     rows = []
     instance = nw.instances.soare(6, length=2.0)
     for delta, (published, target) in TABLE_A.items():
         env = instance.environment(np.ones(20_000))
         policy = nw.vage(instance.actions, delta=delta, norm_bound=2.0)
-        sim = nw.simulate(policy, env, horizon=20_000, replications=TABLE_A_RUNS, stop="glr-log-log")
+        sim = nw.simulate(policy, env, horizon=20_000, replications=TABLE_A_RUNS, stop="glr-log-log", on=on)
         error = sim.stopped.std(ddof=1) / math.sqrt(len(sim.stopped))
         wrong = float((sim.simple_regret[:, -1] > 0).mean())
         detail = f"± {error:.0f}, {wrong:.1%} wrong; best published {published}"
@@ -119,6 +119,6 @@ def compiled() -> Row:
     return Row("vage, 100 x 10, over vaee", ours / theirs, "x", 5.0, False, detail)
 
 
-def rows() -> list[Row]:
+def rows(on: str | None = None) -> list[Row]:
     """Speed first, then what takes long."""
-    return [compiled(), *table_a(), *against_vaee(), *against_rivals()]
+    return [compiled(), *table_a(on), *against_vaee(on), *against_rivals(on)]

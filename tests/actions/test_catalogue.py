@@ -8,7 +8,15 @@ import polars as pl
 import pytest
 
 import noisewise as nw
-from noisewise.actions.catalogue import files, passes, widest
+from noisewise.actions.catalogue import files, kept, passes
+from noisewise.actions.catalogue.gains import GainQuestion, highest_gains
+from noisewise.actions.catalogue.kept import Course
+from noisewise.actions.catalogue.leading import (
+    ContrastQuestion,
+    LeadingQuestion,
+    highest_contrasts,
+    leading_rows,
+)
 from noisewise.actions.catalogue.passes import Norm, lower_bounds, width_bounds
 from noisewise.actions.catalogue.shards import ShardError
 
@@ -82,7 +90,7 @@ def test_a_shard_that_cannot_be_read_is_an_error_that_names_the_file(rows, tmp_p
     catalogue = nw.Catalogue.from_memmap(path)
     fresh = nw.Catalogue.from_memmap(path)
     os.truncate(path, path.stat().st_size // 2)
-    with pytest.raises(ShardError, match=r"rows 250 to 499 in .*rows\.npy.* cannot be read"):
+    with pytest.raises(ShardError, match=r"rows 0 to 249 in .*rows\.npy.* cannot be read"):
         nw.vaee(catalogue).ask()
     path.unlink()
     with pytest.raises(ShardError, match=r"rows\.npy"):
@@ -151,13 +159,91 @@ def test_bounds_lowered_by_steps_are_bounds_of_what_is_left():
     assert (bounds * norm.scale <= exact + 1e-3 * catalogue.max_norm**2).all()
 
 
+def course_of(vectors, rng, measurements):
+    """A run of so many measurements: what is known after each, and V⁻¹ after all."""
+    catalogue = nw.Catalogue.from_array(vectors)
+    inverse, steps = np.eye(vectors.shape[1]), []
+    for _ in range(measurements):
+        measured = vectors[rng.integers(len(vectors))].astype(float)
+        step = inverse @ measured / np.sqrt(0.5 * catalogue.max_norm**2 + measured @ inverse @ measured)
+        inverse -= np.outer(step, step)
+        steps.append(step)
+    root = np.linalg.cholesky(inverse)
+    norm = Norm(root, catalogue.max_norm, catalogue.max_norm**2)
+    exact = np.square(vectors.astype(float) @ root).sum(axis=1)
+    steps = np.array(steps).reshape(-1, vectors.shape[1])
+    return (
+        catalogue.shards[0],
+        Course(norm, steps, 0, float(exact.max()), str(rng.integers(2**60)), True),
+        exact,
+    )
+
+
+def test_kept_bounds_are_above_the_widths_and_by_no_more_than_they_say():
+    rng = np.random.default_rng(5)
+    vectors = (rng.standard_normal((500, 12)) * 10.0 ** rng.uniform(-2, 0, (500, 1))).astype(np.float32)
+    shard, course, _ = course_of(vectors, rng, 300)
+    for told in range(1, 301):
+        so_far = course._replace(steps=course.steps[:told])
+        inverse = np.eye(12) - so_far.steps.T @ so_far.steps
+        exact = np.einsum("ij,jk,ik->i", vectors.astype(float), inverse, vectors.astype(float))
+        norm = course.norm._replace(root=np.linalg.cholesky(inverse))
+        found = kept.brought_up(shard, so_far._replace(norm=norm, top=float(exact.max())))
+        assert (found.bounds * norm.scale >= exact).all()
+        assert (found.least() * norm.scale <= exact).all()
+        assert (found.least() * norm.scale >= 0.99 * exact - 1e-4 * exact.max()).all()
+        assert found.lowered <= kept.MOST_STEPS
+    kept.forget(course.run)
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8, 1e40])
+@pytest.mark.parametrize("before", [0, 6])
+def test_rows_that_gain_or_lead_most_come_back_and_no_other_exceeds_the_cut(size, before):
+    rng = np.random.default_rng(6)
+    vectors = rng.standard_normal((3000, 8)) * rng.pareto(3.0, (3000, 1)) * size
+    shard, course, exact = course_of(vectors, rng, 10)
+    if before:
+        early = course._replace(steps=course.steps[:before])
+        inverse = np.eye(8) - early.steps.T @ early.steps
+        kept.brought_up(shard, early._replace(norm=course.norm._replace(root=np.linalg.cholesky(inverse))))
+    columns, inverse = rng.standard_normal((8, 3)) / size, course.norm.root @ course.norm.root.T
+    variance = 0.1 * float(exact.max())
+    gains = np.square(vectors @ columns).sum(axis=1) / (variance + exact)
+    found = highest_gains(shard, GainQuestion(course, columns, variance, 20))
+    check_answer(found, gains, found.cut)
+
+    theta, reach = rng.standard_normal(8), 1.3
+    means, widths = vectors @ theta, np.sqrt(exact)
+    levels = np.array([0.0, 1.0, 4.0])
+    led = leading_rows(shard, LeadingQuestion(course, theta, reach, levels, 40))
+    for level, cut in zip(levels, led.cuts, strict=True):
+        assert np.delete(means + level * widths, led.numbers).max() <= cut
+    assert np.argmax(means) in led.numbers
+    assert np.argmax(means + reach * widths) in led.numbers
+    assert widths.max() <= led.widest
+
+    leader = vectors[np.argmax(means)]
+    scores = (vectors - leader) @ theta + reach * np.linalg.norm(
+        (vectors - leader) @ course.norm.root, axis=1
+    )
+    found = highest_contrasts(shard, ContrastQuestion(course, theta, reach, leader, inverse @ leader, 20))
+    check_answer(found, scores, found.cut)
+    kept.forget(course.run)
+
+
+def check_answer(found, scores, cut):
+    rest = np.delete(scores, found.numbers).max()
+    assert rest <= cut <= rest + 1e-3 * (scores.max() - rest)
+    assert scores[found.numbers].max() == scores.max()
+
+
 def test_bounds_are_let_go_with_the_policy():
-    before = len(widest._kept)
+    before = len(kept._kept)
     policy = nw.vaee(nw.Catalogue.from_array(np.random.default_rng(0).standard_normal((3000, 3))))
     policy.ask()
-    assert len(widest._kept) == before + 1
+    assert len(kept._kept) == before + 1
     del policy
-    assert len(widest._kept) == before
+    assert len(kept._kept) == before
 
 
 def test_a_pass_in_parts_is_a_pass(monkeypatch, rows):

@@ -7,6 +7,7 @@ from tests.support.clusters import dask_or_skip, small_cluster
 from typer.testing import CliRunner
 
 from noisewise.cli import app
+from noisewise.paper.reproduction import Outcomes
 
 SMALL = [
     *("simulate", "-p", "vaee,round_robin", "--horizon", "30", "--replications", "8"),
@@ -37,6 +38,34 @@ def test_arena_on_a_cluster_keeps_its_matches_here(address, tmp_path):
     found = said(*small, "--out", str(tmp_path), "--on", address, "--json")
     assert len(found["matches"]) == 12
     assert len(list(tmp_path.glob("*.npz"))) == 12
+
+
+def test_paper_hands_its_pieces_to_the_cluster(tmp_path, monkeypatch):
+    # What becomes of pieces there is tested with the report; all of a section would take minutes.
+    asked = {}
+
+    def checked(sections, **how):
+        asked.update(how, sections=sections)
+        return Outcomes([], tmp_path / "report.html")
+
+    monkeypatch.setattr("noisewise.paper.check_paper", checked)
+    said("paper", "theorem3", "--out", str(tmp_path), "--on", "tcp://first:8786", "--mixed", "--json")
+    assert (asked["on"], asked["mixed"], asked["jobs"]) == ("tcp://first:8786", True, None)
+    assert list(asked["sections"]) == ["theorem3"]
+
+
+def test_plan_on_a_cluster_is_the_plan_made_here(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ("init", "s.db", "a", "b", "c", "--eps", "0.5"),
+        *(
+            ("tell", "s.db", option, value, "--se", "1")
+            for option, value in (("a", "1"), ("b", "2"), ("c", "3"))
+        ),
+    ):
+        assert CliRunner().invoke(app, list(words)).exit_code == 0
+    here = said("plan", "s.db", "--paths", "8", "--json")
+    assert said("plan", "s.db", "--paths", "8", "--json", "--on", address) == here
 
 
 def test_jobs_mean_nothing_on_a_cluster(address):

@@ -70,6 +70,18 @@ def test_kept_pricings_are_let_go(catalogue_of):
     assert len(catalogue_pricing._pricings) == before
 
 
+def test_workers_keep_little_of_designs_that_are_done(catalogue_of, monkeypatch):
+    monkeypatch.setattr(catalogue_pricing, "forget", lambda run: None)  # which workers do not hear
+    catalogue = catalogue_of(np.random.default_rng(7).standard_normal((4000, 4)), 1000)
+    before = len(catalogue_pricing._pricings)
+    for seed in range(4):
+        nw.optimal_design(catalogue, seed=seed)
+    assert len(catalogue_pricing._pricings) - before == catalogue_pricing.MOST_RUNS * len(catalogue.shards)
+    for shard in catalogue.shards:
+        for key in [key for key in catalogue_pricing._pricings if key[1] == shard]:
+            del catalogue_pricing._pricings[key]
+
+
 def test_what_is_not_finite_is_named_by_its_row(tmp_path):
     vectors = np.random.default_rng(6).standard_normal((3000, 4))
     vectors[2500, 2] = np.inf

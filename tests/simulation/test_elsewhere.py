@@ -16,6 +16,7 @@ import pytest
 from tests.support.clusters import a_worker_killed, cluster_of, small_cluster
 
 import noisewise as nw
+from noisewise.core.spreading.tasks import StrangerError
 from noisewise.core.spreading.workers import workers_on
 from noisewise.policies.registry import rule_named
 from noisewise.simulation.compilation import compiled_loop
@@ -109,6 +110,37 @@ def test_machine_code_is_compiled_once_and_travels_to_machines_that_lie_elsewher
     assert sorted(found) == [([0, 0], [1, 1]), ([1, 1], [1, 1])]
 
 
+def test_machine_code_is_made_once_for_each_type_of_processor_and_decides_the_same(tmp_path):
+    here = nw.simulate(POLICY, ENV, horizon=40, replications=20, compile=True, threads=1)
+    places = list(machines(tmp_path, 3))
+    places[2]["NUMBA_CPU_NAME"] = "nehalem"
+    todo = Replications(make_run(POLICY, ENV, 40, 0, None, (None, None)), 20, None)
+    with cluster_of(places) as client, workers_on(client) as workers:
+        with pytest.warns(UserWarning, match=r"^The workers have 2 types of processors"):
+            Elsewhere(todo, workers).run(True, at_a_time=1)
+        names = client.run(lambda: __import__("os").environ.get("NUMBA_CPU_NAME", ""))
+        found = client.run(compilations, "vaee")
+    made = {name: sorted(found[at][0] for at in names if names[at] == name) for name in ("", "nehalem")}
+    assert made == {"": [[0, 0], [1, 1]], "nehalem": [[1, 1]]}
+    assert np.array_equal(todo.results.pulled, here.pulled)
+    assert np.array_equal(todo.results.advised, here.advised)
+    assert "nehalem" in todo.results.arithmetic
+
+
+def test_a_worker_with_other_sources_is_refused_before_the_first_piece(tmp_path):
+    places = list(machines(tmp_path, 2))
+    with (tmp_path / "machine1" / "noisewise" / "world" / "noise.py").open("a") as file:
+        file.write("# another line\n")
+    with (
+        cluster_of(places) as client,
+        pytest.raises(
+            StrangerError, match=r"^The worker at .* runs other sources of noisewise .* there than here"
+        ),
+    ):
+        nw.simulate(POLICY, ENV, horizon=10, replications=4, compile=False, on=client)
+
+
+@pytest.mark.long  # compiles twice; a kill in a piece, and code that travels, are tested above and below
 def test_a_worker_killed_while_it_compiles_changes_nothing(tmp_path):
     here = nw.simulate(POLICY, ENV, horizon=40, replications=20, compile=True, threads=1)
     with cluster_of(list(machines(tmp_path))) as client:

@@ -48,6 +48,17 @@ def die_once(piece):
     return number + 100
 
 
+def die_together(count, piece):
+    """Kill as many workers as there are, none before all of them have begun a piece."""
+    number, folder = piece
+    if len(list(Path(folder).iterdir())) < count:
+        (Path(folder) / str(os.getpid())).touch()
+        while len(list(Path(folder).iterdir())) < count:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
 def die_at_three(piece):
     if piece == 3:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -128,6 +139,16 @@ def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
     pieces = [(k, str(tmp_path)) for k in range(12)]
     assert sorted(spread(die_once, pieces, client)) == [((k, str(tmp_path)), k + 100) for k in range(12)]
     assert (tmp_path / "died").exists()
+
+
+def test_all_workers_killed_at_once_change_nothing_when_others_join(client, tmp_path):
+    # Dask gives tasks meant for workers that are gone to nobody, if there was a moment without any.
+    client.wait_for_workers(2, timeout=120)
+    pieces = [(k, str(tmp_path)) for k in range(4)]
+    wanted = [((k, str(tmp_path)), k) for k in range(4)]
+    assert sorted(spread(die_together, pieces, client, shared=2)) == wanted
+    assert len(list(tmp_path.iterdir())) == 2
+    client.wait_for_workers(2, timeout=120)
 
 
 def test_a_piece_that_kills_every_worker_is_named_after_all_others_are_done(client):

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.actions.independent import IndependentOptions
@@ -48,7 +49,7 @@ def test_stopping_rules_use_restarts_in_both_engines(stop):
     pytest.importorskip("numba")
     instance = nw.instances.sphere(12, 6)
     env = instance.environment(np.full(1500, 0.5))
-    arguments = {"horizon": 1500, "replications": 4, "stop": stop, "eps": 0.3}
+    arguments = {"horizon": 1500, "replications": effort(2, 4), "stop": stop, "eps": 0.3}
     stopped = {}
     for radius in ("averaged", "restarted"):
         policy = nw.widest(instance.actions, radius=radius, ridge="dim", norm_bound=2.0)

@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
+from noisewise.core.model.dense import theta
 from noisewise.policies.shell.catalogues import long_list_policy, working_set
+from noisewise.policies.shell.catalogues.leading_set import LeadingSet
 from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
+from noisewise.policies.shell.catalogues.player import Board
 from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.policy import Policy
 
@@ -96,8 +100,11 @@ def check_alike(catalogue, listed):
         assert catalogue.is_candidate(row) == listed.is_candidate(row)
 
 
-@pytest.mark.parametrize(("rule", "options"), RULES, ids=lambda part: str(part))
-@pytest.mark.parametrize("kind", KINDS)
+CELLS = [(kind, *rule) for kind in KINDS for rule in RULES]
+
+
+#: A third of the product has every kind of vectors with three rules or more, and every rule with three kinds.
+@pytest.mark.parametrize(("kind", "rule", "options"), CELLS[:: effort(3, 1)], ids=str)
 def test_the_same_actions_survivors_and_advice_as_on_a_list(kind, rule, options):
     rng = np.random.default_rng([KINDS.index(kind), len(rule)])
     check_alike(*play(rule, options, vectors_of(kind, rng), rng))
@@ -118,10 +125,11 @@ def test_most_rounds_ask_nobody(monkeypatch):
     assert catalogue.actions.passes - passes <= 20
 
 
-def test_asking_with_pending_measurements_leaves_no_trace():
+@pytest.mark.parametrize("rule", ["vaee", "vage"])
+def test_asking_with_pending_measurements_leaves_no_trace(rule):
     rng = np.random.default_rng(3)
     vectors = vectors_of("spread", rng)
-    catalogue, listed = play("vaee", {}, vectors, rng, rounds=10)
+    catalogue, listed = play(rule, {}, vectors, rng, rounds=10)
     many = [(int(row), 0.01) for row in rng.integers(0, N, 30)]
     for _ in range(3):
         assert catalogue.ask(pending=many) == listed.ask(pending=many)
@@ -132,9 +140,10 @@ def test_asking_with_pending_measurements_leaves_no_trace():
         listed.tell(action, 0.1, 0.1)
 
 
-def test_copies_go_their_own_ways():
+@pytest.mark.parametrize("rule", ["vaee", "vage"])
+def test_copies_go_their_own_ways(rule):
     rng = np.random.default_rng(4)
-    catalogue, listed = play("vaee", {}, vectors_of("spread", rng), rng, rounds=20)
+    catalogue, listed = play(rule, {}, vectors_of("spread", rng), rng, rounds=20)
     twins = catalogue.copy(), listed.copy()
     for t in range(15):
         action = twins[0].ask()
@@ -182,6 +191,45 @@ def test_where_measurements_are_taken_back_the_next_question_is_a_pass():
         assert working.widest() == fresh.widest()
         working.learn(3, vectors[3], 0.5, 1e-3)
         working.widest()
+
+
+def test_leading_rows_are_asked_for_anew_where_measurements_are_taken_back(monkeypatch):
+    rng = np.random.default_rng(12)
+    catalogue, _ = play("vage", {}, vectors_of("spread", rng), rng, rounds=10)
+    leaders, working = catalogue._player._leaders, catalogue._working
+    board = Board(working, catalogue._alive, catalogue._best, catalogue._best_within, catalogue.survivors)
+    leaders.first(board, 2.0)
+    asked = []
+    monkeypatch.setattr(leaders, "_renew", lambda *given: asked.append(given) or renew(*given))
+    renew = type(leaders)._renew.__get__(leaders)
+    assert leaders.first(board, 2.0)[0] == catalogue.recommend()
+    assert not asked
+    working.begin_again()
+    assert leaders.first(board, 2.0)[0] == catalogue.recommend()
+    assert asked
+
+
+@pytest.mark.parametrize("kind", ["spread", "unit vectors, which all tie at first", "seven different rows"])
+def test_no_row_elsewhere_exceeds_the_limit_of_a_leading_set_while_the_estimate_moves(kind):
+    rng = np.random.default_rng(13)
+    vectors = vectors_of(kind, rng)
+    working = WorkingRows(nw.Catalogue.from_array(vectors), 1.0)
+    parameter = rng.standard_normal(vectors.shape[1])
+
+    def measure(times):
+        for row in rng.integers(0, N, times):
+            value = float(vectors[row] @ parameter + 0.3 * rng.standard_normal())
+            working.learn(int(row), working.vector(int(row)), value, 0.3)
+
+    measure(5)
+    found = LeadingSet(working, 1.5, 40)
+    others = np.setdiff1d(np.arange(len(vectors)), found.numbers)
+    for _ in range(20):
+        estimate, root = theta(working.model), working.norm().root
+        means, widths = vectors[others] @ estimate, np.linalg.norm(vectors[others] @ root, axis=1)
+        for reach in (0.0, 1.0, 2.5, 9.0):
+            assert (means + reach * widths).max() <= found.limit(estimate, reach)
+        measure(1)
 
 
 def test_what_must_look_at_all_rows_is_refused():

@@ -5,6 +5,7 @@ import hashlib
 import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -40,9 +41,11 @@ class ShardTask(NamedTuple):
 
 
 def answer(task: ShardTask) -> Any:
-    """What a worker does with a question."""
+    """What a worker does with a question; files that change meanwhile are found out afterwards."""
     task.shard.check()
-    return task.ask(task.shard, *task.arguments)
+    found = task.ask(task.shard, *task.arguments)
+    task.shard.check()
+    return found
 
 
 def answer_numbered(numbered: tuple[int, ShardTask]) -> Any:
@@ -72,9 +75,14 @@ class Catalogue:
         (3, 2, 2.0)
     """
 
+    shards: list[Shard]
+
     def __init__(self, shards: Sequence[Shard], *, on: Any = None) -> None:
         self._set_up(shards, on)
         surveys: list[Survey] = self.every(survey)
+        self.shards = [
+            replace(shard, sample=found.sample) for shard, found in zip(self.shards, surveys, strict=True)
+        ]
         self._moment = np.sum([found.moment for found in surveys], axis=0)
         self.max_norm = max(found.longest for found in surveys)
 

@@ -3,51 +3,67 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noisewise.actions.catalogue.passes import TOGETHER, Norm, taken
+from noisewise.actions.catalogue.kept import Course, brought_up, largest_of, level_of
+from noisewise.actions.catalogue.passes import Singles, taken
 from noisewise.actions.catalogue.scores import ScoreAnswer, best_places
 from noisewise.actions.catalogue.shards import Shard, Stored
-from noisewise.core.support.blocks import Floats, map_rows
+from noisewise.core.support.blocks import Floats
+
+#: What float32 may take off a sum, a root or a quotient, and more; and float64.
+ROUNDED, HARDLY = 1e-5, 1e-9
+#: How many times as many rows as are returned are looked at in float64.
+LOOKED_AT = 16
 
 
 class GainQuestion(NamedTuple):
     """Which rows gain most."""
 
+    course: Course
     columns: Floats  # (dim, races)
-    norm: Norm
     variance: float
     most: int  # rows to return at most
 
 
 def highest_gains(shard: Shard, question: GainQuestion) -> ScoreAnswer:
-    """The rows of the shard that gain most, and a bound on the gains of all others."""
-    norm = question.norm
+    """The rows of the shard that gain most, and a bound on the gains of all others.
+
+    Of squared widths it is known what they are at least; with that one product for each
+    race is all there is to compute, and the bounds are lowered on the way.
+    """
+    course = question.course
+    norm, size = course.norm, float(np.linalg.norm(question.columns)) or 1.0
+    unit = norm.longest * size or 1.0
+    off = (shard.dim + 8) * 2.0**-23
     kind: Any = np.float32 if norm.is_single else np.float64
-    across, unit = question.columns.shape[1], norm.unit
-    size = float(np.abs(question.columns).max()) or 1.0
-    both = np.hstack([question.columns / size, norm.root / unit]).astype(kind)
-    roundings = norm.longest * (shard.dim + 8) * 2.0**-23
-    off = roundings * float(np.linalg.norm(question.columns))
-    wide_by = roundings * float(np.linalg.norm(norm.root))
+    products, squares = np.empty(shard.count, kind), np.ones(question.columns.shape[1], kind)
 
-    def bound(block: Stored) -> Floats:
-        """What a row gains at most, whatever float32 did to its products."""
-        image = np.asarray(block, dtype=kind) @ both
-        squares = np.square(image, out=image)
-        along = size * np.sqrt(squares[:, :across].sum(axis=1, dtype=np.float64)) + off
-        widths = np.maximum(unit * np.sqrt(squares[:, across:].sum(axis=1, dtype=np.float64)) - wide_by, 0.0)
-        return np.asarray(along**2 / (question.variance + widths**2))
+    def look(some: slice, bounds: Singles, seen: NDArray[Any]) -> None:
+        np.multiply(seen, seen, out=seen)
+        products[some] = seen @ squares
 
-    def look(part: slice) -> tuple[np.ndarray, Floats, float]:
-        gains = np.empty(part.stop - part.start)
-        for start in range(part.start, part.stop, TOGETHER):
-            some = slice(start, min(start + TOGETHER, part.stop))
-            gains[start - part.start : some.stop - part.start] = bound(shard.block(some))
-        best, rest = best_places(gains, question.most)
-        return best + part.start, gains[best], rest
-
-    parts = map_rows(look, shard.count)
-    rows, gains = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
+    kept = brought_up(shard, course, question.columns / unit, look)
+    # In the units of the norm and of the products: only what is negligible is far from 1.
+    least = kept.least().astype(kind, copy=False)
+    least += kind(question.variance / norm.scale)
+    np.sqrt(products, out=products)
+    products += kind(off)
+    np.multiply(products, products, out=products)
+    with np.errstate(over="ignore", divide="ignore"):
+        # What float32 cannot hold is infinite, and bounds nothing.
+        np.divide(products, least, out=products)
+    wanted = min(LOOKED_AT * question.most, shard.count)
+    level = level_of(products, wanted) if wanted < shard.count else -np.inf
+    likely, cut = largest_of(products, np.flatnonzero(products >= level), wanted, level)
+    gains = _exact_gains(shard.block(likely), question)
     best, rest = best_places(gains, question.most)
-    cut = max(rest, *(part[2] for part in parts))
-    return ScoreAnswer(rows[best] + shard.first, taken(shard, rows[best]), cut)
+    cut = max(cut * (1.0 + ROUNDED) * unit * unit / norm.scale, rest * (1.0 + HARDLY))
+    return ScoreAnswer(likely[best] + shard.first, taken(shard, likely[best]), cut)
+
+
+def _exact_gains(rows: Stored, question: GainQuestion) -> Floats:
+    vectors = np.asarray(rows, dtype=np.float64)
+    squares = np.square(vectors @ question.columns).sum(axis=1)
+    widths = np.square(vectors @ question.course.norm.root).sum(axis=1)
+    return np.asarray(squares / (question.variance + widths))

@@ -4,6 +4,7 @@ Most rows are looked at in float32, with a bound on what that may have lost: not
 passed over, and whoever asks computes the few rows that come back in float64.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from noisewise.core.support.blocks import Floats, map_rows
 
 Singles = NDArray[np.float32]
 Indices = NDArray[np.int64]
+#: A range of rows, their bounds, and their products with some directions.
+Look = Callable[[slice, Singles, NDArray[Any]], None]
 
 #: Rows multiplied together: they and their image stay in the cache.
 TOGETHER = 8192
@@ -49,6 +52,11 @@ class Norm(NamedTuple):
         return SAFE_LOW < self.longest < SAFE_HIGH
 
 
+def width_slack(norm: Norm) -> float:
+    """What bounds on widths are above them whatever these are, in the norm's unit."""
+    return max((1.0 + 1.0 / ROOM) * norm.error**2 / norm.scale, LEAST)
+
+
 def width_bounds(shard: Shard, rows: Indices | None, norm: Norm) -> Singles:
     """Upper bounds on the squared widths of all rows, or of some, in the norm's unit: hardly above them."""
     count = shard.count if rows is None else len(rows)
@@ -57,7 +65,7 @@ def width_bounds(shard: Shard, rows: Indices | None, norm: Norm) -> Singles:
     kind = np.float32 if norm.is_single else np.float64
     root = np.ascontiguousarray(norm.root / unit, dtype=kind)
     scaled = unit * unit / norm.scale
-    slack = max((1.0 + 1.0 / ROOM) * (norm.error / unit) ** 2 * scaled, LEAST)
+    slack = width_slack(norm)
     factor = (1.0 + 2.0 * ROOM) * scaled
     # Before the first measurement the root is a multiple of the identity.
     alike = len(root) == root.shape[1] and np.array_equal(root, np.eye(len(root), dtype=kind) * root[0, 0])
@@ -87,10 +95,16 @@ def width_bounds(shard: Shard, rows: Indices | None, norm: Norm) -> Singles:
     return bounds
 
 
-def _row_squares(image: NDArray[Any], ones: NDArray[Any]) -> NDArray[Any]:
+def _row_squares(image: NDArray[Any], chosen: NDArray[Any]) -> NDArray[Any]:
     """The squared norms of rows, which are spoilt: a product with ones takes half as long as `einsum`."""
     np.multiply(image, image, out=image)
-    return np.asarray(image @ ones)
+    return np.asarray(image @ chosen)
+
+
+def lowering_slack(steps: Floats, norm: Norm) -> float:
+    """What may be missing of what steps take off: ``error²/ROOM`` for each, in the norm's unit."""
+    errors = norm.longest * np.linalg.norm(steps, axis=1) * (steps.shape[1] + 4) * 2.0**-24
+    return float((errors**2).sum()) / ROOM / norm.scale
 
 
 def lower_bounds(shard: Shard, bounds: Singles, steps: Floats, norm: Norm) -> None:
@@ -98,31 +112,54 @@ def lower_bounds(shard: Shard, bounds: Singles, steps: Floats, norm: Norm) -> No
 
     In float32 ``<s, a>² >= (1 - ROOM)·p² - error²/ROOM``, so bounds stay bounds.
     """
-    lengths = np.linalg.norm(steps, axis=1)
-    errors = norm.longest * lengths * (steps.shape[1] + 4) * 2.0**-24
-    slack = float((errors**2).sum()) / ROOM / norm.scale
-    unit = norm.unit
-    factor = np.float32((1.0 - ROOM) * unit * unit / norm.scale)
-    turned = np.ascontiguousarray(steps.T / unit, dtype=np.float32)
+    read_along(shard, bounds, steps, norm, np.empty((shard.dim, 0)), None)
 
-    def lower(part: slice) -> None:
-        stored = np.empty((TOGETHER, shard.dim), np.float32)
-        image, ones = np.empty((TOGETHER, len(steps)), np.float32), np.ones(len(steps), np.float32)
+
+def read_along(
+    shard: Shard, bounds: Singles, steps: Floats, norm: Norm, along: Floats, look: Look | None
+) -> None:
+    """The same, and what is to be seen along some directions, in one pass.
+
+    Args:
+        shard: Whose rows.
+        bounds: Of all rows; lowered in place.
+        steps: By which widths fell; none unless the norm is for float32.
+        norm: In which widths are measured.
+        along: Directions, (dim, directions).
+        look: What is to be done with the products, if anything.
+    """
+    kind: Any = np.float32 if norm.is_single else np.float64
+    count, unit = len(steps), norm.unit
+    slack, factor = (
+        np.float32(lowering_slack(steps, norm)),
+        np.float32((1.0 - ROOM) * unit * unit / norm.scale),
+    )
+    turned = np.ascontiguousarray(np.hstack([steps.T / unit, along]), dtype=kind)
+    # Of all products, those with steps are squared and summed.
+    chosen = np.concatenate([np.ones(count, kind), np.zeros(along.shape[1], kind)])
+
+    def read(part: slice) -> None:
+        stored = np.empty((TOGETHER, shard.dim), kind)
+        image = np.empty((TOGETHER, len(chosen)), kind)
         for start in range(part.start, part.stop, TOGETHER):
             some = slice(start, min(start + TOGETHER, part.stop))
             block = shard.block(some)
-            if block.dtype != np.float32:
+            if block.dtype != kind:
                 stored[: len(block)] = block
                 block = stored[: len(block)]
             out = image[: len(block)]
             np.matmul(block, turned, out=out)
-            lost = _row_squares(out, ones)
-            lost *= factor
-            lost -= np.float32(slack)
-            bounds[some] -= lost
-        np.maximum(bounds[part], np.float32(LEAST), out=bounds[part])
+            seen = out if look is None or not count else np.array(out[:, count:])
+            if count:
+                lost = _row_squares(out, chosen)
+                lost *= factor
+                lost -= slack
+                bounds[some] -= lost
+                np.maximum(bounds[some], np.float32(LEAST), out=bounds[some])
+            if look is not None:
+                look(some, bounds[some], seen)
 
-    map_rows(lower, shard.count)
+    map_rows(read, shard.count)
 
 
 class Survey(NamedTuple):
@@ -130,6 +167,7 @@ class Survey(NamedTuple):
 
     moment: Floats  # (dim, dim): Σ a aᵀ
     longest: float
+    sample: str  # by which its content is known again
 
 
 def survey(shard: Shard) -> Survey:
@@ -149,9 +187,8 @@ def survey(shard: Shard) -> Survey:
         return block.T @ block, float(squares.max())
 
     found = map_rows(look, shard.count)
-    return Survey(
-        np.sum([moment for moment, _ in found], axis=0), float(np.sqrt(max(squared for _, squared in found)))
-    )
+    longest = float(np.sqrt(max(squared for _, squared in found)))
+    return Survey(np.sum([moment for moment, _ in found], axis=0), longest, shard.sample_of())
 
 
 def taken(shard: Shard, rows: Indices) -> Stored:

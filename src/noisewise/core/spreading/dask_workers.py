@@ -8,6 +8,7 @@ import contextlib
 import functools
 import hashlib
 import itertools
+import queue
 import uuid
 import warnings
 from collections import defaultdict
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.core.spreading.identity import Identity, identity
-from noisewise.core.spreading.tasks import Kit, StrangerError, Task, WorkersError
+from noisewise.core.spreading.tasks import Kit, SpreadOrder, StrangerError, Task, WorkersError
 from noisewise.core.spreading.workers import Piece, Result, Workforce, is_address, is_dask
 
 try:
     import dask
     import distributed
-    from distributed import Client, as_completed
+    from distributed import Client, Security
 except ImportError as missing:
     raise ModuleNotFoundError(
         f"`on` must be left out or an executor here: clusters need Dask, which is not installed ({missing}): "
@@ -32,6 +33,8 @@ except ImportError as missing:
 
 #: Seconds to wait for a scheduler to answer, and for a first worker before a word is said.
 TO_CONNECT, TO_JOIN = 10.0, 10.0
+#: Seconds without a finished piece, after which it is looked whether the rest can still be done.
+TO_LOOK = 2.0
 #: Tasks for each thread, above which Dask keeps them in one queue for whoever is free.
 QUEUED = 2
 #: Pieces that are named in a sentence.
@@ -54,6 +57,12 @@ def connect(on: Any) -> "DaskWorkers":
         raise FileNotFoundError(
             "`on` must be the address of a Dask scheduler, such as 'tcp://10.0.0.1:8786', or its scheduler "
             f"file; got {on!r}, which is no file that exists."
+        )
+    if on.startswith("tls://") and not Security().get_connection_args("client").get("ssl_context"):
+        # Dask would say so by a TypeError, and wait for the client it has half made.
+        raise WorkersError(
+            f"`on` must be reached with certificates at {on!r}, and Dask's configuration names none: set "
+            "distributed.comm.tls.client.cert and .key, and distributed.comm.tls.ca-file."
         )
     where: dict[str, Any] = {"address": on} if is_address(on) else {"scheduler_file": on}
     try:
@@ -107,8 +116,9 @@ class DaskWorkers(Workforce):
 
     def arithmetics(self, compiled: bool) -> set[str]:
         """Of the workers that are there now."""
-        self.processors()
-        return {one.compiled if compiled else one.plain for one in self._looked_at.values()}
+        there = {address for addresses in self.processors().values() for address in addresses}
+        known = [one for address, one in self._looked_at.items() if address in there]
+        return {one.compiled if compiled else one.plain for one in known}
 
     def spread(
         self,
@@ -121,87 +131,19 @@ class DaskWorkers(Workforce):
         name_of: Callable[[Piece], str] = repr,
     ) -> Iterator[tuple[Piece, Result]]:
         """See `Workforce.spread`. A piece that kills its workers is named when all others are done."""
-        todo = list(pieces)
-        if not todo:
-            return
-        by_type = self.processors()
-        # Dask balances groups of tasks by the first part of their keys; each call has groups of its own.
-        call = f"{getattr(work, '__name__', 'work').strip('_')}-{uuid.uuid4().hex[:12]}"
-        batches: defaultdict[tuple[Hashable | None, Hashable | None], list[Piece]] = defaultdict(list)
-        for piece in todo:
-            home = None if home_of is None else home_of(piece)
-            batches[None if kit is None else kit.of(piece), home].append(piece)
-        running: dict[Any, Piece] = {}
-        kits: dict[Hashable | None, list[Any]] = {None: []}
-        # A task and not scattered data: Dask does it again where the worker that had it is gone.
-        common = None if shared is None else self._submit(_same, shared, key=(f"noisewise-shared-{call}", 0))
-        try:
-            for number, ((key, home), same) in enumerate(batches.items()):
-                task = Task(work, self._here, kit.install if kit is not None and key is not None else None)
-                if kit is not None and key not in kits:
-                    kits[key] = self._kits(kit, common, same[0], by_type, f"noisewise-kit-{call}-{len(kits)}")
-                group = f"noisewise-{call}-{number}"
-                running |= self._submit_many(task, common, same, group, kits[key], home, by_type)
-            yield from self._as_done(running, name_of)
-        finally:
-            # What nobody waits for any longer is not begun; what runs is thrown away when it is done.
-            waited = [future for future in running if not future.done()]
-            if waited and self.client.status == "running":
-                self.client.cancel([*waited, *(one for made in kits.values() for one in made)])
-
-    def _kits(self, kit: Kit, common: Any, piece: Any, by_type: dict[str, list[str]], name: str) -> list[Any]:
-        """One for each type of processor; with one type only, whoever is free makes it."""
-        several = len(by_type) > 1
-        return [
-            self._submit(
-                Task(kit.make, self._here), common, piece, key=(name, number), priority=10,
-                workers=addresses if several else None, allow_other_workers=several,
-            )
-            for number, addresses in enumerate(by_type.values())
-        ]  # fmt: skip
-
-    def _submit(self, task: Any, *arguments: Any, **how: Any) -> Any:
-        with _quiet(), _sayable():
-            return self.client.submit(task, *arguments, pure=False, **how)
-
-    def _submit_many(
-        self, task: Task, common: Any, pieces: Sequence[Any], group: str, kits: list[Any],
-        home: Hashable | None, by_type: dict[str, list[str]],
-    ) -> dict[Any, Any]:  # fmt: skip
-        """The pieces by their futures."""
-        keys = [(group, number) for number in range(len(pieces))]
-        do, more = functools.partial(_do, task), {"shared": common, "kits": kits, "pure": False}
-        with _quiet(), _sayable():
-            if home is not None:
-                where = {"workers": [_host_of(home, by_type)], "allow_other_workers": True}
-                return dict(zip(self.client.map(do, pieces, key=keys, **more, **where), pieces, strict=True))
-            threads = self.client.nthreads()
-            if len(pieces) > QUEUED * sum(threads.values()):
-                return dict(zip(self.client.map(do, pieces, key=keys, **more), pieces, strict=True))
-            # Few tasks go where what they need is, which may be one worker: every one gets its own.
-            turns = itertools.cycle([address for address, count in threads.items() for _ in range(count)])
-            return {
-                self.client.submit(
-                    do, piece, key=key, workers=[next(turns)], allow_other_workers=True, **more
-                ): piece
-                for piece, key in zip(pieces, keys, strict=True)
-            }  # fmt: skip
-
-    def _as_done(self, running: dict[Any, Any], name_of: Callable[[Any], str]) -> Iterator[tuple[Any, Any]]:
-        suspects = []
-        for future in as_completed(list(running), loop=self.client.loop):
-            result = _outcome(future)
-            if result is DIED:
-                suspects.append(future)
-                continue
-            future.release()
-            yield running[future], result
+        order = SpreadOrder(work, shared, kit, home_of)
+        left, suspects = dict(enumerate(pieces)), []
+        for placed in (True, False):
+            for number, result in self._attempt(order, dict(left), placed):
+                piece = left.pop(number)
+                if result is DIED:
+                    suspects.append(piece)
+                else:
+                    yield piece, result
+        # Others may only have been on the same workers: alone, a piece can kill for itself only.
         deadly: list[str] = []
-        for number, future in enumerate(suspects):
-            piece = running[future]
-            # Others may only have been on the same workers: alone, a piece can kill for itself only.
-            self.client.retry([future])
-            result = _outcome(future)
+        for number, piece in enumerate(suspects):
+            ((_, result),) = self._attempt(order, {0: piece}, False)
             if result is not DIED:
                 yield piece, result
                 continue
@@ -214,6 +156,112 @@ class DaskWorkers(Workforce):
                 "Every worker that began one of these died, so they were given up, and all others are done: "
                 f"{', '.join(deadly)}. Often workers run out of memory: their logs say so."
             )
+
+    def _attempt(self, order: SpreadOrder, todo: dict[int, Any], placed: bool) -> Iterator[tuple[int, Any]]:
+        """Do the pieces, and yield their numbers with what came out.
+
+        With ``placed``, pieces are meant for certain workers, and some are left if all of these went away.
+        """
+        if not todo:
+            return
+        work, _, kit, _ = order
+        there = self.processors()
+        by_type = there if placed else {}
+        # Dask balances groups of tasks by the first part of their keys; each attempt has groups of its own.
+        call = f"{getattr(work, '__name__', 'work').strip('_')}-{uuid.uuid4().hex[:12]}"
+        running: dict[Any, int] = {}
+        kits: dict[Hashable | None, list[Any]] = {None: []}
+        # A task and not scattered data: Dask does it again where the worker that had it is gone.
+        common = None
+        if order.shared is not None:
+            common = self._submit(_same, order.shared, key=(f"noisewise-shared-{call}", 0))
+        try:
+            for count, ((key, home), same) in enumerate(order.batches(todo).items()):
+                task = Task(work, self._here, kit.install if kit is not None and key is not None else None)
+                if kit is not None and key not in kits:
+                    name = f"noisewise-kit-{call}-{len(kits)}"
+                    kits[key] = self._kits(kit, common, todo[same[0]], by_type, name)
+                group, content = f"noisewise-{call}-{count}", [todo[number] for number in same]
+                futures = self._submit_many(task, common, content, group, kits[key], home, by_type)
+                running |= dict(zip(futures, same, strict=True))
+            yield from self._as_done(running, call, by_type)
+        finally:
+            # What nobody waits for any longer is not begun; what runs is thrown away when it is done.
+            waited = [future for future in running if not future.done()]
+            if waited and self.client.status == "running":
+                self.client.cancel([*waited, *(one for made in kits.values() for one in made)])
+
+    def _kits(self, kit: Kit, common: Any, piece: Any, by_type: dict[str, list[str]], name: str) -> list[Any]:
+        """One for each type of processor; with one type only, whoever is free makes it."""
+        several = len(by_type) > 1
+        places = list(by_type.values()) or [[]]
+        return [
+            self._submit(
+                Task(kit.make, self._here), common, piece, key=(name, number), priority=10,
+                workers=addresses if several else None, allow_other_workers=several,
+            )
+            for number, addresses in enumerate(places)
+        ]  # fmt: skip
+
+    def _submit(self, task: Any, *arguments: Any, **how: Any) -> Any:
+        with _quiet(), _sayable():
+            return self.client.submit(task, *arguments, pure=False, **how)
+
+    def _submit_many(
+        self, task: Task, common: Any, pieces: Sequence[Any], group: str, kits: list[Any],
+        home: Hashable | None, by_type: dict[str, list[str]],
+    ) -> list[Any]:  # fmt: skip
+        """A future for each of the pieces."""
+        keys = [(group, number) for number in range(len(pieces))]
+        do, more = functools.partial(_do, task), {"shared": common, "kits": kits, "pure": False}
+        with _quiet(), _sayable():
+            if by_type and home is not None:
+                where = {"workers": [_host_of(home, by_type)], "allow_other_workers": True}
+                return list(self.client.map(do, pieces, key=keys, **more, **where))
+            threads = self.client.nthreads()
+            if not by_type or len(pieces) > QUEUED * sum(threads.values()):
+                return list(self.client.map(do, pieces, key=keys, **more))
+            # Few tasks go where what they need is, which may be one worker: every one gets its own.
+            turns = itertools.cycle([address for address, count in threads.items() for _ in range(count)])
+            return [
+                self.client.submit(
+                    do, piece, key=key, workers=[next(turns)], allow_other_workers=True, **more
+                )
+                for piece, key in zip(pieces, keys, strict=True)
+            ]  # fmt: skip
+
+    def _as_done(
+        self, running: dict[Any, int], call: str, by_type: dict[str, list[str]]
+    ) -> Iterator[tuple[int, Any]]:
+        """The numbers of pieces with what came out; ends early if the rest would wait for ever."""
+        finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for future in running:
+            future.add_done_callback(finished.put)
+        waiting, stranded = len(running), 0
+        while waiting:
+            try:
+                future = finished.get(timeout=TO_LOOK)
+            except queue.Empty:
+                # Twice, because what is being finished just now is nowhere for a moment.
+                stranded = stranded + 1 if self._is_stranded(call, by_type) else 0
+                if stranded == 2:
+                    return
+                continue
+            waiting, stranded = waiting - 1, 0
+            result = _outcome(future)
+            future.release()
+            yield running[future], result
+
+    def _is_stranded(self, call: str, by_type: dict[str, list[str]]) -> bool:
+        """Whether nobody does, or will do, what is left.
+
+        Dask forgets tasks that were meant for certain workers, other ones allowed, if all workers go away at
+        the same time: those that join later are not given them.
+        """
+        there = self.client.nthreads()
+        if not there or all(one in there for addresses in by_type.values() for one in addresses):
+            return False
+        return not any(call in str(key) for keys in self.client.processing().values() for key in keys)
 
     def _look_at(self, addresses: list[str]) -> dict[str, Identity]:
         """Who they are; refuses those who would compute something else, before the first piece."""

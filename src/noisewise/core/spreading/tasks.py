@@ -1,5 +1,6 @@
 """What runs on a worker: whether it may, what has to be there first, and the piece of work itself."""
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,6 +25,23 @@ class Kit(NamedTuple):
     of: Callable[[Any], Hashable | None]  # which kit a piece needs; None: none. Called here
     make: Callable[..., Any]  # called like the work, with the first piece that needs it, on a worker
     install: Callable[[Any], None]  # called with what was made before every piece: quick if done before
+
+
+class SpreadOrder(NamedTuple):
+    """What is to be done with every piece; see `Workforce.spread`."""
+
+    work: Callable[..., Any]
+    shared: Any
+    kit: Kit | None
+    home_of: Callable[[Any], Any] | None
+
+    def batches(self, todo: dict[int, Any]) -> dict[tuple[Hashable | None, Hashable | None], list[int]]:
+        """The numbers of pieces with the same kit and home."""
+        found: defaultdict[tuple[Hashable | None, Hashable | None], list[int]] = defaultdict(list)
+        for number, piece in todo.items():
+            home = None if self.home_of is None else self.home_of(piece)
+            found[None if self.kit is None else self.kit.of(piece), home].append(number)
+        return found
 
 
 @dataclass(frozen=True)

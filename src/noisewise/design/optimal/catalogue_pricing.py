@@ -22,6 +22,7 @@ from noisewise.design.shared.rows import Floats, Indices
 
 MOST_ROWS = 4000  # of one shard that travel
 MOST_KEPT = 1024  # pricings in one process, of shards and designs
+MOST_RUNS = 2  # designs of one shard: workers do not hear when one is done, and a number per row is kept
 
 
 class PricePart(NamedTuple):
@@ -70,6 +71,8 @@ def price_part(shard: Shard, run: str, support: WorkingSet, attained: float, las
     with _turn:
         pricing = _pricings.pop((run, shard), None) or Pricing(ShardRows(shard))
         _pricings[run, shard] = pricing
+        for key in [key for key in _pricings if key[1] == shard][:-MOST_RUNS]:
+            del _pricings[key]
         while len(_pricings) > MOST_KEPT:
             _pricings.popitem(last=False)
     before = pricing.rows.reads

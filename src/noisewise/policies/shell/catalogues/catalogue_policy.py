@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -23,7 +23,14 @@ from noisewise.policies.shell.base_policy import BasePolicy, chosen_by
 from noisewise.policies.shell.catalogues.catalogue_estimate import CatalogueEstimate
 from noisewise.policies.shell.catalogues.past import Past
 from noisewise.policies.shell.catalogues.player import Board, OnCatalogues, Player
-from noisewise.policies.shell.catalogues.questions import best_of, width_of
+from noisewise.policies.shell.catalogues.questions import (
+    FIRST_MOST,
+    Best,
+    Highest,
+    best_of,
+    best_within,
+    width_of,
+)
 from noisewise.policies.shell.catalogues.survivors import Now, Survivors
 from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.decide import announced_sigma
@@ -48,6 +55,12 @@ class KeptRounds(NamedTuple):
 def holds_rounds(saved: Saved) -> bool:
     """Whether a file was written by a policy that keeps its rounds."""
     return "state.rewards" in saved.arrays
+
+
+def _tie_of_means(working: WorkingRows) -> Callable[[Floats, float], float]:
+    """What of the best mean and its vector counts as equal."""
+    root = working.norm().root
+    return lambda vector, top: TIE * width_of(vector, root) + ROUNDING * abs(top)
 
 
 class CataloguePolicy(BasePolicy):
@@ -110,7 +123,7 @@ class CataloguePolicy(BasePolicy):
         """
         announced = announced_sigma(self.rule, None if sigma is None else check_sigma(sigma))
         working, player = self._imagined(pending)
-        board = Board(working, self._alive, self._best, self.survivors)
+        board = Board(working, self._alive, self._best, self._best_within, self.survivors)
         if allowed is None:
             return int(player.choose(board, announced))
         return int(player.choose_among(board, self._allowed(allowed), announced))
@@ -221,17 +234,21 @@ class CataloguePolicy(BasePolicy):
 
     def _best(self, working: WorkingRows) -> tuple[int, Floats]:
         """The largest mean, among the survivors if the rule keeps to them; of equal ones the first."""
-        norm = working.norm()
-        question = ScoreQuestion(theta(working.model), norm, 0.0, np.zeros(self.actions.dim), 1)
+        question = ScoreQuestion(
+            theta(working.model), working.norm(), 0.0, np.zeros(self.actions.dim), FIRST_MOST
+        )
+        return best_of(self.actions, question, self._passes(), _tie_of_means(working))[:2]
 
-        def everybody(rows: Floats) -> Mask:
-            return np.ones(len(rows), np.bool_)
+    def _best_within(self, working: WorkingRows, found: Highest) -> Best | None:
+        """The same among some rows with the largest means."""
+        if found.scores.max() <= found.cut:
+            return None  # not even the largest mean is among them
+        if working is self._working:
+            self._survivors.no_mean_exceeds(found.upper)
+        return best_within(found, self._passes(), _tie_of_means(working))
 
-        def tolerance(vector: Floats, top: float) -> float:
-            return TIE * width_of(vector, norm.root) + ROUNDING * abs(top)
-
-        passes = self._alive if self._player.eliminates else everybody
-        return best_of(self.actions, question, passes, tolerance)[:2]
+    def _passes(self) -> Callable[[Floats], Mask]:
+        return self._alive if self._player.eliminates else lambda rows: np.ones(len(rows), np.bool_)
 
     def _regret_bound(self, vector: Floats, present: Present, radius: float) -> float:
         """How far the row can be below the best: the largest upper bound on a contrast with a candidate."""

@@ -12,6 +12,7 @@ from noisewise.actions.catalogue.passes import Indices
 from noisewise.core.choice.radius import Radius, confidence_radius
 from noisewise.core.choice.selection import TIE, Mask
 from noisewise.core.model.dense import DenseModel, Floats
+from noisewise.policies.shell.catalogues.questions import Best, Highest
 from noisewise.policies.shell.catalogues.working_set import WorkingRows
 
 #: Rows taken from the catalogue together.
@@ -24,6 +25,7 @@ class Board(NamedTuple):
     working: WorkingRows
     alive: Callable[[Floats], Mask]  # of some vectors
     best: Callable[[WorkingRows], tuple[int, Floats]]  # the largest mean among them: row and vector
+    best_within: Callable[[WorkingRows, Highest], Best | None]  # the same of some rows
     survivors: Callable[[], Indices]  # all of them; the last resort
 
 

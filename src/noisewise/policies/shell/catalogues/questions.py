@@ -2,14 +2,20 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from noisewise.actions.catalogue.catalogue import Catalogue
 from noisewise.actions.catalogue.files import evenly
 from noisewise.actions.catalogue.passes import Indices, Norm
-from noisewise.actions.catalogue.scores import ScoreQuestion, exact_scores, first_scoring, highest_rows
+from noisewise.actions.catalogue.scores import (
+    ScoreQuestion,
+    best_places,
+    exact_scores,
+    first_scoring,
+    highest_rows,
+)
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 
@@ -31,6 +37,14 @@ class Highest(NamedTuple):
         """What no row exceeds."""
         return max(self.cut, float(self.scores.max(initial=-np.inf)))
 
+    def narrowed(self, most: int) -> Self:
+        """The same with fewer rows."""
+        best, rest = best_places(self.scores, most)
+        cut = max(self.cut, rest)
+        return self._replace(
+            numbers=self.numbers[best], rows=self.rows[best], scores=self.scores[best], cut=cut
+        )
+
 
 def highest(catalogue: Catalogue, question: ScoreQuestion) -> Highest:
     """The rows that score highest, about as many as the question says."""
@@ -40,6 +54,39 @@ def highest(catalogue: Catalogue, question: ScoreQuestion) -> Highest:
     rows = np.concatenate([np.asarray(found.rows, dtype=np.float64) for found in answers])
     index = np.concatenate([found.numbers for found in answers])
     return Highest(index, rows, exact_scores(rows, question), max(found.cut for found in answers))
+
+
+class Best(NamedTuple):
+    """The row with the largest score among some, of equal ones the first."""
+
+    number: int
+    vector: Floats
+    top: float  # the largest score
+    low: float  # what ties with it
+    is_sure: bool  # whether no other row of the catalogue ties with it
+
+
+def best_within(
+    found: Highest, passes: Callable[[Floats], Mask], tolerance: Callable[[Floats, float], float]
+) -> Best | None:
+    """The best of some rows that pass; None if none of them does."""
+    best = _best_where(found, np.ones(len(found.scores), np.bool_), tolerance)
+    # Most often the best of all passes, and nobody else need be looked at.
+    tied = found.scores >= best.low
+    tied[tied] = passes(found.rows[tied])
+    if not tied[int(np.argmax(found.scores))]:
+        passing = passes(found.rows)
+        return _best_where(found, passing, tolerance) if passing.any() else None
+    first = int(np.argmax(tied))
+    return best._replace(number=int(found.numbers[first]), vector=found.rows[first])
+
+
+def _best_where(found: Highest, passing: Mask, tolerance: Callable[[Floats, float], float]) -> Best:
+    winner = int(np.argmax(np.where(passing, found.scores, -np.inf)))
+    top = float(found.scores[winner])
+    low = top - tolerance(found.rows[winner], top)
+    first = int(np.argmax(passing & (found.scores >= low)))
+    return Best(int(found.numbers[first]), found.rows[first], top, low, low > found.cut)
 
 
 def best_of(
@@ -59,16 +106,11 @@ def best_of(
     most = FIRST_MOST
     while True:
         found = highest(catalogue, question._replace(most=most))
-        passing = passes(found.rows)
-        if passing.any():
-            winner = int(np.argmax(np.where(passing, found.scores, -np.inf)))
-            top = float(found.scores[winner])
-            low = top - tolerance(found.rows[winner], top)
-            if low > found.cut:
-                tied = np.flatnonzero(passing & (found.scores >= low))
-                return int(found.numbers[tied[0]]), found.rows[tied[0]], top
-            if top >= found.cut:
-                return _first_tied(catalogue, question, passes, low, top)
+        best = best_within(found, passes, tolerance)
+        if best is not None and best.is_sure:
+            return best.number, best.vector, best.top
+        if best is not None and best.top >= found.cut:
+            return _first_tied(catalogue, question, passes, best.low, best.top)
         # Float32 cannot tell so many equal rows apart: from some number on all are looked at in float64.
         question = question._replace(exact=most > SOME)
         most *= MORE

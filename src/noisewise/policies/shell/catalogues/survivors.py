@@ -44,6 +44,11 @@ class Survivors:
         self._largest_mean = -1, math.inf  # after how many rounds, and what no mean exceeds
         self._prior = catalogue.max_norm / past.ridge**0.5
 
+    def no_mean_exceeds(self, value: float) -> None:
+        """What no present mean exceeds, if somebody knows: nobody has to be asked."""
+        if self._largest_mean[0] != len(self.past):
+            self._largest_mean = len(self.past), value
+
     def alive(self, rows: Floats, present: Present) -> Mask:
         """Which of some vectors no round ruled out."""
         if not len(self.past):

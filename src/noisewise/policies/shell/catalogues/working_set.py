@@ -14,6 +14,7 @@ import numpy as np
 
 from noisewise.actions.catalogue.catalogue import Catalogue
 from noisewise.actions.catalogue.files import evenly
+from noisewise.actions.catalogue.kept import Course, forget
 from noisewise.actions.catalogue.passes import Indices, Norm
 from noisewise.actions.catalogue.widest import (
     TieQuestion,
@@ -21,7 +22,6 @@ from noisewise.actions.catalogue.widest import (
     WidestQuestion,
     exact_widths,
     first_exactly,
-    forget,
     widest_exactly,
     widest_rows,
 )
@@ -189,24 +189,24 @@ class WorkingRows:
         """The norm of V⁻¹, for shards."""
         return Norm(spread(self.model), self.catalogue.max_norm, self.scale)
 
+    def course(self) -> Course:
+        """How far the run has come, for shards that keep bounds."""
+        dim, steps = self.catalogue.dim, np.array(self._steps).reshape(-1, self.catalogue.dim)
+        top = float(self.model.squared_widths[1:].max(initial=0.0))
+        course = Course(self.norm(), steps, self._begin, top, self.run, self.going_on)
+        if len(steps) > dim:
+            # Shards that have not looked at all rows for so long do it afresh.
+            self._begin += len(steps) - dim
+            self._steps = self._steps[-dim:]
+        return course
+
     def renew(self) -> None:
         """A pass: rows that are wide and not here, and a new cut."""
-        shards, norm = self.catalogue.shards, self.norm()
-        known = self.index[1:]
-        steps = np.array(self._steps).reshape(-1, self.catalogue.dim)
-        top = float(self.model.squared_widths[1:].max(initial=0.0))
+        shards, course, known = self.catalogue.shards, self.course(), self.index[1:]
         questions = [
-            (
-                WidestQuestion(
-                    norm, _within(known, shard), int(most), steps, self._begin, top, self.run, self.going_on
-                ),
-            )
+            (WidestQuestion(course, _within(known, shard), int(most)),)
             for shard, most in zip(shards, evenly(self.brought, shards), strict=True)
         ]
-        if len(steps) > self.catalogue.dim:
-            # Shards that have not looked at all rows for so long do it afresh.
-            self._begin += len(steps) - self.catalogue.dim
-            self._steps = self._steps[-self.catalogue.dim :]
         answers: list[WidestAnswer] = self.catalogue.each(widest_rows, questions)
         self.catalogue.returned += sum(found.rows.nbytes + found.numbers.nbytes for found in answers)
         self._hold(answers)

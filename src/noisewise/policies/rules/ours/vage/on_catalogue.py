@@ -1,8 +1,8 @@
 """VAGE on a catalogue: leader, races and what settles them are found among the few rows that passes bring.
 
 The verbs of the rule are used as they are, on a model of these rows alone; a bound on all other rows says
-whether they would have changed the answer, and if so more rows are asked for. Nearly every round needs
-passes: after each measurement other rows lead.
+whether they would have changed the answer, and if so more rows are asked for. What settles the races best is
+found in a pass, a few products per row; leader and rivals are at hand in most rounds (`Leaders`).
 """
 
 import math
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from noisewise.actions.catalogue.files import evenly
 from noisewise.actions.catalogue.gains import GainQuestion, highest_gains
-from noisewise.actions.catalogue.scores import ScoreQuestion
 from noisewise.core.choice.selection import TIE
 from noisewise.core.model.covariances import CANCELLED
 from noisewise.core.model.dense import DenseModel, Floats, theta
 from noisewise.core.model.factor import solve_lower, solve_upper
+from noisewise.policies.rules.ours.vage.leaders import BROUGHT, FIRST_MOST, MORE, Leaders
 from noisewise.policies.rules.ours.vage.ledgers import are_due, enter
 from noisewise.policies.rules.ours.vage.noise_history import (
     NoiseHistory,
@@ -30,11 +30,8 @@ from noisewise.policies.rules.ours.vage.races import BEHIND, NEGLIGIBLE, RACES, 
 from noisewise.policies.rules.ours.vage.settlement import most_settling
 from noisewise.policies.rules.ours.vage.sketch import make_sketch
 from noisewise.policies.shell.catalogues.player import TOGETHER, Board, Player, widest_among
-from noisewise.policies.shell.catalogues.questions import highest
 from noisewise.policies.shell.catalogues.working_set import WorkingRows
 
-#: Rows asked for at first, and how many times more if they do not settle it.
-FIRST_MOST, MORE = 256, 16
 #: If no more rows than this are left, all of them are looked at.
 AT_HAND = 50_000
 #: Reaches that differ by less than this share are the same.
@@ -61,12 +58,14 @@ class VagePlayer(Player):
         self.places: dict[int, int] = {}
         self.noise = new_history(16)
         self._usual_reach = usual_reach
+        self._leaders = Leaders()
 
     def copy(self) -> Self:
         """An independent copy."""
         twin = super().copy()
         twin.ledgers, twin.places = self.ledgers.copy(), dict(self.places)
         twin.noise = NoiseHistory(*(part.copy() for part in self.noise))
+        twin._leaders = self._leaders.copy()
         return twin
 
     def book(self, working: WorkingRows, row: int, sigma: float) -> None:
@@ -106,35 +105,37 @@ class VagePlayer(Player):
 
     def _races(self, board: Board) -> tuple[Few, int, NDArray[np.int64], Floats]:
         """The leader and its rivals as rows of a few, and what each race counts."""
-        working, catalogue = board.working, board.working.catalogue
-        row, leader = board.best(working)
+        working, leaders = board.working, self._leaders
         reach = wanted = self._usual_reach(self.params, self)
-        most, norm = FIRST_MOST, working.norm()
+        row, leader = leaders.first(board, wanted)
+        most, root = FIRST_MOST, working.norm().root
         while True:
-            question = ScoreQuestion(theta(working.model), norm, reach, leader, most)
-            found = highest(catalogue, question)
+            found = leaders.rivals(working, leader, reach, most)
             few = _few(working, np.append(found.numbers, row), np.vstack([found.rows, leader[None, :]]))
             at = int(np.searchsorted(few.numbers, row))
             rows = np.asarray(few.model.columns.T, np.float64)
             alive, differ = board.alive(rows), rows - leader
-            widths = np.linalg.norm(differ @ norm.root, axis=1)
+            widths = np.linalg.norm(differ @ root, axis=1)
             terms = few.model.squared_widths + few.model.squared_widths[at]
             rival = alive & (widths**2 > 2.0 * CANCELLED * terms)
             rival[at] = False
+            if not rival.any() and leaders.look_further(working, wanted):
+                continue
             rivals, weights = np.empty(RACES, np.int64), np.empty(RACES)
             closest_races(few.model, NO_SKETCH, alive, at, wanted, rivals, weights)
             if not rival.any() and len(survivors := board.survivors()) <= AT_HAND:
                 return self._races_among(working, survivors, row)
-            leads = differ[rival] @ question.direction
-            if len(few.numbers) >= catalogue.n_actions:
+            leads = differ[rival] @ theta(working.model)
+            if len(few.numbers) >= working.catalogue.n_actions:
                 return few, at, rivals, weights
             # If all are beaten the reach grows until the closest is not; sought from above, it only falls.
             aim = max(wanted, least_reach(leads, widths[rival])) if rival.any() else reach
             if abs(aim - reach) > SAME * reach:
                 reach = aim
             elif rival.any() and _settled(leads, widths[rival], found.cut, reach):
+                leaders.settled()
                 return few, at, rivals, weights
-            else:
+            elif not leaders.look_further(working, wanted):
                 most *= MORE
 
     def _races_among(
@@ -162,11 +163,11 @@ class VagePlayer(Player):
         known = np.asarray(few.model.columns.T, np.float64)
         variance = average_variance(self.noise) if math.isnan(sigma) else sigma * sigma
         told = np.array(sorted(self.places), dtype=np.int64)
-        most = FIRST_MOST
+        most = BROUGHT
         while True:
             cut = -math.inf
             if allowed is None:
-                numbers, rows, cut = _gainers(working, GainQuestion(steps, working.norm(), variance, most))
+                numbers, rows, cut = _gainers(working, GainQuestion(working.course(), steps, variance, most))
                 menu = np.union1d(numbers, told)
             else:
                 menu, numbers, rows = allowed, allowed, _taken(working, allowed)
