@@ -4,6 +4,7 @@ A page is drawn when it is loaded and two frames were painted after that, counte
 is the quickest of a few, since the machine may have much else to do; of all pages the slowest counts.
 """
 
+import functools
 import http.client
 import os
 import tempfile
@@ -24,7 +25,7 @@ MEASUREMENTS, OPTIONS, MANY, TRIES = 100_000, 100, 100_000, 5
 #: Pages of a study.
 PAGES = (
     "", "options", "options?q=7&sort=error", "measurements", "measurements?q=o17", "measurements?page=1500",
-    "check", "plan", "paste", "report", "log", "log?page=1999", "log?kind=tell&q=o17",
+    "check", "plan", "worth", "paste", "report", "log", "log?page=1999", "log?kind=tell&q=o17",
 )  # fmt: skip
 #: How long a page took since it was asked for, when two more frames are painted.
 DRAWN = (
@@ -36,28 +37,35 @@ def page_rows(store: Path) -> list[Row]:
     """Figures of a study with many measurements, and of one with many options."""
     tell = _large(store)
     with ServerProcess(store) as server:
-        for name in ("measured", "options"):
+        for name in ("measured", "misfitting", "options"):
             server.get(f"/s/{name}/")  # opens it
         rows = [
             _served(f"a page of {MEASUREMENTS:,} measurements", server, "measured"),
-            _served("the same after another process told", server, "measured", tell),
+            _served("the same after another process told", server, "measured", tell["measured"]),
+            _served("the same of measurements that disagree", server, "misfitting", tell["misfitting"]),
             _served(f"a page of {MANY:,} options", server, "options"),
         ]
         return [*rows, *_drawn(server.url)]
 
 
-def _large(store: Path) -> Callable[[], None]:
-    """Make the studies; returns what tells one of them, as another process would."""
+def _large(store: Path) -> dict[str, Callable[[], None]]:
+    """Make the studies; returns what tells some of them, as another process would."""
     rng = np.random.default_rng(0)
-    names = [f"o{k}" for k in range(OPTIONS)]
-    study = nw.create_study(store, name="measured", options=names, eps=0.05)
-    k = rng.integers(OPTIONS, size=MEASUREMENTS)
-    value = k / OPTIONS + rng.standard_normal(k.size)
-    study.tell_many({"option": [names[i] for i in k], "value": value, "se": np.ones(k.size)})
+    names, tell = [f"o{k}" for k in range(OPTIONS)], {}
+    for name, se in {"measured": 1.0, "misfitting": 0.3}.items():
+        study = nw.create_study(store, name=name, options=names, eps=0.05)
+        k = rng.integers(OPTIONS, size=MEASUREMENTS)
+        value = k / OPTIONS + rng.standard_normal(k.size)
+        study.tell_many({"option": [names[i] for i in k], "value": value, "se": np.full(k.size, se)})
+        tell[name] = functools.partial(_tell, study)
     wide = nw.create_study(store, name="options", options=[f"option {i:06d}" for i in range(MANY)], eps=0.5)
     some = [f"option {i:06d}" for i in range(2000)]
     wide.tell_many({"option": some, "value": rng.normal(size=2000), "se": np.full(2000, 0.1)})
-    return lambda: study.tell(option="o17", value=0.17, se=1.0) and None
+    return tell
+
+
+def _tell(study: nw.Study) -> None:
+    study.tell(option="o17", value=0.17, se=1.0)
 
 
 def _served(what: str, server: ServerProcess, name: str, before: Callable[[], None] | None = None) -> Row:

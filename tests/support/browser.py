@@ -14,6 +14,10 @@ import sys
 import time
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if CHROMIUM is None and os.environ.get("NOISEWISE_NEEDS_BROWSER"):
+    raise RuntimeError(
+        "NOISEWISE_NEEDS_BROWSER is set, and there is no chromium: install it (Debian: chromium)."
+    )
 #: Seconds that an answer may take, on a machine that has much else to do.
 PATIENCE = 120.0
 #: Puts the pipes where the browser looks for them, and becomes the browser.

@@ -16,6 +16,14 @@ def small_study(store, name="tea", **more):
     return study
 
 
+def small_store(folder):
+    """A file with such a study, which nobody has open."""
+    store = nw.open_store(folder / "studies.db", create=True)
+    small_study(store)
+    store.close()
+    return folder / "studies.db"
+
+
 def guarded_app(folder, **more):
     """An app with a small study, and the secrets of its tokens by role."""
     store = folder / "studies.db"

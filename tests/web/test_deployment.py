@@ -1,7 +1,6 @@
 """What the page on the server tells to set up works: a real nginx in front, a unit of systemd, a backup."""
 
 import contextlib
-import gc
 import http.client
 import json
 import re
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.support.commands import run
 from tests.support.servers import ServerProcess
-from tests.support.web_stores import API, small_study
+from tests.support.web_stores import API, small_store
 
 import noisewise as nw
 
@@ -88,9 +87,7 @@ def call(port, method, path, body=None, **headers):
 
 @pytest.fixture
 def store(tmp_path):
-    small_study(tmp_path / "studies.db")
-    gc.collect()
-    return tmp_path / "studies.db"
+    return small_store(tmp_path)
 
 
 @pytest.mark.parametrize("cut_off", [False, True], ids=["prefix kept", "prefix cut off"])

@@ -1,6 +1,6 @@
 """Clients that speak slowly, never listen, or speak no HTTP: they are given up, and others are served."""
 
-import gc
+import contextlib
 import http.client
 import json
 import logging
@@ -10,7 +10,7 @@ import urllib.parse
 
 import pytest
 from tests.support.servers import ServerProcess, in_thread
-from tests.support.web_stores import API, bearer, guarded_app, small_study
+from tests.support.web_stores import API, bearer, guarded_app, small_store
 
 import noisewise as nw
 from noisewise.web import connections
@@ -23,9 +23,7 @@ TELLS = f"{API}/tea/tells".encode()
 
 @pytest.fixture
 def store(tmp_path):
-    small_study(tmp_path / "studies.db")
-    gc.collect()
-    return tmp_path / "studies.db"
+    return small_store(tmp_path)
 
 
 @pytest.fixture
@@ -57,6 +55,21 @@ def answered(place, *pieces):
         answer = http.client.HTTPResponse(line)
         answer.begin()
         return answer.status, answer.headers["content-type"], answer.read()
+
+
+def test_who_comes_when_all_connections_are_taken_is_told_to_come_back(place, monkeypatch):
+    monkeypatch.setattr(connections, "MOST_AT_ONCE", 3)
+    request = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    with contextlib.ExitStack() as open_ones:
+        lines = [open_ones.enter_context(socket.create_connection(place, timeout=60)) for _ in range(3)]
+        for line in lines:  # each is known to the server once it answers
+            line.sendall(request)
+            assert line.recv(12) == b"HTTP/1.1 200"
+        status, kind, content = answered(place, request)
+        assert (status, kind) == (503, "application/problem+json")
+        assert json.loads(content)["detail"] == "too many connections are open; try again in some seconds."
+        lines[0].sendall(request)
+        assert b"HTTP/1.1 200" in lines[0].recv(100_000) + lines[0].recv(100_000), "others are served"
 
 
 NONSENSE = {
@@ -158,10 +171,10 @@ def test_who_listens_to_events_and_never_reads_is_given_up(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("reading", [True, False], ids=["who reads", "who never reads"])
 def test_open_streams_do_not_keep_a_server_from_ending(store, reading):
-    study = nw.load_study(store)
+    opened = nw.open_store(store)
+    study = nw.load_study(opened)
     study.tell_many({"option": ["A"] * 20_000, "value": list(range(20_000)), "se": [1.0] * 20_000})
-    del study
-    gc.collect()
+    opened.close()
     with ServerProcess(store) as server:
         lines = []
         for _ in range(5):

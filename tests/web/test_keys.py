@@ -1,9 +1,11 @@
 """Tokens, sessions, rate limits and shared reports: who may come in, and what is remembered of them."""
 
+import html
 import json
 import os
 import re
 import stat
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,11 +13,14 @@ from tests.support.commands import run
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
+from noisewise.web.api.answers import name_in_path
 from noisewise.web.app import make_app
+from noisewise.web.auth.keys import STRANGER_BURST, STRANGER_RATE
 from noisewise.web.auth.limits import RateLimit
 from noisewise.web.auth.sessions import COOKIE, IDLE, Sessions
 from noisewise.web.auth.tokens import TokenFile, tokens_of
 
+NEXT = re.compile(r'name="next" value="([^"]*)"')
 RESULT = {"option": "A", "value": 1.0, "se": 0.1}
 
 
@@ -139,6 +144,31 @@ def test_signing_in_leads_nowhere_else(guarded, elsewhere):
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
+@pytest.mark.parametrize("name", ["härte", "a?b#c", "100%", "\U0001f600", "a/b", "tea"])
+def test_signing_in_leads_to_the_page_that_was_asked_for(guarded, name):
+    if name != "tea":
+        small_study(guarded.folder / "studies.db", name=name)
+    wanted = f"/s/{quote(name_in_path(name), safe='')}/options?q=A&standing=all"
+    form = guarded.get(wanted, headers={"Accept": "text/html"}).text
+    slip = {"token": "nw_slip", "next": html.unescape(NEXT.search(form)[1])}
+    again = guarded.post("/session", data=slip, headers={"Accept": "text/html"})
+    assert again.status_code == 401
+    sent = html.unescape(NEXT.search(again.text)[1])
+    answer = guarded.post("/session", data={"token": guarded.secrets["viewer"], "next": sent})
+    assert answer.headers["location"] == wanted
+
+
+def test_a_full_disk_leaves_no_half_of_a_token(guarded, monkeypatch):
+    file = TokenFile(guarded.folder / "studies.db.tokens")
+    before, whole = file.path.read_bytes(), os.write
+    monkeypatch.setattr(os, "write", lambda handle, content: whole(handle, content[:40]))
+    asked = guarded.post(f"{API}/tea/shares", json={"name": "Eve"}, headers=bearer(guarded.secrets["owner"]))
+    assert (asked.status_code, "the disk is full" in asked.json()["detail"]) == (503, True)
+    monkeypatch.undo()
+    assert file.path.read_bytes() == before
+    assert guarded.get(f"{API}/tea", headers=bearer(guarded.secrets["owner"])).status_code == 200
+
+
 def test_no_wrong_token_signs_in(guarded):
     for token in ("", "nw_", "x" * 50_000, guarded.secrets["viewer"][:-1]):
         assert guarded.post("/session", data={"token": token}).status_code == 401
@@ -175,6 +205,7 @@ def test_too_many_requests_of_one_token_are_refused_and_others_go_on(tmp_path):
 
 
 def test_who_guesses_tokens_is_slowed_down(guarded):
+    guarded.app.state.keys.strangers = RateLimit(STRANGER_RATE, STRANGER_BURST, clock=lambda: 0.0)
     statuses = {guarded.get(f"{API}/tea", headers=bearer(f"nw_{n:043d}")).status_code for n in range(130)}
     assert statuses == {401, 429}
 

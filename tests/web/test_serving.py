@@ -1,7 +1,6 @@
 """``noisewise serve`` as a process: where it listens, how it ends, and what a kill cannot take away."""
 
 import contextlib
-import gc
 import http.client
 import json
 import os
@@ -13,7 +12,7 @@ import time
 import pytest
 from tests.support.commands import run
 from tests.support.servers import ServerProcess
-from tests.support.web_stores import API, small_study
+from tests.support.web_stores import API, small_store
 
 import noisewise as nw
 from noisewise.web.serving import check_root, is_loopback
@@ -21,9 +20,7 @@ from noisewise.web.serving import check_root, is_loopback
 
 @pytest.fixture
 def store(tmp_path):
-    small_study(tmp_path / "studies.db")
-    gc.collect()  # its study lets go of the store
-    return tmp_path / "studies.db"
+    return small_store(tmp_path)
 
 
 def tell(port, body, path=f"{API}/tea/tells", **headers):
@@ -45,6 +42,13 @@ def test_it_serves_until_it_is_told_to_end(store):
     assert server.complained == ""
     assert sorted(os.listdir(store.parent)) == ["studies.db"], "nothing is left behind"
     assert nw.load_study(store).n_measurements == 4
+
+
+def test_a_lab_without_a_store_begins_with_an_empty_one(tmp_path):
+    for _ in range(2):  # the second time it is there
+        with ServerProcess(tmp_path / "lab.db", "--create") as server:
+            assert json.loads(server.get("/api/v1/studies"))["studies"] == []
+        assert server.process.returncode == 0
 
 
 def test_a_prefix_works_whether_the_proxy_leaves_it_or_not(store):
@@ -69,7 +73,9 @@ def test_a_host_that_others_can_reach_needs_tokens(store):
 
 
 def test_what_cannot_be_served_is_refused_in_one_sentence(store, tmp_path):
-    assert "no 'nowhere" in str(run("serve", "nowhere.db", "--port", "0").exception)
+    nowhere = str(run("serve", "nowhere.db", "--port", "0").exception)
+    assert "no 'nowhere" in nowhere
+    assert "--create" in nowhere
     assert "--port" in str(run("serve", store, "--port", "70000").exception)
     assert "--root-path" in str(run("serve", store, "--root-path", "lab").exception)
     assert check_root("/lab/") == "/lab"

@@ -87,6 +87,19 @@ def test_metrics_are_for_who_has_a_token_where_there_are_tokens(tmp_path):
         assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200
 
 
+def test_a_stranger_does_not_learn_where_the_store_is(tmp_path):
+    app, secrets = guarded_app(tmp_path)
+    with TestClient(app, base_url="http://localhost") as client:
+        owner = bearer(secrets["owner"])
+        link = client.post(f"{API}/tea/shares", json={"name": "Eve"}, headers=owner).json()["path"]
+        (tmp_path / "studies.db").rename(tmp_path / "elsewhere.db")
+        for path in ("/readyz", link):
+            refused = client.get(path)
+            assert (refused.status_code, str(tmp_path) in refused.text) == (503, False)
+        assert str(tmp_path) in client.get("/readyz", headers=owner).json()["detail"]
+        (tmp_path / "elsewhere.db").rename(tmp_path / "studies.db")
+
+
 WRITER = """
 import sys, noisewise as nw
 study = nw.load_study(sys.argv[1], "tea")

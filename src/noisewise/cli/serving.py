@@ -31,6 +31,7 @@ def serve(
         str, typer.Option(metavar="PATH", help="The prefix under which a proxy shows it, such as /lab.")
     ] = "",
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Make the store if there is none yet.")] = False,
     open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     allow_host: Annotated[
         list[str], typer.Option(metavar="NAME", help="A name by which it may be called; may be repeated.")
@@ -47,16 +48,24 @@ def serve(
     with without_collector():  # modules are not garbage, and looking through them takes a tenth of the start
         from noisewise.web.serving import serve as serving
 
+    if create:
+        from noisewise.study.stores.address import open_store
+
+        open_store(store, create=True).close()
+
     def ready(address: str) -> None:
         if open:
             import webbrowser
 
             webbrowser.open(address)
 
-    serving(
-        store, host=host, port=port, root_path=root_path, read_only=read_only, tokens=tokens,
-        hosts=allow_host, say=say, ready=ready,
-    )  # fmt: skip
+    try:
+        serving(
+            store, host=host, port=port, root_path=root_path, read_only=read_only, tokens=tokens,
+            hosts=allow_host, say=say, ready=ready,
+        )  # fmt: skip
+    except FileNotFoundError as problem:
+        raise FileNotFoundError(f"{problem} To begin an empty one, add --create.") from None
 
 
 def token(

@@ -3,12 +3,15 @@
 import asyncio
 import importlib.util
 import json
+from http import HTTPStatus
 from typing import Any
 
 from noisewise.web.problems import PROBLEM_TYPE, problem_body
 
 #: Seconds for the line and the headers of a request, and for taking in what was sent.
 HEAD_SECONDS, READ_SECONDS = 10.0, 60.0
+#: Connections at a time; whoever opens more is told to come back.
+MOST_AT_ONCE, RETRY_SECONDS = 1000, 5
 
 
 class PatientProtocol:
@@ -16,16 +19,22 @@ class PatientProtocol:
 
     transport: Any = None
     cycle: Any = None
+    connections: Any = ()
+    _crowded = False
     _speaking: asyncio.TimerHandle | None = None
     _listening: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Give the first request its time."""
         super().connection_made(transport)  # type: ignore[misc]
+        self._crowded = len(self.connections) > MOST_AT_ONCE
         self._watch()
 
     def data_received(self, data: bytes) -> None:
         """Give what begins a request, the first or any other of a connection, its time to be one."""
+        if self._crowded:  # said only now: who is still sending would not hear it
+            self._refuse(503, "too many connections are open; try again in some seconds.")
+            return
         super().data_received(data)  # type: ignore[misc]
         self._watch()
 
@@ -50,11 +59,15 @@ class PatientProtocol:
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP."""
-        if self._waiting():  # not in the middle of another answer
-            said = "this is no request of HTTP/1.1, or its headers are too long."
-            body = json.dumps(problem_body(400, said)).encode()
+        self._refuse(400, "this is no request of HTTP/1.1, or its headers are too long.")
+
+    def _refuse(self, status: int, said: str) -> None:
+        """Say why, unless in the middle of another answer, and end the connection."""
+        if self._waiting() and not self.transport.is_closing():
+            body = json.dumps(problem_body(status, said)).encode()
+            retry = f"retry-after: {RETRY_SECONDS}\r\n" if status == HTTPStatus.SERVICE_UNAVAILABLE else ""
             head = (
-                "HTTP/1.1 400 Bad Request\r\n"
+                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{retry}"
                 f"content-type: {PROBLEM_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)

@@ -108,7 +108,7 @@ class Guards:
         if method in SAFE_METHODS:
             return
         origin, host = headers.get(b"origin"), headers.get(b"host", b"").decode("latin-1")
-        other = origin is not None and urlsplit(origin.decode("latin-1")).netloc.lower() != host.lower()
+        other = origin is not None and _place_of(origin.decode("latin-1")) != host.lower()
         if other or headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
             raise ProblemError(
                 403,
@@ -173,6 +173,14 @@ def is_form(headers: dict[bytes, bytes]) -> bool:
     """Whether the body is that of a form, which carries the CSRF token inside."""
     kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
     return kind in (b"application/x-www-form-urlencoded", b"multipart/form-data")
+
+
+def _place_of(origin: str) -> str:
+    """The host and port of an Origin; empty if it has none, or is no address."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _name(host: str) -> str:

@@ -22,6 +22,8 @@ from noisewise.web.problems import ProblemError
 
 #: Seconds that a request waits for others on the same study.
 PATIENCE = 30.0
+#: The same for one of many, such as a row of the list: a study at work must not hide the others.
+SHORT_PATIENCE = 1.0
 #: Seconds between two looks at the names of studies.
 LOOK = 1.0
 #: Tables that are kept.
@@ -66,20 +68,22 @@ class OpenStudies:
         return self.storage.names()
 
     @contextmanager
-    def use(self, name: str, *, write: bool = False) -> Iterator[Study]:
+    def use(self, name: str, *, write: bool = False, patience: float | None = None) -> Iterator[Study]:
         """A study, caught up with its log, for this thread alone until the block ends.
 
         Args:
             name: Which one; `ProblemError` 404 if there is none.
             write: Whether the block may change it.
+            patience: Seconds to wait for others; `ProblemError` 503 after that.
         """
+        patience = self._patience if patience is None else patience
         if write:
             self.check_writable()
         lock = self._lock(name)
-        if not lock.acquire(timeout=self._patience):
+        if not lock.acquire(timeout=patience):
             raise ProblemError(
                 503,
-                f"others have been working on {name!r} for {self._patience:g} s; try again.",
+                f"others have been working on {name!r} for {patience:g} s; try again.",
                 headers={"Retry-After": "5"},
             )
         try:
@@ -93,9 +97,9 @@ class OpenStudies:
                 for watcher in self.watchers:
                     watcher(name)
 
-    def number(self, name: str) -> int:
+    def number(self, name: str, *, patience: float | None = None) -> int:
         """How many events the log has: the study's version, which is its ETag."""
-        with self.use(name) as study:
+        with self.use(name, patience=patience) as study:
             return study.n_events
 
     def mark(self, name: str) -> str | None:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from noisewise.core.support.text import printable
 from noisewise.study.intake.told_before import ToldOtherwiseError
 from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
+from noisewise.web.auth.roles import visitor_of
 from noisewise.web.problems import ProblemError, problem_response
 
 #: What a study raises, the most special first.
@@ -70,6 +71,11 @@ def _invalid(request: Request, problem: Exception) -> Response:
     found = problem.errors()
     if any(error["type"] == "json_invalid" for error in found):
         return problem_response(400, "the body is no JSON; nothing was changed.")
+    if isinstance(problem.body, bytes) and problem.body:  # the framework reads as JSON only what says so
+        return problem_response(
+            422,
+            "the body must say that it is JSON: send Content-Type: application/json. Nothing was changed.",
+        )
     said: dict[str, list[str]] = {}
     for error in found:
         what = str(error["msg"]).rstrip(".")
@@ -112,6 +118,10 @@ def error_name(problem: Exception) -> str:
 
 def _of_store(request: Request, problem: Exception) -> Response:
     LOG.error("the store refused: %s", printable(problem))
+    if visitor_of(request).role is None:  # paths and addresses are not for who has a link, or nothing at all
+        return problem_response(
+            503, "the store cannot be used now; the server's log has the details.", {"Retry-After": "5"}
+        )
     if isinstance(problem, DamagedError):  # waiting does not help
         return problem_response(503, sentence(problem), error=error_name(problem))
     return problem_response(503, sentence(problem), {"Retry-After": "5"})

@@ -1,6 +1,7 @@
 """Running the server: where it listens, who may reach it, how it ends."""
 
 import asyncio
+import contextlib
 import ipaddress
 import logging
 import signal
@@ -17,15 +18,13 @@ from noisewise.core.support.text import printable
 from noisewise.study.stores.secrets import without_secrets
 from noisewise.web.app import make_app
 from noisewise.web.auth.tokens import SHARE, TokenFile, tokens_of, without_tokens
-from noisewise.web.connections import protocol
+from noisewise.web.connections import MOST_AT_ONCE, protocol
 from noisewise.web.guards import LOOPBACK
 
 #: Seconds for what is under way when the server ends, and between two requests of a connection.
 GRACE_SECONDS, IDLE_SECONDS = 10, 30
 #: Seconds after which the pages are loaded, asked for or not.
 PAGES_AFTER = 0.2
-#: Requests under way at a time; more are told to come back.
-MOST_AT_ONCE = 1000
 
 
 class SecretiveFormatter(logging.Formatter):
@@ -114,11 +113,12 @@ def serve(
     guarded = keys is not None and any(token.role != SHARE for token in keys.tokens())
     allowed = (*hosts, *LOOPBACK) if hosts or not guarded else None
     _log_quietly()
+    _allow_connections()
     app = make_app(store, root_path=root, read_only=read_only, tokens=keys, hosts=allowed, pages_later=True)
     config = uvicorn.Config(
         app, http=protocol(), ws="none", lifespan="on", log_config=None, access_log=False,
         server_header=False, timeout_keep_alive=IDLE_SECONDS, timeout_graceful_shutdown=GRACE_SECONDS,
-        limit_concurrency=MOST_AT_ONCE, h11_max_incomplete_event_size=64 * 2**10,
+        h11_max_incomplete_event_size=64 * 2**10,
     )  # fmt: skip
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}{root}/"
@@ -131,6 +131,19 @@ def serve(
     server = GracefulServer(config, app, started)
     with listening:
         asyncio.run(server.serve([listening]))
+
+
+def _allow_connections() -> None:
+    """Let the process open as many files as it may: each connection is one, and stores need some."""
+    with contextlib.suppress(
+        ImportError, OSError, ValueError
+    ):  # elsewhere than on Unix there is no such limit
+        import resource
+
+        least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 4 * MOST_AT_ONCE if most == resource.RLIM_INFINITY else min(4 * MOST_AT_ONCE, most)
+        if least != resource.RLIM_INFINITY and least < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def check_root(path: str) -> str:

@@ -1,4 +1,4 @@
-"""A server that ends after it has written and before it has answered, and one that is killed ten times."""
+"""A server that ends after it has written and before it has answered, and one that is killed repeatedly."""
 
 import random
 import threading
@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
+from tests.support.effort import effort
 from tests.support.lossy_proxy import LossyProxy, answering
 from tests.support.servers import ServerProcess, in_thread
 
@@ -123,9 +124,10 @@ def story(study):
     ]
 
 
-def test_a_run_of_eight_workers_and_ten_kills_writes_the_log_of_an_undisturbed_one(tmp_path):
+def test_a_run_of_eight_workers_and_many_kills_writes_the_log_of_an_undisturbed_one(tmp_path):
+    budget, kills = effort((50, 3), (120, 10))
     question = {"name": "s", "options": list("ABCD"), "eps": 0.001, "seed": 5}
-    asked = {"workers": 8, "until": "spent", "budget": 120, "progress": False}
+    asked = {"workers": 8, "until": "spent", "budget": budget, "progress": False}
     undisturbed = nw.create_study(tmp_path / "here.db", **question)
     undisturbed.run(measure, **asked)
     there = nw.create_study(tmp_path / "there.db", **question)
@@ -140,7 +142,7 @@ def test_a_run_of_eight_workers_and_ten_kills_writes_the_log_of_an_undisturbed_o
     worker = threading.Thread(target=work)
     worker.start()
     try:
-        for goal in sorted(chance.sample(range(2, 110), 10)):
+        for goal in sorted(chance.sample(range(2, budget - 10), kills)):
             give_up = time.monotonic() + PATIENCE
             while there.n_measurements < goal:
                 assert time.monotonic() < give_up
@@ -153,5 +155,5 @@ def test_a_run_of_eight_workers_and_ten_kills_writes_the_log_of_an_undisturbed_o
         worker.join(PATIENCE)
     finally:
         server.__exit__()
-    assert [done.measured for done in ended] == [120]
+    assert [done.measured for done in ended] == [budget]
     assert story(there) == story(undisturbed)

@@ -11,8 +11,8 @@ from tests.support.web_stores import API, guarded_app
 
 import noisewise as nw
 from noisewise.web.app import make_app
-from noisewise.web.pages.views.handed import HandedIn, handed_in, kept_with, read_handed
-from noisewise.web.pages.views.pasted import columns_of
+from noisewise.web.pages.views.tables.handed import HandedIn, handed_in, kept_with, read_handed
+from noisewise.web.pages.views.tables.table_columns import columns_of
 
 TIMES = {
     "results": [{"command": name, "times": [0.1, 0.11, 0.12], "median": 0.11} for name in ("A", "B", "new")]
@@ -130,7 +130,7 @@ def test_files_survive_being_kept_and_nothing_else_does():
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch):
-    from noisewise.web.pages.views import handed
+    from noisewise.web.pages.views.tables import handed
 
     kept = kept_with(HandedIn(files=[("x", b"0" * 100_000)]))
     monkeypatch.setattr(handed, "MOST_KEPT", 10_000)
@@ -142,7 +142,7 @@ def test_columns_are_proposed_by_what_they_are_called_and_error_bars_never_are()
     import polars as pl
 
     frame = pl.DataFrame({"alloy": ["A"], "mean": ["1"], "err": ["0.1"], "std": ["1"], "day": ["Mon"]})
-    assert [one.role for one in columns_of(frame, None)] == ["option", "value", "", "", "block"]
+    assert [one.role for one in columns_of(frame, None)] == ["option", "value", "?", "", "block"]
 
 
 def test_a_worker_neither_corrects_nor_adds_by_a_table(tmp_path):
@@ -184,3 +184,30 @@ def test_options_that_cannot_be_added_are_refused(table, place, client):
     answer = send(client, "reached", "add", table=table, do="add")
     assert answer.status_code in (200, 422)
     assert nw.load_study(place, "reached").n_events == 9
+
+
+def seen_in(answer):
+    return answer.text.partition('name="seen" value="')[2].partition('"')[0]
+
+
+def test_a_table_that_was_changed_after_its_preview_is_shown_again_and_not_told(place, client):
+    roles = {"role.0": "option", "role.1": "value", "role.2": "se"}
+    table = "option,value,se\r\nA,10.1,0.1\r\n"
+    shown = send(client, "reached", "paste", table=table, do="preview")
+    mark, other = seen_in(shown), table.replace("10.1,0.1", "0.1,10.1")
+    form = {**roles, "unknown": "refuse", "seen": mark, "do": "tell"}
+    before = nw.load_study(place, "reached", read_only=True).n_events
+    again = send(client, "reached", "paste", table=other, **form)
+    assert (again.status_code, "was changed after its preview" in again.text) == (200, True)
+    assert nw.load_study(place, "reached", read_only=True).n_events == before
+    for what in ({"table": other, "seen": seen_in(again)}, {"table": table}):
+        assert send(client, "reached", "paste", **{**form, **what}).status_code == 303
+    assert nw.load_study(place, "reached", read_only=True).n_events == before + 2
+
+
+def test_a_file_that_was_previewed_is_told_as_it_was(place, client):
+    table = b"option,value,se\nA,10.1,0.1\n"
+    shown = send(client, "reached", "paste", files={"file": ("t.csv", table, "text/csv")}, do="preview")
+    form = {"role.0": "option", "role.1": "value", "role.2": "se", "unknown": "refuse", "do": "tell"}
+    told = send(client, "reached", "paste", table=table.decode(), seen=seen_in(shown), **form)
+    assert told.status_code == 303

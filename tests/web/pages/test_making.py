@@ -121,6 +121,16 @@ def test_what_cannot_be_made_is_said_in_one_sentence_and_nothing_is_made(fields,
     assert names_in(place) == []
 
 
+def test_a_form_that_was_changed_after_looking_is_shown_again_and_nothing_is_made(place, client):
+    shown = send(client, table="green\nblack", source="names", do="preview").text
+    mark = shown.partition('name="seen" value="')[2].partition('"')[0]
+    again = send(client, table="green\nblack\nwhite", source="names", seen=mark, do="make")
+    assert "the form was changed after you looked" in again.text
+    assert names_in(place) == []
+    made = send(client, table="green\r\nblack", source="names", seen=mark, do="make")
+    assert made.status_code == 303
+
+
 def test_a_name_that_is_taken_is_refused(place, client):
     nw.create_study(place, name="new one", options=["A", "B"], eps=0.1)
     answer = send(client, table="A\nB", do="make")

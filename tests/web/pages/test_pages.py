@@ -132,6 +132,36 @@ def test_a_form_tells_a_measurement_and_leads_to_it(place, client):
     assert "m-33 was told." in page.text
 
 
+def test_a_form_that_is_sent_twice_does_once_what_it_says(place):
+    """A double click, or going back and sending it again, also after a restart."""
+
+    def sent(client, action, **fields):
+        fields["csrf_token"] = token_in(client.get(address_of("going", "measurements")))
+        return client.post(address_of("going", action), data=fields, follow_redirects=False)
+
+    told = {"what": "A-05", "kind": "se", "se.value": "10.2", "se.se": "0.1"}
+    before = events_of(place)["going"]
+    with TestClient(make_app(place), base_url="http://127.0.0.1", headers=HTML) as client:
+        once = re.search(
+            r'name="once" value="([^"]+)"', client.get(address_of("going", "measurements")).text
+        )[1]
+        first, second = (sent(client, "tell", once=once, **told) for _ in range(2))
+        assert first.status_code == second.status_code == 303
+        assert first.headers["location"] == second.headers["location"]
+        assert events_of(place)["going"] == before + 1
+        sent(client, "ask", once=once)
+        sent(client, "ask", once=once)
+        assert events_of(place)["going"] == before + 2
+        sent(client, "tell", once=once, **told | {"se.value": "10.3"})  # went back, and typed another
+        sent(client, "tell", once="another page", **told)  # measured again
+        assert events_of(place)["going"] == before + 4
+        numbers = {re.search(r'name="once" value="([^"]+)"', client.get("/new").text)[1] for _ in range(3)}
+        assert len(numbers) == 3
+    with TestClient(make_app(place), base_url="http://127.0.0.1", headers=HTML) as client:
+        assert sent(client, "tell", once=once, **told).headers["location"] == "./"
+        assert events_of(place)["going"] == before + 4
+
+
 def test_a_refused_form_says_why_and_keeps_what_was_typed(place, client):
     before = events_of(place)
     answer = send(client, "going", "tell", what="A-99", kind="se", **{"se.value": "21.5", "se.se": "0.6"})
@@ -163,7 +193,9 @@ def test_a_preview_says_what_would_be_told_and_tells_nothing(place, client):
 
 def test_void_and_amend_need_a_reason(place, client):
     assert send(client, "going", "void", measurement="m-2", reason=" ").status_code == 422
-    assert send(client, "going", "void", measurement="m-2", reason="a slip").status_code == 303
+    voided = send(client, "going", "void", measurement="m-2", reason="a slip")
+    assert voided.status_code == 303
+    assert "m-2 counts no longer." in client.get(address_of("going", voided.headers["location"])).text
     fields = {"se.value": "20", "se.se": "0.5"}
     assert (
         send(client, "going", "amend", measurement="m-3", kind="se", reason="", **fields).status_code == 422
@@ -291,6 +323,8 @@ def test_a_read_only_server_has_no_forms(place):
         text = client.get(address_of("going", "measurements")).text
         assert 'method="post"' not in text
         assert "(read only)" in text
+        for page in ("/new", address_of("going", "paste"), address_of("going", "add")):
+            assert (client.get(page).status_code, 'action="' in client.get(page).text) == (403, False)
 
 
 def test_a_page_of_many_measurements_is_made_quickly(tmp_path):
@@ -322,3 +356,19 @@ def test_a_page_of_many_measurements_is_made_quickly(tmp_path):
 def test_options_that_look_like_markup_can_be_told(place, client):
     answer = send(client, NASTY, "tell", what=NASTY_OPTION, kind="none", **{"none.value": "1"})
     assert answer.status_code == 303
+
+
+def test_the_check_of_many_measurements_comes_before_what_would_help(place, client, monkeypatch):
+    monkeypatch.setattr("noisewise.web.pages.shown.LONG", 0)
+    page = address_of("withheld", "check")
+    first, asked = client.get(page).text, client.get(f"{page}?causes=now").text
+    assert "Certificate withheld" in first
+    assert 'hx-trigger="news from:body, load"' in first
+    assert "causes=now" in first
+    assert '<ol class="steps' not in first
+    assert 'hx-trigger="news from:body"' in asked
+    assert '<ol class="steps' in asked
+    assert client.get(page).text == asked, "it is known now"
+    send(client, "withheld", "tell", what="A", kind="se", **{"se.value": "1", "se.se": "1"})
+    by_script = client.get(page, headers={"hx-trigger": "check"}).text
+    assert '<ol class="steps' in by_script

@@ -7,21 +7,22 @@ import pytest
 from tests.support.page_worlds import filled_store
 
 import noisewise as nw
+from noisewise.core.support.words import number
 from noisewise.study.showing.intervals import view_of
 from noisewise.study.stores.protocol import numbers_of
 from noisewise.web.pages.views.check import check_page
 from noisewise.web.pages.views.compare import Side, compare
 from noisewise.web.pages.views.course import CourseSoFar
-from noisewise.web.pages.views.handed import HandedIn, read_handed
 from noisewise.web.pages.views.headline import emphasised, gauge_of, headline_of, light_of
 from noisewise.web.pages.views.log import LogReader
 from noisewise.web.pages.views.measurements import measurements_page
 from noisewise.web.pages.views.options import options_page
 from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
-from noisewise.web.pages.views.overview import overview_of
+from noisewise.web.pages.views.overview import _not_drawn, overview_of
 from noisewise.web.pages.views.paging import page_of, with_query
-from noisewise.web.pages.views.pasted import preview
 from noisewise.web.pages.views.studies import studies_page, study_row, unreadable_row
+from noisewise.web.pages.views.tables.handed import HandedIn, read_handed
+from noisewise.web.pages.views.tables.pasted import preview, tell_handed
 from noisewise.web.pages.views.tell_form import (
     ERROR_KINDS,
     arguments_of,
@@ -223,11 +224,59 @@ def test_a_pasted_table_is_shown_before_anything_is_told():
 
 def test_a_column_called_err_is_not_guessed_to_be_an_error_bar():
     _, page = pasted("option\tvalue\terr\nA\t1.0\t0.1\nB\t2.0\t0.1\n")
-    assert [column.role for column in page.columns] == ["option", "value", ""]
+    assert [column.role for column in page.columns] == ["option", "value", "?"]
+    assert not page.ready
+    assert page.said == "'err' looks like an error bar: say what it is, or leave it out, and look again."
     _, chosen = pasted(
         "option,value,err\nA,1.0,0.1\n", {"role.0": "option", "role.1": "value", "role.2": "se"}
     )
     assert chosen.ready
+    _, without = pasted(
+        "option,value,err,Cu\nA,1.0,0.1,3\n",
+        {"role.0": "option", "role.1": "value", "role.2": "", "role.3": ""},
+    )
+    assert without.ready
+    assert without.remarks[-2:] == ["Left out: 'err', 'Cu'.", "None of these rows has an error bar."]
+    with pytest.raises(ValueError, match="looks like an error bar"):
+        tell_handed(
+            nw.create_study(options=["A", "B"], eps=0.1),
+            HandedIn("option,value,err\nA,1.0,0.1\n"),
+            {"role.0": "option", "role.1": "value", "role.2": "?"},
+            None,
+        )
+
+
+@pytest.mark.parametrize(
+    ("titles", "asked"),
+    [
+        ("mean,HV_err", ["HV_err"]),
+        ("value,lower,upper", ["lower", "upper"]),
+        ("value,se,std", []),
+        ("value,Cu", []),
+    ],
+)
+def test_columns_that_look_like_error_bars_are_asked_for_and_no_others(titles, asked):
+    _, page = pasted(f"option,{titles}\nA" + ",1.5" * len(titles.split(",")) + "\n")
+    assert [column.title for column in page.columns if column.role == "?"] == asked
+
+
+def test_every_bad_row_says_why_and_no_other_is_marked():
+    table = "option,value,se\nA,1.0,0.1\nZ,2.0,0.1\nB,abc,0.1\nA,1.2,-0.1\nB,2.1,0.1\nA,1.3,\nB,2.2,0.1\n"
+    _, page = pasted(table)
+    assert page.problem == "4 rows are wrong, and each says why. Nothing was told."
+    assert [row.place for row in page.rows if row.bad] == [2, 3, 4, 6]
+    said = {row.place: row.fate for row in page.rows}
+    assert "row 2 (line 3): 'Z' is not in the catalogue" in said[2]
+    assert "row 3 (B, line 4): `value` must be a number" in said[3]
+    assert "row 4 (A, line 5): se=-0.1" in said[4]
+    assert "row 6 (A, line 7): no error bar" in said[6]
+    assert "the tick at How numbers and rows are read" in said[6]
+    assert said[5] == "nothing: another row is wrong"
+
+
+def test_a_table_with_two_decimal_signs_marks_the_two_rows_that_show_them():
+    _, page = pasted("option;value\nA;1,5\nB;2.5\nA;1.0\n")
+    assert [row.bad for row in page.rows] == [True, True, False]
 
 
 def test_one_bad_row_is_named_and_none_is_taken():
@@ -325,6 +374,37 @@ def test_the_course_is_completed_a_little_at_every_look(study):
     by_worth = opened.worth(looks=1000).ledger["bound_after"].to_list()
     for row in last.iter_rows(named=True):
         assert row["bound"] == pytest.approx(by_worth[row["measurement"] - 1], rel=1e-9)
+
+
+def test_a_chart_of_bounds_says_what_it_leaves_out():
+    opened = nw.create_study(options=list("ABCDE"), eps=0.1)
+    for k in range(9):
+        opened.tell(option="ABCDE"[k % 5], value=float(k % 5), se=1.0)
+    course = CourseSoFar()
+    page = overview_of(opened, opened.certificate(), course)
+    while course.unfinished:
+        page = overview_of(opened, opened.certificate(), course)
+    assert course.begins_at == 5
+    assert "There is no bound before measurement 5." in page.course
+    assert "It was computed" not in page.course
+    assert _not_drawn(60, 1000, 5) == (
+        "There is no bound before measurement 5. It was computed after 60 of 996 measurements since then."
+    )
+    assert _not_drawn(60, 1000, None) == "It was computed after 60 of 1,000 measurements."
+
+
+def test_readings_and_counts_say_with_which_error_they_enter():
+    counted_ones = nw.create_study(options=["A", "B"], eps=0.1)
+    for option, successes in (("A", 30), ("B", 20), ("A", 28)):
+        counted_ones.tell(option=option, successes=successes, trials=40)
+    read = nw.create_study(options=["A", "B"], eps=0.1, scatter="pooled")
+    for option, readings in (("A", [1.0, 1.2, 1.1]), ("B", [2.0, 2.3, 2.2])):
+        read.tell(option=option, values=readings)
+    for opened in (counted_ones, read):
+        sigma = opened.analysis().sigmas.estimated
+        rows = measurements_page(opened, {}).rows
+        assert [row.enters for row in rows] == [number(one) for one in sigma[::-1]]
+        assert all(row.enters for row in rows)
 
 
 def test_a_correction_makes_the_course_anew():

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
 from noisewise.core.support.strict_json import plain, strict_json
@@ -30,13 +31,16 @@ from noisewise.web.api.question_bodies import (
     Slots,
     WorthBody,
 )
+from noisewise.web.auth.roles import Visitor
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
-from noisewise.web.worker import VERIFY
+from noisewise.web.worker import SLOT, VERIFY, filled_slots
 
 JUDGEMENT = APIRouter(
     prefix="/studies/{study}", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS
 )
+#: Slots that are quicker than a worker begins.
+FEW_SLOTS = 10
 
 
 def look(request: Request, name: str, at: Callable[[Study], dict[str, Any]]) -> Response:
@@ -91,14 +95,13 @@ def check(request: Request, study: StudyName, visitor: Viewer) -> Response:
 
 
 @JUDGEMENT.post("/slot", response_model=AnyObject)
-def slot(request: Request, study: StudyName, slots: Slots, visitor: Viewer) -> Response:
+async def slot(request: Request, study: StudyName, slots: Slots, visitor: Viewer) -> Response:
     """Say what to do with opportunities whose error bar is known; nothing is reserved."""
-    said = slots.said()
-    return look(request, study, lambda opened: _slots(opened, said))
+    return await _filled(request, study, visitor, slots.said())
 
 
 @JUDGEMENT.get("/slot", response_model=AnyObject, responses=UNCHANGED)
-def slot_of(
+async def slot_of(
     request: Request,
     study: StudyName,
     visitor: Viewer,
@@ -109,11 +112,14 @@ def slot_of(
 ) -> Response:
     """The same for a link."""
     said = {"sigma": [_amount(one) for one in sigma], "budget": budget, "block": block, "probe": probe}
-    return look(request, study, lambda opened: _slots(opened, said))
+    return await _filled(request, study, visitor, said)
 
 
-def _slots(opened: Study, said: dict[str, Any]) -> dict[str, Any]:
-    return {"slots": [plain(one.to_plain()) for one in opened.slot(**said)]}
+async def _filled(request: Request, study: str, visitor: Visitor, said: dict[str, Any]) -> Response:
+    """What to do with slots; of many a worker computes it, so that nobody waits for the study meanwhile."""
+    if len(said["sigma"]) > FEW_SLOTS:
+        return await computed(request, study, visitor, SLOT, said)
+    return await run_in_threadpool(look, request, study, lambda opened: filled_slots(opened, **said))
 
 
 @JUDGEMENT.get("/worth", response_model=AnyObject, responses=UNCHANGED)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -45,13 +45,21 @@ class EventStreams:
         finally:
             self.open -= 1
 
-    async def listen(self, name: str, after: int) -> AsyncIterator[bytes]:
-        """The events of a study with numbers above ``after``, and those to come."""
+    async def listen(
+        self, name: str, after: int, is_welcome: Callable[[], bool] = lambda: True
+    ) -> AsyncIterator[bytes]:
+        """The events of a study with numbers above ``after``, and those to come.
+
+        Args:
+            name: The study.
+            after: The last event that is known.
+            is_welcome: Whether who listens still may: a token that is revoked ends its streams.
+        """
         self._loop = asyncio.get_running_loop()
         said = self._loop.time()
         with self.one_more(), self._news_of(name) as news:
             yield b"retry: 2000\n\n"
-            while not self.stopping.is_set():
+            while not self.stopping.is_set() and is_welcome():
                 news.clear()
                 events = await run_in_threadpool(page_of, self._studies.storage, name, after, TOGETHER)
                 if events:

@@ -23,6 +23,7 @@ from noisewise.web.api.answers import (
 )
 from noisewise.web.api.json_bodies import JsonBodyRoute
 from noisewise.web.api.stream import EventStreams, event_row
+from noisewise.web.auth.keys import Keys
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
@@ -90,6 +91,7 @@ async def events(
     """The log; with `Accept: text/event-stream` as a stream that goes on, and resumes by Last-Event-ID."""
     studies: OpenStudies = request.app.state.studies
     streams: EventStreams = request.app.state.streams
+    keys: Keys = request.app.state.keys
     name = name_in(study)
     number = await run_in_threadpool(studies.number, name)
     if "text/event-stream" in request.headers.get("accept", ""):
@@ -101,7 +103,7 @@ async def events(
             raise ProblemError(422, f"the log has {number} events; {after} is not among them.")
         streams.check_room()
         return StreamingResponse(
-            streams.listen(name, after),
+            streams.listen(name, after, lambda: keys.is_welcome(visitor)),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )

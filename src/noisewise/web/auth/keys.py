@@ -54,6 +54,16 @@ class Keys:
         token = next((one for one in self.tokens.tokens() if one.id == found), None)
         return self._with(token, session)
 
+    def is_welcome(self, visitor: Visitor) -> bool:
+        """Whether who came in may still be here: with a token that is valid, and a session that goes on."""
+        try:
+            if self.tokens is None or visitor.token is None:
+                return self.open  # who came in before there was a token has none
+            valid = self.tokens.is_valid(visitor.token)
+        except (ValueError, OSError):  # tokens that cannot be read let nobody in
+            return False
+        return valid and (visitor.session is None or self.sessions.goes_on(visitor.session))
+
     def _with(self, token: Token | None, session: str | None) -> Visitor:
         role = None if token is None else self.role_of(token)
         if token is None or role is None:

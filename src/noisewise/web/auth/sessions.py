@@ -49,6 +49,12 @@ class Sessions:
             self._tokens[key] = (token, self._clock())
             return token
 
+    def goes_on(self, session: str) -> bool:
+        """Whether a session goes on; asking does not keep it alive."""
+        with self._changing:
+            found = self._tokens.get(hashed(session))
+            return found is not None and self._clock() - found[1] <= IDLE
+
     def end(self, session: str) -> None:
         """Sign out."""
         with self._changing:

@@ -111,8 +111,12 @@ class TokenFile:
     def _append(self, line: dict[str, Any]) -> None:
         # One write to a file that is open for appending is whole, also beside those of other processes.
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        content = (json.dumps(line) + "\n").encode()
         try:
-            os.write(handle, (json.dumps(line) + "\n").encode())
+            written = os.write(handle, content)
+            if written < len(content):  # half a line would let nobody in
+                os.ftruncate(handle, os.fstat(handle).st_size - written)
+                raise OSError(f"{str(self.path)!r} cannot grow: the disk is full. Nothing was written.")
             os.fsync(handle)
         finally:
             os.close(handle)

@@ -13,7 +13,9 @@ from noisewise.study.study import Study
 from noisewise.web.auth.forms import read_form
 from noisewise.web.auth.roles import Role, Visitor, needs, visitor_of
 from noisewise.web.pages.long_pages import stopped
+from noisewise.web.pages.sent_forms import key_of
 from noisewise.web.pages.shown import (
+    sent_forms,
     shown_check,
     shown_measurements,
     shown_options,
@@ -52,12 +54,18 @@ async def _changed(
     form = texts_of(await read_form(request))
 
     def done() -> Response:
+        key, sent = key_of(request, form), sent_forms(request)
         with used(request, segment, write=True) as study:
+            if key is not None and study.appended_as(key):  # a double click
+                return RedirectResponse(sent.place(key), 303)
             try:
-                with study.acting(visitor_of(request).name):
-                    return RedirectResponse(change(study, form), 303)
+                with study.acting(visitor_of(request).name, key=key):
+                    place = change(study, form)
             except REFUSED as problem:
                 return refusal(request, study, form, said_by(problem))
+            if key is not None:
+                sent.keep(key, place)
+            return RedirectResponse(place, 303)
 
     return await run_in_threadpool(done)
 
@@ -129,7 +137,7 @@ async def void(request: Request, study: str, visitor: Visitor = OWN) -> Response
 
     def voided(opened: Study, form: dict[str, str]) -> str:
         opened.void(form.get("measurement", ""), form.get("reason", ""))
-        return f"measurements?{urlencode({'q': form['measurement']})}"
+        return f"measurements?{urlencode({'q': form['measurement'], 'done': 'void'})}"
 
     return await _changed(request, study, voided, _on_measurements)
 
@@ -140,7 +148,7 @@ async def amend(request: Request, study: str, visitor: Visitor = OWN) -> Respons
 
     def amended(opened: Study, form: dict[str, str]) -> str:
         one = opened.amend(form.get("measurement", ""), form.get("reason", ""), **measured_of(form))
-        return f"measurements?{urlencode({'q': one.id})}"
+        return f"measurements?{urlencode({'q': one.id, 'done': 'amend'})}"
 
     return await _changed(request, study, amended, _on_measurements)
 

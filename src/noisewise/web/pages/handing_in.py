@@ -13,14 +13,15 @@ from noisewise.study.study import Study
 from noisewise.web.auth.forms import read_form
 from noisewise.web.auth.roles import Role, Visitor, needs, visitor_of
 from noisewise.web.pages.changes import REFUSED, said_by, texts_of
+from noisewise.web.pages.seen import CHANGED, is_as_seen, mark_of
 from noisewise.web.pages.shown import studies_of, study_page, used
-from noisewise.web.pages.views.added import Added, add_named, added_options
-from noisewise.web.pages.views.handed import OF_READERS, HandedIn, formats, handed_in
-from noisewise.web.pages.views.pasted import Pasted, preview, tell_handed
+from noisewise.web.pages.views.tables.added import Added, add_named, added_options
+from noisewise.web.pages.views.tables.handed import OF_READERS, HandedIn, formats, handed_in
+from noisewise.web.pages.views.tables.pasted import Pasted, preview, tell_handed
 from noisewise.web.problems import ProblemError
 
 HANDING_IN = APIRouter(include_in_schema=False)
-LOOK, WORK, OWN = (Depends(needs(role)) for role in (Role.VIEWER, Role.WORKER, Role.OWNER))
+WORK, OWN = (Depends(needs(role)) for role in (Role.WORKER, Role.OWNER))
 
 
 async def read_handed_in(request: Request) -> tuple[dict[str, str], HandedIn]:
@@ -39,13 +40,14 @@ def table_page(
     """The page on which a table is handed in."""
     return study_page(
         request, study, "paste.html", "Measurements", page=page, form=texts, formats=formats(),
-        of_readers=OF_READERS, status=status,
+        of_readers=OF_READERS, seen=mark_of(texts, page), status=status,
     )  # fmt: skip
 
 
-@HANDING_IN.get("/s/{study}/paste", dependencies=[LOOK])
+@HANDING_IN.get("/s/{study}/paste", dependencies=[WORK])
 def paste(request: Request, study: str) -> HTMLResponse:
     """A table to be pasted, or files to be uploaded."""
+    studies_of(request).check_writable()
     with used(request, study) as opened:
         return table_page(request, opened, Pasted(), {})
 
@@ -74,12 +76,15 @@ async def tell_table(request: Request, study: str, visitor: Visitor = WORK) -> R
 def _table(request: Request, study: Study, texts: dict[str, str], handed: HandedIn) -> Response:
     # What is told was seen before: a table whose columns were chosen, or files that the form has kept.
     seen = "role.0" in texts if handed.text.strip() else bool(texts.get("kept"))
-    if texts.get("do") == "tell" and seen:
+    changed = texts.get("do") == "tell" and not is_as_seen(texts)
+    if texts.get("do") == "tell" and seen and not changed:
         try:
             return RedirectResponse(_told(request, study, texts, handed), 303)
         except REFUSED:  # the page shows why, beside the row
             pass
     page = preview(study, handed, texts)
+    if changed and not page.problem:
+        page = page._replace(said=f"{CHANGED} {page.said}")
     return table_page(request, study, page, texts, 422 if page.problem else 200)
 
 
@@ -94,6 +99,7 @@ def _told(request: Request, study: Study, texts: dict[str, str], handed: HandedI
 @HANDING_IN.get("/s/{study}/add", dependencies=[OWN])
 def add_page(request: Request, study: str) -> HTMLResponse:
     """Options to be added."""
+    studies_of(request).check_writable()
     with used(request, study) as opened:
         return study_page(request, opened, "add.html", "Options", page=added_options(opened, HandedIn()))
 

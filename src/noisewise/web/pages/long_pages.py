@@ -13,7 +13,7 @@ from noisewise.web.problems import ProblemError
 from noisewise.web.tasks import DONE, ENDED, WAITING, LongTasks
 
 #: Seconds for which the first answer waits: what is quick is shown at once.
-AT_ONCE = 1.5
+AT_ONCE = 0.15
 
 
 class TaskShown(NamedTuple):

@@ -12,12 +12,15 @@ from noisewise.web.api.answers import name_in_path
 from noisewise.web.auth.roles import Role, Visitor, needs
 from noisewise.web.pages.changes import REFUSED, said_by
 from noisewise.web.pages.handing_in import read_handed_in
+from noisewise.web.pages.seen import is_as_seen, mark_of
 from noisewise.web.pages.shown import studies_of
 from noisewise.web.pages.templating import rendered
 from noisewise.web.pages.views.choices import GROUPS, QUESTION, touched
-from noisewise.web.pages.views.handed import OF_READERS, HandedIn, formats
 from noisewise.web.pages.views.new_study import SOURCES, NewStudyPage, look_at, name_in_form, read_question
+from noisewise.web.pages.views.tables.handed import OF_READERS, HandedIn, formats
 
+#: What is said to whoever changed the form after looking.
+CHANGED = "Nothing was made yet: the form was changed after you looked. This is what it would make now."
 MAKING = APIRouter(include_in_schema=False)
 OWN = Depends(needs(Role.OWNER))
 
@@ -28,12 +31,14 @@ def new_page(request: Request, page: NewStudyPage, form: dict[str, str], status:
     return rendered(
         request, "new.html", status, page=page, form=form, sources=SOURCES, question=QUESTION, groups=GROUPS,
         opened=opened, formats=formats(), of_readers=OF_READERS,
+        seen=mark_of({**form, "source": page.source}, page.table),
     )  # fmt: skip
 
 
 @MAKING.get("/new", dependencies=[OWN])
 def new(request: Request) -> HTMLResponse:
     """An empty form."""
+    studies_of(request).check_writable()
     return new_page(request, NewStudyPage(), {})
 
 
@@ -52,7 +57,10 @@ async def make(request: Request, visitor: Visitor = OWN) -> Response:
 def _made(request: Request, form: dict[str, str], handed: HandedIn, visitor: Visitor) -> Response:
     studies = studies_of(request)
     page = look_at(form, handed, studies.names())
-    if form.get("do") == "make" and page.ready:
+    changed = form.get("do") == "make" and not is_as_seen(form)
+    if changed and page.ready:
+        page = page._replace(problem=CHANGED)
+    elif form.get("do") == "make" and page.ready:
         try:
             name = name_in_form(form, studies.names())
             arguments: dict[str, Any] = read_question(form, handed, visitor.name).arguments

@@ -12,7 +12,7 @@ from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICT
 from noisewise.study.stores.protocol import numbers_of
 from noisewise.web.api.answers import name_in
 from noisewise.web.auth.roles import Role, Visitor, needs
-from noisewise.web.open_studies import OpenStudies
+from noisewise.web.open_studies import SHORT_PATIENCE, OpenStudies
 from noisewise.web.outlook import worth_in_pictures
 from noisewise.web.pages.long_pages import NOT_ASKED, TaskShown, begun
 from noisewise.web.pages.shown import (
@@ -33,7 +33,7 @@ from noisewise.web.pages.views.compare import Side, compare
 from noisewise.web.pages.views.headline import STOP
 from noisewise.web.pages.views.log import LogReader
 from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
-from noisewise.web.pages.views.studies import StudyRow, studies_page, study_row, unreadable_row
+from noisewise.web.pages.views.studies import StudyRow, busy_row, studies_page, study_row, unreadable_row
 from noisewise.web.pages.views.tell_form import filled_for
 from noisewise.web.problems import ProblemError
 
@@ -72,16 +72,18 @@ def _version(studies: OpenStudies) -> str:
     numbers = []
     for name in studies.names():
         try:
-            numbers.append(str(studies.number(name)))
-        except (ValueError, KeyError, OSError):
+            numbers.append(str(studies.number(name, patience=SHORT_PATIENCE)))
+        except (ValueError, KeyError, OSError, ProblemError):
             numbers.append("?")
     return "-".join(numbers)
 
 
 def _row(request: Request, studies: OpenStudies, name: str) -> StudyRow:
     try:
-        with studies.use(name) as study:
+        with studies.use(name, patience=SHORT_PATIENCE) as study:
             return study_row(study, studies.clock())
+    except ProblemError as problem:  # others are at work on it, or have just renamed it
+        return busy_row(name, problem.detail)
     except (ValueError, KeyError, TypeError, OSError) as problem:
         return unreadable_row(name, str(problem.args[0]) if problem.args else str(problem))
 
@@ -104,7 +106,7 @@ def two_studies(request: Request) -> HTMLResponse:
                          study.specification.unit)
                 )  # fmt: skip
     except ProblemError as problem:
-        return rendered(request, "compare.html", 404, **context | {"problem": problem.detail})
+        return rendered(request, "compare.html", problem.status_code, **context | {"problem": problem.detail})
     return rendered(request, "compare.html", **context | {"page": compare(sides, frames, query)})
 
 
@@ -137,7 +139,9 @@ def measurements(request: Request, study: str) -> HTMLResponse:
     """The table of measurements, and the form that tells one."""
     with used(request, study) as opened:
         told = request.query_params.get("told", "")
-        said = _told_in_words(told, request.query_params.get("many", "1"))
+        said = _told_in_words(told, request.query_params.get("many", "1")) or _done_in_words(
+            request.query_params.get("q", ""), request.query_params.get("done", "")
+        )
         form = filled_for(opened, request.query_params.get("what", ""))
         return shown_measurements(request, opened, form=form, message=said, kind=STOP, just_told=told)
 
@@ -147,6 +151,13 @@ def _told_in_words(first: str, many: str) -> str:
         return "Nothing new was told." if many == "0" else ""
     several = many.isdecimal() and len(many) < 12 and int(many) > 1
     return f"{int(many):,} measurements were told, from {first} on." if several else f"{first} was told."
+
+
+def _done_in_words(which: str, done: str) -> str:
+    if not (which.startswith("m-") and which[2:].isdecimal() and len(which) < 20):
+        return ""
+    words = {"void": f"{which} counts no longer.", "amend": f"{which} was amended."}
+    return words.get(done, "")
 
 
 @PAGES.get("/s/{study}/check", dependencies=LOOK)

@@ -7,13 +7,15 @@ import polars as pl
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
+from noisewise.study.certificate.check import check_fit
 from noisewise.study.showing.intervals import view_of
 from noisewise.study.study import Study
 from noisewise.web.api.answers import name_in
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.pages.memory import PageMemory
+from noisewise.web.pages.sent_forms import SentForms
 from noisewise.web.pages.templating import rendered
-from noisewise.web.pages.views.check import check_page
+from noisewise.web.pages.views.check import LONG, check_page
 from noisewise.web.pages.views.headline import HELD, Headline, headline_of
 from noisewise.web.pages.views.measurements import measurements_page
 from noisewise.web.pages.views.options import options_page
@@ -51,6 +53,15 @@ def studies_of(request: Request) -> OpenStudies:
 def used(request: Request, segment: str, *, write: bool = False) -> AbstractContextManager[Study]:
     """The study that a part of an address means, for this thread alone until the block ends."""
     return studies_of(request).use(name_in(segment), write=write)
+
+
+def sent_forms(request: Request) -> SentForms:
+    """Where forms of this server's pages led to."""
+    state = request.app.state
+    if not hasattr(state, "sent_forms"):
+        state.sent_forms = SentForms()
+    found: SentForms = state.sent_forms
+    return found
 
 
 def memory_of(request: Request) -> PageMemory:
@@ -198,5 +209,10 @@ def shown_measurements(
 
 def shown_check(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
     """The check, with a message on top."""
-    page = memory_of(request).of(study, "check", lambda: check_page(study.check(), study.analysis()))
+    memory, analysis = memory_of(request), study.analysis()
+    asked = request.headers.get("hx-trigger") == "check" or "causes" in request.query_params
+    if asked or analysis.columns.value.size <= LONG or memory.knows(study, "check"):
+        page = memory.of(study, "check", lambda: check_page(study.check(), analysis))
+    else:
+        page = memory.of(study, "first check", lambda: check_page(check_fit(analysis), analysis))
     return study_page(request, study, "check.html", "Check", page=page, message=message, status=status)

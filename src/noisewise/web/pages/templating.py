@@ -16,6 +16,7 @@ from noisewise.web.api.answers import name_in_path
 from noisewise.web.auth.forms import csrf_token
 from noisewise.web.auth.roles import Role, visitor_of
 from noisewise.web.auth.sessions import CSRF_FIELD
+from noisewise.web.pages.sent_forms import new_number
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -63,6 +64,7 @@ def rendered(request: Request, template: str, status: int = 200, **more: Any) ->
         "read_only": studies.read_only,
         "csrf_field": CSRF_FIELD,
         "csrf_token": csrf_token(request),
+        "once": new_number(),
         "may_tell": role >= Role.WORKER and writable,
         "may_correct": role >= Role.OWNER and writable,
     }

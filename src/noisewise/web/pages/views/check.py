@@ -10,6 +10,8 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.showing.page.pictures import residuals_figure
 from noisewise.web.pages.views.measurements import signed
 
+#: With more measurements than this the page comes first, and what would help when it was found.
+LONG = 5000
 #: What no number of a study can show; said on every check, also on those where all is well.
 UNSEEN = (
     ("error bars that were computed from the readings they belong to", "give the readings"),
@@ -62,6 +64,7 @@ class CheckPage(NamedTuple):
     summary: str
     facts: dict[str, str]
     residuals: str  # SVG
+    causes_later: bool = False  # whether causes are still to be looked for
     unseen: tuple[tuple[str, str], ...] = UNSEEN
 
 
@@ -94,6 +97,7 @@ def check_page(check: Check, analysis: Analysis) -> CheckPage:
         summary=lines[0],
         facts=_facts(check, known, analysis),
         residuals=residuals_figure(analysis) if check.freedom > 0 else "",
+        causes_later=not check.explained,
     )
 
 

@@ -55,6 +55,12 @@ class CourseSoFar:
         self._thin()
         return _frame(self._known, analysis)
 
+    @property
+    def begins_at(self) -> int | None:
+        """After how many measurements there is a bound for the first time; None: that is not known yet."""
+        first = min((place for place, bound in self._known.items() if math.isfinite(bound)), default=None)
+        return first if first is not None and (first == 1 or first - 1 in self._known) else None
+
     def _next(self, count: int) -> int | None:
         """After how many measurements to look next: first where bounds begin, then evenly from there on.
 

@@ -65,9 +65,9 @@ def measurements_page(study: Study, query: Mapping[str, str]) -> MeasurementsPag
         asked = str(1 + numbers.index(fix) // 50)
     pager = page_of(len(numbers), asked, kept)
     shown = numbers[pager.first : pager.last]
-    residual = _residuals(study, shown)
+    residual, enters = _residuals(study, shown), _entering(analysis, shown)
     unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
-    rows = _aligned(analysis, [_row(analysis, place, residual, unusable) for place in shown], shown)
+    rows = _aligned(analysis, [_row(analysis, place, residual, enters, unusable) for place in shown], shown)
     fixing = next((row for row in rows if fix is not None and row.id == f"m-{fix}"), None)
     used = {
         name
@@ -116,12 +116,27 @@ def _residuals(study: Study, shown: Sequence[int]) -> dict[int, float]:
     return dict(zip(columns.number[there].tolist(), residuals[there].tolist(), strict=True))
 
 
+def _entering(analysis: Any, shown: Sequence[int]) -> dict[int, float]:
+    """The standard errors with which measurements enter the estimates, as far as they are known.
+
+    Readings and counts have none of their own: theirs is found from all that belong together.
+    """
+    numbers, sigma = analysis.columns.number, analysis.sigmas.estimated
+    there = np.flatnonzero(np.isin(numbers, np.asarray(shown, dtype=np.int64)))
+    found = zip(numbers[there].tolist(), sigma[there].tolist(), strict=True)
+    return {number: one for number, one in found if 0.0 < one < float("inf")}
+
+
 def _row(
-    analysis: Any, place: int, residuals: dict[int, float], unusable: dict[int | None, str]
+    analysis: Any,
+    place: int,
+    residuals: dict[int, float],
+    entering: dict[int, float],
+    unusable: dict[int | None, str],
 ) -> MeasurementShown:
     state = analysis.state
     body = state.told[place - 1]
-    minus, shown, enters = body.get("minus"), body.get("shown"), body.get("sigma")
+    minus, shown, enters = body.get("minus"), body.get("shown"), entering.get(place, body.get("sigma"))
     residual = residuals.get(place)
     notes = [*body.get("notes", ()), *([body["note"]] if "note" in body else [])]
     return MeasurementShown(

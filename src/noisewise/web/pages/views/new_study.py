@@ -16,9 +16,11 @@ from noisewise.core.support.words import counted
 from noisewise.study.creation import create_study
 from noisewise.study.stores.protocol import check_name
 from noisewise.study.study import Study
-from noisewise.web.pages.views.added import names_in
 from noisewise.web.pages.views.choices import question_in
-from noisewise.web.pages.views.handed import (
+from noisewise.web.pages.views.overview import suggestions
+from noisewise.web.pages.views.studies import question_of
+from noisewise.web.pages.views.tables.added import names_in
+from noisewise.web.pages.views.tables.handed import (
     HandedIn,
     OneTable,
     ToolResults,
@@ -26,19 +28,15 @@ from noisewise.web.pages.views.handed import (
     kept_with,
     read_handed,
 )
-from noisewise.web.pages.views.overview import suggestions
-from noisewise.web.pages.views.pasted import (
+from noisewise.web.pages.views.tables.pasted import (
     ROLES_OFFERED,
     SHOWN,
     Pasted,
     PastedRow,
-    TableColumn,
     cells_of,
-    columns_of,
     reading_of,
-    still_open,
 )
-from noisewise.web.pages.views.studies import question_of
+from noisewise.web.pages.views.tables.table_columns import TableColumn, columns_of, still_open
 
 #: Where options come from.
 NAMES, OPTIONS, RESULTS = "names", "options", "results"

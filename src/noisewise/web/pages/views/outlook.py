@@ -6,6 +6,9 @@ from typing import Any
 from noisewise.study.study import Study
 from noisewise.web.pages.views.tell_form import number_in
 
+#: Slots that a page fills at a time.
+MOST_SLOTS = 10
+
 
 def plan_arguments(query: Mapping[str, str]) -> dict[str, Any]:
     """What an address says about a plan: ``noise``, ``eps``, ``span``; each may be empty."""
@@ -20,9 +23,13 @@ def plan_arguments(query: Mapping[str, str]) -> dict[str, Any]:
 
 def asked_slots(study: Study, query: Mapping[str, str]) -> list[list[str]]:
     """What to do with slots, in lines for each: ``sigma``, ``block``."""
-    slots = study.slot(
-        _amounts("Sigma", query.get("sigma", "")), block=query.get("block", "").strip() or None
-    )
+    sigmas = _amounts("Sigma", query.get("sigma", ""))
+    if len(sigmas) > MOST_SLOTS:  # the study would be kept from others meanwhile
+        raise ValueError(
+            f"a page fills at most {MOST_SLOTS} slots at a time; got {len(sigmas):,}. The command "
+            "`noisewise slot` and programs may ask for more."
+        )
+    slots = study.slot(sigmas, block=query.get("block", "").strip() or None)
     return [[line.strip() for line in str(slot).splitlines()] for slot in slots]
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.check import degrees_of_freedom
 from noisewise.study.log.jobs import Job
 from noisewise.study.showing.intervals import View, view_of
 from noisewise.study.showing.page.options import options_figure
@@ -85,12 +86,12 @@ def overview_of(
     """
     analysis = study.analysis()
     known = course.brought_up(analysis, certificate)
-    fallen = _course(known, certificate)
+    fallen = _course(known, certificate, course.begins_at)
     jobs, why_none = (
         remembered(suggested_as(study), lambda: suggestions(study, certificate)) if suggest else ([], "")
     )
     intervals = remembered("intervals", lambda: _intervals(study, certificate, remembered))
-    misfit = bool(certificate.withheld) and study.check().freedom > 0
+    misfit = bool(certificate.withheld) and degrees_of_freedom(analysis) > 0
     return Overview(
         course=fallen,
         course_data=_data(known, certificate) if fallen else "",
@@ -155,14 +156,22 @@ def job_row(job: Job) -> JobRow:
     return JobRow(job.id, emphasised(why, [job.option]), where, short_time(job.expires), job.by, job.what)
 
 
-def _course(known: pl.DataFrame, certificate: Certificate) -> str:
+def _course(known: pl.DataFrame, certificate: Certificate, begins_at: int | None) -> str:
     if len(known) < 2 or not (known["bound"] > 0.0).any():
         return ""
     scale = replace(certificate.value_scale, unit=certificate.unit)
-    thinned = ""
-    if len(known) < certificate.n_measurements:
-        thinned = f"It was computed after {len(known):,} of {certificate.n_measurements:,} measurements."
-    return drawn_course(known, scale, certificate.eps, thinned)
+    return drawn_course(
+        known, scale, certificate.eps, _not_drawn(len(known), certificate.n_measurements, begins_at)
+    )
+
+
+def _not_drawn(drawn: int, count: int, begins_at: int | None) -> str:
+    """What a chart of bounds leaves out: before the first there is none, and of many some are computed."""
+    before = f"There is no bound before measurement {begins_at:,}." if begins_at and begins_at > 1 else ""
+    of = count + 1 - (begins_at or 1)
+    since = " since then" if before else ""
+    some = f"It was computed after {drawn:,} of {of:,} measurements{since}." if drawn < of else ""
+    return " ".join(part for part in (before, some) if part)
 
 
 def _data(known: pl.DataFrame, certificate: Certificate) -> str:

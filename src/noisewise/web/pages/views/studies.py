@@ -70,6 +70,11 @@ def unreadable_row(name: str, problem: str) -> StudyRow:
     return StudyRow(name, "", Light(HELD, "unreadable"), None, "", None, "", 0, 0, None, "", problem)
 
 
+def busy_row(name: str, problem: str) -> StudyRow:
+    """The row of a study on which others are at work: nothing is known of it now."""
+    return StudyRow(name, "", Light(GOING, "busy"), None, "", None, "", 0, 0, None, "", problem)
+
+
 def _leads(certificate: Certificate, *, bounded: bool) -> str:
     if certificate.option is None:
         return "nothing was measured" if not certificate.n_measurements else "nobody"

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from noisewise.core.support.words import counted
 from noisewise.study.intake.changes import added_options as body_of
 from noisewise.study.study import Study
-from noisewise.web.pages.views.handed import HandedIn, OneTable, kept_with, read_handed
+from noisewise.web.pages.views.tables.handed import HandedIn, OneTable, kept_with, read_handed
 
 #: Names that a preview lists.
 NAMED = 50

@@ -10,9 +10,11 @@ import io
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from noisewise.study.inputs.dialects.wording import FORM
 from noisewise.study.inputs.tables import ENDINGS, SEPARATORS, read_whole
 
 if TYPE_CHECKING:
@@ -136,7 +138,7 @@ def _table(handed: HandedIn) -> OneTable:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table{ending}"
         path.write_bytes(content)
-        table = read_whole("table", path)
+        table = replace(read_whole("table", path), words=FORM)
     shown = handed.text
     if handed.files and ending in SEPARATORS:
         shown = content.decode("utf-8-sig", "replace")

@@ -1,0 +1,1 @@
+"""Tables that are pasted or handed in: what they would tell, what is wrong with them."""
