@@ -241,6 +241,9 @@ def test_the_demo_told_in_counts_needs_a_quarter_of_the_comparisons(tmp_path):
     assert content["certificate"]["bound"] <= content["certificate"]["eps"] == pytest.approx(0.03)
     assert content["comparisons"] == 100 * content["measurements"]
     assert content["comparisons"] < 0.25 * 239 * 805
+    # Whole sweeps over all models: equal counts of two sweeps are two measurements.
+    assert content["uniform"] % 223 == 0
+    assert content["uniform"] > 10 * content["measurements"]
 
 
 def test_the_reference_page_is_fresh():

@@ -56,7 +56,9 @@ def test_a_study_is_made_told_and_certified_in_per_cent(store):
 
 
 def test_plans_slots_questions_and_switches_take_per_cent(store):
-    assert "Until the bound is at most 0.1 %" in run("plan", store, "--noise", "0.5%", "--eps", "0.1%")
+    assert "Until the bound is at most 0.1 %" in run(
+        "plan", store, "--noise", "0.5%", "--eps", "0.1%", "--paths", 4
+    )
     assert "sigma 0.5 %: measure" in run("slot", store, "0.5%")
     run("ask", store, "--sigma", "0.5%")
     assert nw.load_study(store).pending[0].sigma == 0.005

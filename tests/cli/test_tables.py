@@ -277,3 +277,32 @@ def test_a_study_from_a_table_counts_rows_without_a_result_and_its_event(tmp_pat
     said = run("init", store, "--from", table, "--eps", "0.2").stdout
     assert said.endswith("independent model.\n1 row without a result.\n")
     assert "Log: 1 event, head" in run("status", store).stdout
+
+
+#: A spreadsheet as it comes: a title, a date in front, per cent signs, decimal commas, remarks.
+PURITY = (
+    "Purity of batches;;;;\n\nDate;Supplier ;Purity (%);+/- (1 s.d.);Remarks\n"
+    "01.10.2026;Basic;98,51%;0,10%;\n02.10.2026;Donau;98,10%;0,15%;repeat\n"
+    "03.10.2026;Basic;98,62%;0,10%;\n04.10.2026;Elbe;95,79%;0,10%;\n"
+)
+
+
+def test_a_spreadsheet_as_it_comes_is_two_refusals_away_from_its_study(refused, tmp_path):
+    (tmp_path / "p.csv").write_text(PURITY, encoding="utf-8")
+    begin = ["init", tmp_path / "p.db", "--from", tmp_path / "p.csv"]
+    said = refused(*begin, "--eps", 0.5)
+    suggested = "option=Supplier,value=Purity (%),se=+/- (1 s.d.)"  # and not the date for the option
+    assert f"for instance --map '{suggested}'" in said
+    begin += ["--map", suggested]
+    said = refused(*begin, "--eps", 0.5)
+    assert "--eps is 0.5, and all values of the table lie between 0.9579 and 0.9862" in said
+    assert said.endswith("for 0.5 per cent write 0.005.")
+    assert "have per cent signs, values are hundredths: write 0.005." in refused(*begin, "--eps", "0.5%")
+    assert not (tmp_path / "p.db").exists()
+    assert run(*begin, "--eps", 0.005).exit_code == 0
+    assert plain("certify", tmp_path / "p.db")["certificate"]["option"] == "Basic"
+
+
+def test_a_wide_eps_is_fine_where_no_per_cent_were_read(tmp_path):
+    (tmp_path / "p.csv").write_text("option,value,se\nA,1.1,0.1\nB,1.2,0.1\n", encoding="utf-8")
+    assert run("init", tmp_path / "p.db", "--from", tmp_path / "p.csv", "--eps", 5).exit_code == 0

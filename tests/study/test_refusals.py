@@ -180,3 +180,18 @@ def test_rows_may_be_mappings():
         [{"option": "A", "value": 1.0, "se": 0.1}, {"option": "B", "value": 2.0, "se": 0.1, "block": "x"}]
     )
     assert study.frame("measurements")["block"].to_list() == [None, "x"]
+
+
+def test_a_name_that_is_a_key_and_the_id_of_another_measurement_changes_neither():
+    study = nw.create_study(options=["a", "b"], eps=0.1)
+    study.tell(option="a", value=1.0, se=0.1, key="m-2")
+    study.void("m-2", "the only one that it can mean")
+    study.tell(option="a", value=1.5, se=0.1)
+    study.tell(option="b", value=2.0, se=0.1, key="m-1")
+    with pytest.raises(KeyError, match=r"'m-1' is the key of m-3 and the id of another one: say m-3 .* m-01"):
+        study.void("m-1", "which?")
+    with pytest.raises(KeyError, match=r"'m-2' is the key of m-1"):  # voided, and still its key
+        study.void("m-2", "which?")
+    assert [row["voided"] is None for row in study.frame("measurements").to_dicts()] == [False, True, True]
+    study.void("m-03", "wrong tube")
+    assert study.frame("measurements")["voided"][2] == "wrong tube"

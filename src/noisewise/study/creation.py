@@ -136,8 +136,8 @@ def create_study(
             enter as logarithms, estimates are geometric means, and the bound is in per cent. Then `eps` is a
             part of the best value, ``"2%"`` or 0.02: at most 2 % above the best (goal "max": below). `span`
             is a factor, 3 or ``"3x"``; `deviation`, `extra_scatter` and `noise_floor` are parts of a value.
-        policy: Who asks; any name of `noisewise.POLICIES`. Default: ``"vage"``; with a budget always that
-            one, because it aims at the smallest expected regret at the end.
+        policy: Who asks; default: ``"race"``, which lowers the certificate's bound; with a budget ``"vage"``,
+            which aims at the smallest regret at the end. Or any other name of `noisewise.POLICIES`.
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
         lease: Seconds for which a suggestion is reserved; default: one week.
@@ -189,6 +189,7 @@ def _told(
     understood: "Understood | None",
 ) -> Study:
     """A new study, with its first measurements if there are any; if one of them is bad, there is no study."""
+    from noisewise.study.intake.columns.results import check_eps
 
     def made(place: str | Path | Storage) -> Study:
         storage = open_store(place, create=True)
@@ -197,6 +198,7 @@ def _told(
 
     if understood is None:
         return made(store)
+    check_eps(understood, specification)
     take_whole = getattr(store, "take_whole", None)
     draft = made(MEMORY)
     draft.tell_many(understood, match=True, dry_run=take_whole is None)

@@ -333,3 +333,10 @@ def test_what_is_expected_of_an_option_never_tried_is_a_share():
         assert again.ask()
     study.tell(jobs[0], successes=90, trials=100)
     assert study.ask()
+
+
+def test_values_of_very_different_sizes_can_be_asked_about():
+    study = nw.create_study(options=["007", "7", "far", "x"], eps=0.5)
+    for option, value, se in (("007", 1.5, 0.1), ("7", 1.4, 0.1), ("far", 1e9, 1e-9), ("x", -1e-9, 0.2)):
+        study.tell(option=option, value=value, se=se)
+    assert {job.option for job in study.ask(3)} <= {"007", "7", "far", "x"}

@@ -4,6 +4,7 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 from tests.support.racing import coming_to, new_study, tell_some
 
 import noisewise as nw
@@ -107,7 +108,7 @@ def study_again(seed, model):
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
 @pytest.mark.parametrize("size", [2, 16])
 def test_waves_come_to_an_end(model, size):
-    for seed in range(6):
+    for seed in range(effort(2, 6)):
         study, truth, rng = world(seed, model)
         groups = deque(study._ask_at_once(size, by="me") for _ in range(4))
         told = 0
@@ -197,13 +198,14 @@ def test_a_wave_in_a_block_goes_on_in_it():
     assert len({job.block for job in jobs}) == 1
 
 
+@pytest.mark.parametrize("n", [12, 45])  # below and above the number of options where rows are interpolated
 @pytest.mark.parametrize("kind", ["known", "counts", "readings", "single"])
-def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind):
+def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind, n):
     rng = np.random.default_rng(len(kind))
-    names = [f"o{k}" for k in range(45)]
+    names = [f"o{k}" for k in range(n)]
 
     def result(name):
-        value = int(name[1:]) / 45.0 + 0.1 * float(rng.normal())
+        value = int(name[1:]) / n + 0.1 * float(rng.normal())
         if kind == "counts":
             return {"successes": int(rng.binomial(20, min(1.0, max(0.0, value)))), "trials": 20}
         if kind == "readings":
@@ -211,7 +213,7 @@ def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind):
         return {"value": value} | ({"se": 0.1} if kind == "known" else {})
 
     study = nw.create_study(options=names, eps=0.01)
-    study.tell_all([{"option": name} | result(name) for name in 2 * names])
+    study.tell_all([{"option": name} | result(name) for name in (90 // n) * names])
     for _ in range(3):
         quick = study._bound_now()
         opened = type(study)(study._storage, study.name)

@@ -119,6 +119,9 @@ def test_per_cent_cells_and_hidden_rows_are_told(tmp_path):
         "hidden rows of the sheet too (1)",
         "per cent cells of 'value' as hundredths",
     ]
+    assert understood.percent
+    with pytest.raises(ValueError, match=r"for 0\.5 per cent write 0\.005"):
+        nw.create_study(results=tmp_path / "r.xlsx", eps=0.5)
 
 
 def test_plain_numbers_among_per_cent_cells_are_refused(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import beta, binom, norm
 from tests.support import one_look
+from tests.support.effort import effort
 from tests.support.one_look import FEATURES, NAMES, Tables, once, outside, widths
 
 from noisewise.study.models.once import connected, separate
@@ -33,7 +34,7 @@ TABLES = {
     "deviation": (one_look.known, SUMS, DEVIATION, 0.3),
     "deviation, blocks": (one_look.in_blocks, SUMS, DEVIATION, 0.3),
 }
-RUNS = 400
+RUNS = effort(150, 400)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 from tests.support.exact_differences import exact_differences
 
 import noisewise as nw
@@ -149,7 +150,7 @@ def test_a_linear_study_whose_model_holds_is_not_withheld_because_two_options_ar
 @pytest.mark.parametrize("ratio", [1e6, 1e9, 1e12])
 @pytest.mark.parametrize("blocks", [False, True])
 def test_no_error_of_the_linear_algebra_reaches_a_person(model, ratio, blocks):
-    for seed in range(3):
+    for seed in range(effort(1, 3)):
         table, rows, span = lines(seed, ratio=ratio, blocks=blocks)
         stated = {"deviation": 0.3} if "deviation" in model else {}
         study = nw.create_study(options=table, model=model, eps=0.5, span=4.0 * span + 10.0, **stated)

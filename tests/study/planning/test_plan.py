@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.core.support.randomness import generator
@@ -48,8 +49,8 @@ def counts_of(study, worlds, sigma=0.6):
 @pytest.mark.parametrize("model", ["independent", "linear"])
 def test_strides_take_as_many_measurements_as_single_steps(model, policy, monkeypatch):
     """The naive twin: one measurement, one look, one question at a time."""
-    study = told_study(model, policy=policy)
-    worlds = draw_worlds(study._now(), 16, np.random.default_rng(3), 5.0)
+    study, count = told_study(model, policy=policy), effort(8, 16)
+    worlds = draw_worlds(study._now(), count, np.random.default_rng(3), 5.0)
     strides = counts_of(study, worlds)
     monkeypatch.setattr(paths, "STRIDE", 0.0)
     monkeypatch.setattr(paths, "NEAR_STRIDE", 0.0)
@@ -57,8 +58,8 @@ def test_strides_take_as_many_measurements_as_single_steps(model, policy, monkey
     monkeypatch.setattr(chooser_path, "LOOKED", (0.0, 0.0))
     monkeypatch.setattr(race_path, "LOOKED", 0.0)
     steps = counts_of(study, worlds)
-    assert (steps > 20).sum() >= 4
-    # Two runs in one world differ by at most 0.4 (standard deviation of logs): the mean of 16 by 0.1.
+    assert (steps > 20).sum() >= count // 4
+    # Two runs in one world differ by at most 0.4 (standard deviation of logs): means of 8 by 0.14.
     assert abs(np.mean(np.log(strides + 1.0) - np.log(steps + 1.0))) < 0.5
 
 

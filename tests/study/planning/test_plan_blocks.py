@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.core.support.randomness import generator
@@ -118,13 +119,13 @@ def test_a_batch_is_asked_for_as_the_study_does(model, batch):
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
 def test_seldom_looks_take_as_many_measurements_as_steps(model, monkeypatch):
-    study = daily_study(model, 8)
-    fast = [future_of(study, seed, EPS[model])[1] for seed in range(12)]
+    study, paths = daily_study(model, 8), effort(6, 12)
+    fast = [future_of(study, seed, EPS[model])[1] for seed in range(paths)]
     monkeypatch.setattr(race_path, "LOOKED", -1.0)
-    slow = [future_of(study, seed, EPS[model])[1] for seed in range(12)]
+    slow = [future_of(study, seed, EPS[model])[1] for seed in range(paths)]
     assert sum(one.looks for one in fast) < 0.7 * sum(one.looks for one in slow)
     counts = [np.log([one.needed for one in some]) for some in (fast, slow)]
-    # The same chance in both, until a choice differs: such means of twelve are far below 0.1.
+    # The same chance in both, until a choice differs: such means of six or twelve are far below 0.1.
     assert abs(np.mean(counts[0] - counts[1])) < 0.2
 
 

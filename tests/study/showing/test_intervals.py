@@ -58,3 +58,22 @@ def test_bars_stand_on_the_recommended_estimate_if_and_only_if_an_option_may_be_
 def test_the_chart_says_what_either_end_means():
     (said,) = {" ".join(measured("max").plot.intervals().to_dict()["title"]["subtitle"])}
     assert "towards better values if this option is the best, towards worse ones if the recommended" in said
+
+
+def test_an_estimate_outside_of_its_limits_is_where_the_bar_ends(tmp_path):
+    rng = np.random.default_rng(3)
+    study = nw.create_study(options=["a", "b", "c"], goal="min", scale="log", noise="symmetric", eps=0.05)
+    for number in range(40):
+        slow = np.exp(0.1 * rng.normal())
+        for option, time in zip("abc", (1.0, 1.2, 2.0), strict=True):
+            outlier = 5.0 if option == "b" and number % 4 == 0 else 1.0
+            value = float(slow * time * outlier * np.exp(0.005 * rng.normal()))
+            study.tell(option=option, items={f"round {number}": value})
+    analysis = study.analysis()
+    assert analysis.boundary.lead_widths(0)[1] < 0.0, "outliers move the mean of b, and no limit"
+    table = comparison(analysis, study.certificate())
+    assert (table["low"] <= table["mean"]).all()
+    assert (table["mean"] <= table["high"]).all()
+    assert table["low"][1] < 1.2 * table["mean"][0] < table["high"][1]
+    study.plot.intervals()
+    study.report(tmp_path / "report.html")

@@ -65,6 +65,17 @@ def test_a_truncated_file_is_refused_and_left_as_it_is(tmp_path, keep):
     assert path.read_bytes() == cut
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed on Linux only")
+def test_a_damaged_file_is_not_left_open(tmp_path):
+    path = tmp_path / "s.db"
+    make(path)._storage.close()
+    path.write_bytes(path.read_bytes()[:1500])
+    with pytest.raises(ValueError, match="truncated") as caught:  # it keeps the frames
+        nw.load_study(path)
+    assert caught.value.__cause__ is not None
+    assert not [at for at in Path("/proc/self/fd").iterdir() if at.is_symlink() and at.readlink() == path]
+
+
 def test_a_gap_in_the_log_is_noticed(tmp_path):
     make(tmp_path / "s.db")._storage.close()
     with sqlite3.connect(tmp_path / "s.db") as connection:

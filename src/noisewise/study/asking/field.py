@@ -95,7 +95,8 @@ class Field:
     def races(self, sharpness: float) -> tuple[Codes, Floats]:
         """The rivals that count, by name, and how much."""
         behind = (self.upper[self.rival] - self.upper) / max(self.width, 1e-300)
-        weights = np.exp(-np.minimum(sharpness * behind, 700.0))
+        # Far below the leader, ends are rounded by more than a width: nobody is ahead of the first rival.
+        weights = np.exp(-np.clip(sharpness * behind, 0.0, 700.0))
         rivals = self._by_name[weights[self._by_name] >= NEGLIGIBLE]
         if rivals.size > RACES:
             rivals = rivals[np.sort(np.argsort(-weights[rivals], kind="stable")[:RACES])]

@@ -98,6 +98,12 @@ def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
     return [f"Left out in turn, the reduced chi-square would be {', '.join(said)}."]
 
 
+def degrees_of_freedom(analysis: Analysis) -> int:
+    """How many measurements there are beyond what is fitted."""
+    columns, _, _, fit = _judged(analysis)
+    return int(columns.value.size - fit.rank)
+
+
 def check_fit(analysis: Analysis) -> Check:
     """Whether anything speaks against the certificate; what to do about it says `diagnosis.py`."""
     columns, sigma, sums, fit = _judged(analysis)

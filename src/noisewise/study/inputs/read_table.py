@@ -27,6 +27,7 @@ class ReadTable:
     guesses: list[str] = field(default_factory=list)
     exact: dict[str, pl.Series] = field(default_factory=dict)  # cells of text columns that were numbers
     dates: dict[str, pl.Series] = field(default_factory=dict)  # cells that were dates
+    percent: list[str] = field(default_factory=list)  # columns of a workbook that show hundredths as per cent
     words: Wording = PYTHON  # how messages call what a person can say about it
 
     def place(self, row: int) -> str:

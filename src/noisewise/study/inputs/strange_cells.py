@@ -33,6 +33,11 @@ def is_spreadsheet_error(text: str) -> bool:
     return text.strip().upper() in SPREADSHEET_ERRORS
 
 
+def is_date(text: str) -> bool:
+    """Whether a cell holds a day, or a day and a month."""
+    return _DATE.fullmatch(text.strip()) is not None
+
+
 def why_no_value(text: str) -> str:
     """The same about what should be a value: words tell why there is none."""
     return why_strange(text) or (NO_RESULT if _WORDS.fullmatch(text) else "")
@@ -52,6 +57,6 @@ def why_strange(text: str) -> str:
         return " If brackets stand for minus, write a minus sign."
     if found := (_CURRENCY.fullmatch(text) or _WITH_UNIT.fullmatch(text)):
         return f" Put the unit {found[1]!r} into the header, and leave it out of the cells."
-    if _DATE.fullmatch(text):
+    if is_date(text):
         return " It looks like a date: did a spreadsheet make it of a number?"
     return ""

@@ -244,10 +244,11 @@ AS_TOLD = ValueScale()
 
 def _plain(name: str, given: Any) -> Any:
     """What is read in a study without a scale; per cent say nothing there."""
-    if isinstance(given, str) and _PERCENT.fullmatch(given):
+    if isinstance(given, str) and (percent := _PERCENT.fullmatch(given)):
         raise ValueError(
-            f"`{name}` must be a number in the unit of your values; got {given!r}. Per cent of the best "
-            f'value need a study on the scale of logarithms: scale="{LOG}".'
+            f"`{name}` must be a number in the unit of your values; got {given!r}. If cells of your table "
+            f"have per cent signs, values are hundredths: write {float(percent[1]) / 100.0:g}. Per cent of "
+            f'the best value need a study on the scale of logarithms: scale="{LOG}".'
         )
     return given
 

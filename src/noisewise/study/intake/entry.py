@@ -169,12 +169,19 @@ def find_measurement(state: State, measurement: Any) -> int:
     if isinstance(measurement, Measurement):
         return measurement.number
     if isinstance(measurement, str):
-        if measurement in state.keys:
-            return state.keys[measurement]
-        if measurement in state.freed:
-            return state.freed[measurement][-1]
+        keyed = state.keys.get(measurement)
+        if keyed is None and measurement in state.freed:
+            keyed = state.freed[measurement][-1]
         if measurement.startswith("m-") and measurement[2:].isdecimal() and len(measurement) < 20:
-            measurement = int(measurement[2:])
+            number = int(measurement[2:])
+            if keyed not in (None, number) and 1 <= number <= len(state.told):
+                raise KeyError(
+                    f"`measurement` {given!r} is the key of m-{keyed} and the id of another one: say "
+                    f"m-{keyed} for the first, m-0{number} for the second."
+                )
+            measurement = number
+        if keyed is not None:
+            return keyed
     if type(measurement) is int and 1 <= measurement <= len(state.told):
         return measurement
     hint = nearest(given, list(state.keys)) if isinstance(given, str) else ""

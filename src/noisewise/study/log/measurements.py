@@ -277,6 +277,14 @@ class Contents(Sequence[dict[str, Any]]):
         """Keep more of them."""
         self._rows.extend(map(self._packed, contents))
 
+    def column(self, name: str) -> list[Any]:
+        """What each has under a name, None where there is nothing."""
+        places = {id(layout): layout.index(name) + 1 for layout in self._layouts.values() if name in layout}
+        if not places:
+            return [None] * len(self._rows)
+        found = (places.get(id(row[0])) for row in self._rows)
+        return [None if at is None else row[at] for at, row in zip(found, self._rows, strict=True)]
+
     def places_with(self, names: Collection[str], fits: Callable[[str], bool]) -> list[int]:
         """Places of those that have a fitting text under one of some names; equal texts are tried once."""
         columns = {

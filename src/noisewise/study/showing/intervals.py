@@ -111,6 +111,8 @@ def comparison(analysis: Analysis, certificate: Certificate, *, ratios: bool = F
         widths(recommended) for widths in (analysis.boundary.half_widths, analysis.boundary.lead_widths)
     )
     better[recommended] = worse[recommended] = 0.0
+    # Evidence that does not heed outliers can leave an estimate outside of its limits: the bar ends there.
+    better, worse = np.maximum(better, 0.0), np.maximum(worse, 0.0)
     up, down = (better, worse) if analysis.specification.sign > 0.0 else (worse, better)
     scale = analysis.specification.value_scale
     means, ratios = analysis.levelled_values(fit), ratios or not only_differences(analysis.sums)

@@ -9,6 +9,7 @@ Where nothing is named, the order of telling is divided into runs of one offset 
 each change may stand anywhere, which costs 2·log N more. Differences have no offsets.
 """
 
+import functools
 import math
 import re
 from typing import Any, NamedTuple
@@ -70,13 +71,11 @@ def labelled_offsets(table: Table) -> list[Cause]:
 
 def labels_of(table: Table) -> dict[str, Codes]:
     """Codes of what measurements have in common, by name."""
-    state, columns = table.analysis.state, table.columns
-    told = [state.told[number - 1] for number in columns.number]
-    texts: dict[str, list[str]] = {
-        name: [str(one.get(name) or "") for one in told] for name in ("instrument", "by", "note")
-    }
-    texts["key"] = [_stem(str(one.get("key") or "")) for one in told]
-    texts["day"] = [moment(float(one["at"])).date().isoformat() if one.get("at") else "" for one in told]
+    columns = table.columns
+    texts: dict[str, list[str]] = {name: table.label(name) for name in ("instrument", "by", "note")}
+    texts["key"] = [key and _stem(key) for key in table.label("key")]
+    day = functools.cache(lambda at: moment(float(at)).date().isoformat() if at else "")
+    texts["day"] = [day(at) for at in table.told("at")]
     codes = {what: _coded(column) for what, column in texts.items()}
     if columns.moment is not None:
         codes["call"] = np.unique(columns.moment, return_inverse=True)[1]
@@ -90,10 +89,9 @@ def _stem(key: str) -> str:
 
 
 def _coded(texts: list[str]) -> Codes:
-    codes: Codes = np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].astype(
-        np.int64
-    )
-    return codes
+    """In the order of the texts, each of which is compared once."""
+    place = {text: code for code, text in enumerate(sorted(set(texts)))}
+    return np.fromiter((place[text] for text in texts), np.int64, len(texts))
 
 
 def _repeats(columns: Columns) -> Codes:

@@ -135,8 +135,12 @@ class Table:
 
     def label(self, name: str) -> list[str]:
         """What was told under this name with each measurement, or nothing."""
-        told = self.analysis.state.told
-        return [str(told[number - 1].get(name) or "") for number in self.columns.number]
+        return [str(one or "") for one in self.told(name)]
+
+    def told(self, name: str) -> list[Any]:
+        """The same as it was told, None where nothing was."""
+        column = self.analysis.state.told.column(name)
+        return [column[number - 1] for number in self.columns.number.tolist()]
 
     def row(self, at: int, columns: Columns | None = None) -> dict[str, Any]:
         """A measurement for programs, by its place."""

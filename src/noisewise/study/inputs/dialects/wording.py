@@ -1,4 +1,4 @@
-"""What a person can say about a table, in the words of the interface in use: Python, or the command line."""
+"""What a person can say about a table, in the words of the interface: Python, the command line, or a form."""
 
 import shlex
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ class Wording(NamedTuple):
     """How messages call arguments."""
 
     command: bool
+    form: bool = False
 
     def map(self, columns: Mapping[str, str]) -> str:
         """Which column is what."""
@@ -24,11 +25,15 @@ class Wording(NamedTuple):
 
     def decimal(self, sign: str) -> str:
         """The decimal sign."""
+        if self.form:
+            return f"{'a comma' if sign == ',' else 'a point'} as Decimal sign"
         return f"--decimal {sign}" if self.command else f"decimal={sign!r}"
 
     @property
     def allow_missing_se(self) -> str:
         """That rows may lack their error bars."""
+        if self.form:
+            return "the tick at How numbers and rows are read"
         return "--allow-missing-se" if self.command else "allow_missing_se=True"
 
     def layout(self, name: str) -> str:
@@ -46,4 +51,4 @@ class Wording(NamedTuple):
         return "--map" if self.command else "`map`"
 
 
-PYTHON, COMMAND = Wording(command=False), Wording(command=True)
+PYTHON, COMMAND, FORM = Wording(command=False), Wording(command=True), Wording(command=False, form=True)

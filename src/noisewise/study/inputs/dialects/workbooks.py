@@ -10,6 +10,7 @@ import io
 import re
 import warnings
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def read_workbook(what: str, path: Path, sheet: str | None) -> ReadTable:
         formats = [page.cell(at + 1, column + 1).number_format for at in there]
         series.append(_column(text, cells, formats, table))
     frame = pl.DataFrame(series) if series else pl.DataFrame()
-    return ReadTable(frame, name, table.lines, table.of, None, guesses, table.exact, table.dates)
+    return replace(table, frame=frame)
 
 
 def _opened(what: str, path: Path, results: bool) -> Any:
@@ -153,6 +154,7 @@ def _column(name: str, cells: list[Any], formats: list[str], table: ReadTable) -
     if kinds and kinds <= {int, float} and not zeros:
         if any("%" in str(form) for form in formats):
             _check_percent(name, cells, formats, table)
+            table.percent.append(name)
             table.guesses.append(f"per cent cells of {name!r} as hundredths")
         whole = kinds == {int} and all(abs(cell) < 1 << 62 for cell in there)
         return pl.Series(name, cells, dtype=pl.Int64 if whole else pl.Float64, strict=False)

@@ -11,6 +11,7 @@ from noisewise.study.inputs.dialects.decimals import looks_numeric, mostly_numer
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.layouts import looks_like_studies
+from noisewise.study.inputs.strange_cells import is_date
 from noisewise.study.intake.columns.error_columns import find_error_columns
 from noisewise.study.intake.roles import (
     COLUMNS,
@@ -95,8 +96,9 @@ def suggest_map(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str]
     """A map that would read a table, as far as names and cells say; for messages."""
     found = dict(known)
     if not {"option", "plus", "job"} & set(found):
-        names = [name for name in frame.columns if not mostly_numeric(frame[name])]
-        found |= _suggested("option", names, found)
+        texts = [name for name in frame.columns if not mostly_numeric(frame[name])]
+        names = [name for name in texts if not _has_dates(frame[name])]
+        found |= _suggested("option", names or texts, found)
     counts = _suggested("successes", frame.columns, found) | _suggested("trials", frame.columns, found)
     if len(counts) == 2 and not set(found) & set(RESULTS):
         found |= counts  # shares are no values with an error bar
@@ -124,6 +126,14 @@ def _suggested(role: str, columns: Sequence[str], found: Mapping[str, str]) -> d
         unclaimed = [name for name in free if not any(column_for([name], other) for other in others)]
         column = next(iter(unclaimed or free), None)
     return {} if column is None else {role: column}
+
+
+def _has_dates(column: pl.Series) -> bool:
+    """Whether a column begins with a day: it says when, and not what was measured."""
+    if column.dtype != pl.String:
+        return column.dtype.is_temporal()
+    cells = column.drop_nulls()
+    return not cells.is_empty() and is_date(cells[0])
 
 
 def _only_counts(column: pl.Series) -> bool:

@@ -14,6 +14,7 @@ from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.strange_cells import SHORT_DATE
 from noisewise.study.inputs.tables import as_texts
 from noisewise.study.intake.columns.understanding import Understood
+from noisewise.study.log.specification import Specification
 
 #: Names of rows that sum up the others.
 _TOTALS = (
@@ -73,6 +74,19 @@ def options_of(understood: Understood, features: Sequence[str] | None, cost: str
             )
         sides = pl.concat([as_texts("results", frame[side]).alias("option") for side in probes])
         return ReadTable(sides.drop_nulls().unique(maintain_order=True).to_frame())
+
+
+def check_eps(understood: Understood, specification: Specification) -> None:
+    """Refuse an `eps` in per cent for values that are hundredths: every option would be good enough."""
+    eps = None if specification.value_scale.log else specification.eps
+    if eps is None or not understood.percent or "value" not in understood.frame.columns:
+        return
+    values = understood.frame["value"].cast(pl.Float64, strict=False).drop_nulls().to_list()
+    if len(set(values)) > 1 and eps >= max(values) - min(values):
+        raise ValueError(
+            f"`eps` is {eps:g}, and all values of the table lie between {min(values):g} and {max(values):g}, "
+            f"because its per cent are read as hundredths: for {eps:g} per cent write {eps / 100.0:g}."
+        )
 
 
 def _column(frame: pl.DataFrame, name: str, what: str) -> str:

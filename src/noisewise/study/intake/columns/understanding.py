@@ -67,6 +67,7 @@ class Understood:
     remarks: tuple[str, ...] = ()  # on rows of studies, in sentences
     reader: str | None = None  # that read it, if it was the file of another tool
     better: str | None = None  # "max" or "min", if its files say which
+    percent: bool = False  # its values were per cent, and are hundredths
     of_items: bool = False  # its rows sum up items that could be told one by one
 
     @property
@@ -169,13 +170,14 @@ def understand(
         _check_second_header(columns)
         numbers = _read_numbers(table, mapped, columns, decimal, words)
         units = units_of(mapped.sources, numbers.percent)
+        percent = "value" in numbers.percent or mapped.sources.get("value") in table.percent
     frame = pl.DataFrame([numbers.columns.get(role, column).alias(role) for role, column in columns.items()])
     unused = [name for name in mapped.unused if name not in others]
     guesses = [*table.guesses, *mapped.guesses, *numbers.guesses]
     guesses += [f"{role} in {unit}" for role, unit in units.items() if role == "value"]
     return Understood(
         table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words, numbers.decimal,
-        remarks=about_shared_rows(frame, table.frame, unused, words),
+        remarks=about_shared_rows(frame, table.frame, unused, words), percent=percent,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from noisewise.core.model.independent import Separate
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.levels import Stacks
 from noisewise.study.evidence.separate import SeparateOptions
+from noisewise.study.evidence.tables import PAYS
 from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.log.specification import OWN
 from noisewise.study.models.exact.pooled_model import Border, fill_independent
@@ -92,8 +93,11 @@ class Independent(StudyModel):
             pooled=begins_pooled(self.state), quickly=case.quickly,
         )  # fmt: skip
         if case.quickly:
-            # A certificate between many looks is made as that of a study that was just opened.
-            self.state.tables, self.state.quick_tables = None, found.tables
+            self.state.quick_tables = found.tables
+            if self.n > PAYS:
+                # A certificate between many looks is made as that of a study that was just opened. With few
+                # options no row is interpolated, and each is the same whenever it is made.
+                self.state.tables = None
         else:
             self.state.tables = found.tables
         return found

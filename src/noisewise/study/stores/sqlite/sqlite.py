@@ -10,7 +10,7 @@ import sqlite3
 import uuid
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from urllib.parse import quote
 
@@ -223,10 +223,8 @@ def mark_file(connection: Connection) -> None:
 
 def copy_file(connection: SqliteConnection, path: Path) -> None:
     """A copy of the whole file as this connection sees it."""
-    with written_whole(path) as draft:
-        copy = sqlite3.connect(draft)
+    with written_whole(path) as draft, closing(sqlite3.connect(draft)) as copy:
         connection.raw.backup(copy)
-        copy.close()
 
 
 def _make(path: Path) -> None:
@@ -234,8 +232,8 @@ def _make(path: Path) -> None:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"`store` must be in a folder that exists; got {str(path)!r}.")
     draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:12]}.draft")
+    pool = writing_pool(draft)
     try:
-        pool = writing_pool(draft)
         with pool.connect() as connection:
             # Both are kept in the file itself.
             connection.rows(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -258,6 +256,7 @@ def _make(path: Path) -> None:
         reason = "its folder may not be written by you; choose another one" if unable else str(error.orig)
         raise OSError(f"`store` must be a place for a new file; {str(path)!r}: {reason}.") from error
     finally:
+        pool.dispose()
         for ending in ("", "-wal", "-shm"):
             draft.with_name(draft.name + ending).unlink(missing_ok=True)
 
@@ -275,8 +274,12 @@ def _connect(path: Path, mode: str, timeout: float, more: str = "") -> sqlite3.C
 
 def _connect_writer(path: Path, timeout: float, durable: bool) -> sqlite3.Connection:
     connection = _connect(path, "rw", timeout)
-    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-    connection.execute("PRAGMA foreign_keys = ON")
+    try:
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -287,10 +290,11 @@ def _connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
-    except sqlite3.OperationalError:
+    except BaseException as error:
         connection.close()
         # Readers of a write-ahead log make files beside it; where that is forbidden nothing is being written.
-        if os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists():
+        refused = isinstance(error, sqlite3.OperationalError) and not os.access(path.parent, os.W_OK)
+        if not refused or path.with_name(path.name + "-wal").exists():
             raise
         return _connect(path, "ro", timeout, "&immutable=1")
     return connection
