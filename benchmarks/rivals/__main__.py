@@ -24,6 +24,8 @@ from benchmarks.rivals.worlds import WORLDS
 
 ROOT = Path(__file__).parents[2]
 _writing = threading.Lock()
+#: Rivals with pieces of so few runs take longer to play than to load.
+SLOW = 10
 #: What is installed in the environment that plays, for the page.
 VERSION = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
 
@@ -80,8 +82,8 @@ def main() -> None:
                 piece = RIVALS[name].piece
                 most = min(-(-last // piece) * piece, given.runs, RIVALS[name].most)
                 python = _interpreter(name, given.python)
-                # noisewise loads quickly and plays slowly: its worlds go side by side.
-                groups = [[world] for world in given.worlds] if python == sys.executable else [given.worlds]
+                # Who plays slowly (noisewise, BoTorch) plays its worlds side by side.
+                groups = [[world] for world in given.worlds] if piece <= SLOW else [given.worlds]
                 for worlds in groups:
                     pool.submit(add, kept, python, name, worlds, most)
     page.write()

@@ -11,7 +11,7 @@ from botorch.optim import optimize_acqf_discrete
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from benchmarks.rivals.player import Clock, Played, Tally
-from benchmarks.rivals.worlds import READINGS, Drawn
+from benchmarks.rivals.worlds import Drawn
 
 #: Measurements that are chosen by one fit.
 BATCH = 5
@@ -23,13 +23,12 @@ def play(drawn: Drawn) -> Played:
     torch.manual_seed(drawn.seed)
     warnings.simplefilter("ignore")
     world, played = drawn.world, Played(drawn.seed)
-    clock, tally = Clock(played), Tally(world.options, known=world.kind == READINGS)
+    clock, tally = Clock(played), Tally(world)
+    # Features lie between -1 and 1: its priors of length scales are made for the unit cube.
     places = torch.tensor(
-        drawn.x if world.features else np.arange(world.options)[:, None], dtype=torch.float64
+        (drawn.x + 1.0) / 2.0 if world.features else np.arange(world.options)[:, None], dtype=torch.float64
     )
     coming = list(range(world.options // 2 if world.features else world.options))
-    if world.kind != READINGS:
-        coming = coming * 2
     while played.decisions < world.budgets[-1]:
         if not coming:
             with clock:

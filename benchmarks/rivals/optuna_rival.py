@@ -4,7 +4,7 @@ import numpy as np
 import optuna
 
 from benchmarks.rivals.player import Clock, Played, Tally
-from benchmarks.rivals.worlds import READINGS, Drawn
+from benchmarks.rivals.worlds import Drawn
 
 REPEATS = 3
 
@@ -13,7 +13,7 @@ def play(drawn: Drawn) -> Played:
     """Its default sampler (TPE), told the mean of the repeats; named is the best mean of all measurements."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     world, played = drawn.world, Played(drawn.seed)
-    clock, tally = Clock(played), Tally(world.options, known=world.kind == READINGS)
+    clock, tally = Clock(played), Tally(world)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=drawn.seed))
     while played.decisions < world.budgets[-1]:
         with clock:

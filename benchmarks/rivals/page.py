@@ -7,19 +7,29 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from benchmarks.pages import BEGIN, END, write_figures
 from benchmarks.rivals import verdicts
+from benchmarks.rivals.paired import Beside, at_budgets, at_claims
 from benchmarks.rivals.play import RIVALS
-from benchmarks.rivals.worlds import WORLDS, World
+from benchmarks.rivals.worlds import WORLDS, Floats, World
 
 DOCS = Path(__file__).parents[2] / "docs"
-MEDIAN = "median (10 % to 90 %)"
+MEDIAN = "measurements until then: median (its 95 % interval)"
+ABOUT_CLAIMS = (
+    "**Measurements until a claim**, as a multiple of what noisewise took on the same seeds: the geometric",
+    "mean with its 95 % interval. Bold: the rival needs clearly fewer.",
+)
+ABOUT_BUDGETS = (
+    "**Loss of the option named after a budget** (in brackets), minus that of noisewise on the same seeds,",
+    "in per cent of eps: the mean with its 95 % interval. Bold: the rival loses clearly less.",
+)
 PAGE, KEPT = DOCS / "comparisons.md", DOCS / "comparisons.json"
 
 
@@ -49,14 +59,6 @@ def runs_of(kept: dict[str, Any], rival: str, world: str) -> list[dict[str, Any]
     return runs
 
 
-def share(hits: int, of: int) -> str:
-    """In per cent, with Wilson's 95 % interval."""
-    z, p = 1.96, hits / of
-    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
-    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
-    return f"{100 * p:.0f} % ({100 * max(0.0, middle - half):.0f} to {100 * min(1.0, middle + half):.0f})"
-
-
 def budget_rows(kept: dict[str, Any], world: World) -> Iterator[str]:
     """What each rival names after each budget."""
     for name, rival in RIVALS.items():
@@ -70,10 +72,35 @@ def budget_rows(kept: dict[str, Any], world: World) -> Iterator[str]:
             if np.isnan(losses).any():
                 cells += ["cannot", "-"]
                 continue
-            error = losses.std(ddof=1) / math.sqrt(len(losses))
-            cells += [share(int((losses <= 0.0).sum()), len(losses)), f"{losses.mean():.3g} ± {error:.1g}"]
+            best = verdicts.share(int((losses <= 0.0).sum()), len(losses)).partition(", ")[2]
+            cells += [best, mean_of(losses)]
         spent = sum(run["seconds"] for run in runs) / max(1, sum(run["decisions"] for run in runs))
         yield f"| {rival.title} | {len(runs)} | " + " | ".join(cells) + f" | {1000 * spent:.2g} |"
+
+
+def mean_of(losses: Floats) -> str:
+    """With its standard error, where there is any loss."""
+    if not losses.any():
+        return "0"
+    return f"{losses.mean():.2g} ± {losses.std(ddof=1) / math.sqrt(losses.size):.1g}"
+
+
+def middle_of(counts: Floats) -> str:
+    """The median, and the order statistics between which that of all possible runs lies in 95 % of cases."""
+    ordered, many = np.sort(counts), len(counts)
+    skipped = max(0, int(stats.binom.ppf(0.025, many, 0.5)) - 1)
+    return f"{np.median(counts):.0f} ({ordered[skipped]:.0f} to {ordered[many - 1 - skipped]:.0f})"
+
+
+def beside(kept: dict[str, Any], found: Callable[..., Iterator[Beside]], rivals: list[str]) -> Iterator[str]:
+    """A table of all rivals beside noisewise: worlds from top to bottom, rivals from left to right."""
+    cells = {name: {each.where: each.figure for each in found(kept, name)} for name in rivals}
+    rivals = [name for name in rivals if set(cells[name].values()) != {"-"}]  # who was played at all
+    heads = [RIVALS[name].title.partition(", GP")[0].partition(", Thompson")[0] for name in rivals]
+    yield f"| world | {' | '.join(heads)} |"
+    yield "|---" * (1 + len(rivals)) + "|"
+    for where in dict.fromkeys(where for column in cells.values() for where in column):
+        yield f"| {where} | " + " | ".join(cells[name].get(where, "cannot") for name in rivals) + " |"
 
 
 def claim_rows(kept: dict[str, Any], world: World) -> Iterator[str]:
@@ -84,12 +111,10 @@ def claim_rows(kept: dict[str, Any], world: World) -> Iterator[str]:
             continue
         # Who made no claim before the cap is counted with the cap.
         counts = np.array([run["claimed"] or world.cap for run in runs])
-        made = [run for run in runs if run["claimed"] is not None]
-        wrong = sum(run["claim_loss"] > world.eps for run in made)
-        low, middle, high = np.quantile(counts, [0.1, 0.5, 0.9])
-        said = f"{wrong} of {len(made)}" + ("" if not made else f": {share(wrong, len(made))}")
-        until = f"{middle:.0f} ({low:.0f} to {high:.0f})"
-        yield f"| {rival.title} | {len(made)} of {len(runs)} | {until} | {said} |"
+        wrong, made = verdicts.wrong_claims(runs, world.eps)
+        low, high = np.quantile(counts, [0.1, 0.9])
+        cells = (middle_of(counts), f"{low:.0f} to {high:.0f}", verdicts.share(wrong, made))
+        yield f"| {rival.title} | {made} of {len(runs)} | " + " | ".join(cells) + " |"
 
 
 def skipped(kept: dict[str, Any]) -> Iterator[str]:
@@ -107,9 +132,11 @@ def skipped(kept: dict[str, Any]) -> Iterator[str]:
 def figures(kept: dict[str, Any]) -> str:
     """All that follows from the runs, as Markdown."""
     known = ", ".join(f"{name} {number}" for name, number in sorted(kept["versions"].items()) if number)
-    lines = ["## Rival by rival", ""]
-    budget = {name for name, rival in RIVALS.items() if rival.budget}
-    lines += verdicts.paragraphs(kept, budget, {name for name, rival in RIVALS.items() if rival.claims})
+    budget = [name for name, rival in RIVALS.items() if rival.budget and name != "noisewise"]
+    claims = [name for name, rival in RIVALS.items() if rival.claims and name != "noisewise"]
+    lines = ["## All beside noisewise", "", *ABOUT_CLAIMS, "", *beside(kept, at_claims, claims), ""]
+    lines += [*ABOUT_BUDGETS, "", *beside(kept, at_budgets, budget), "", "## Rival by rival", ""]
+    lines += verdicts.paragraphs(kept, budget, claims)
     lines += ["", "## World by world", "", f"Played with {known}, {kept['machine']}; seeds from 0 on."]
     for world in WORLDS.values():
         head = " | ".join(f"best after {b} | mean loss after {b}" for b in world.budgets)
@@ -117,7 +144,7 @@ def figures(kept: dict[str, Any]) -> str:
         title, about = (text[0].upper() + text[1:] for text in (world.name, world.about))
         lines += ["", f"### {title}", "", f"{about}; eps {world.eps:g}.", ""]
         lines += [f"| rival | runs | {head} | ms per measurement |", rule, *budget_rows(kept, world), ""]
-        lines += [f"| rival | claims | measurements until then: {MEDIAN} | wrong |", "|---|---|---|---|"]
+        lines += [f"| rival | claims | {MEDIAN} | 10 % to 90 % of runs | wrong claims |", "|---" * 5 + "|"]
         lines += claim_rows(kept, world)
     left = list(skipped(kept))
     if left:

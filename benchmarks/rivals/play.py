@@ -35,7 +35,7 @@ RIVALS = {
     "peeking": Rival("uniform", "play_peeking", "A/B/n in turn, peeking", budget=False, claims=True),
     "optuna": Rival("optuna_rival", "play", "Optuna, 3 repeats", "optuna", piece=25),
     "ax": Rival("ax_rival", "play", "Ax, Thompson with SEM", "ax-platform"),
-    "botorch": Rival("botorch_rival", "play", "BoTorch, GP with SEM", "botorch", most=20, piece=10),
+    "botorch": Rival("botorch_rival", "play", "BoTorch, GP with SEM", "botorch", most=30, piece=10),
     "ocba": Rival("sim_tools_rival", "play_ocba", "OCBA", "sim-tools"),
     "kn": Rival("sim_tools_rival", "play_kn", "KN", "sim-tools", budget=False, claims=True),
     "bandits": Rival("bandits_rival", "play", "bayesianbandits, Thompson", "bayesianbandits", piece=10),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.rivals.worlds import Drawn, Floats, Result
+from benchmarks.rivals.worlds import READINGS, Drawn, Floats, Result, World, share_variance
 
 CONFIDENCE = 0.95
 
@@ -36,19 +36,18 @@ class Played:
 class Tally:
     """What was measured of each option: sums from which means and their error bars follow."""
 
-    def __init__(self, options: int, *, known: bool) -> None:
-        self.known = known  # error bars are known, and means are weighted by them
-        self.weight: Floats = np.zeros(options)
-        self.sum: Floats = np.zeros(options)
-        self.square: Floats = np.zeros(options)
-        self.count: Floats = np.zeros(options)
+    def __init__(self, world: World) -> None:
+        self.known = world.kind == READINGS  # error bars are known, and means are weighted by them
+        self._batch = world.batch
+        self.weight: Floats = np.zeros(world.options)
+        self.sum: Floats = np.zeros(world.options)
+        self.count: Floats = np.zeros(world.options)
 
     def add(self, option: int, result: Result) -> None:
         """One more measurement."""
         weight = 1.0 / result.se**2 if self.known else 1.0
         self.weight[option] += weight
         self.sum[option] += weight * result.value
-        self.square[option] += result.value**2
         self.count[option] += 1
 
     @property
@@ -59,12 +58,12 @@ class Tally:
 
     @property
     def errors(self) -> Floats:
-        """Their standard errors: from the known error bars, else from the scatter of equal batches."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        """Their standard errors: from the known error bars, else of a share of all trials."""
+        with np.errstate(divide="ignore"):
             if self.known:
                 return np.asarray(1.0 / np.sqrt(self.weight))
-            variance = (self.square - self.count * (self.sum / self.count) ** 2) / (self.count - 1)
-            return np.asarray(np.sqrt(np.maximum(variance, 0.0) / self.count))
+            trials = self.count * self._batch
+            return np.asarray(np.sqrt(share_variance(self.sum * self._batch, trials) / trials))
 
 
 class Clock:

@@ -5,7 +5,7 @@ from statistics import NormalDist
 import numpy as np
 
 from benchmarks.rivals.player import CONFIDENCE, Clock, Played, Tally
-from benchmarks.rivals.worlds import COUNTS, ITEMS, READINGS, Drawn, Floats, World
+from benchmarks.rivals.worlds import COUNTS, ITEMS, READINGS, Drawn, World
 
 #: Rounds before the first look of those who peek; fewer say nothing about a scatter.
 FIRST_LOOK = 5
@@ -31,7 +31,7 @@ def play(drawn: Drawn) -> Played:
     error bars differ, they are added up as they come; they do not depend on values: it is one look.
     """
     world = drawn.world
-    played, tally = Played(drawn.seed), Tally(world.options, known=world.kind == READINGS)
+    played, tally = Played(drawn.seed), Tally(world)
     z, clock, variance = quantile(world.options * (world.options - 1)), Clock(played), planned_variance(world)
     while played.claimed is None:
         option = played.decisions % world.options
@@ -68,32 +68,29 @@ def play_peeking(drawn: Drawn) -> Played:
     It corrects for the other options and not for the looks, as most people do.
     """
     world, played = drawn.world, Played(drawn.seed)
-    tally, clock, z = (
-        Tally(world.options, known=world.kind == READINGS),
-        Clock(played),
-        quantile(world.options - 1),
-    )
-    rounds: list[list[float]] = []
+    tally, clock, z = Tally(world), Clock(played), quantile(world.options - 1)
+    rounds: list[list[tuple[int, ...]]] = []
     while played.claimed is None and played.decisions + world.options <= world.cap:
         results = [drawn.measure(option) for option in range(world.options)]
         played.decisions += world.options
         with clock:
             for option, result in enumerate(results):
                 tally.add(option, result)
-            rounds.append([result.value for result in results])
+            rounds.append([result.answers for result in results])
             leader = int(np.argmax(tally.means))
-            if len(rounds) >= FIRST_LOOK and _is_clear(tally, leader, z, world, np.array(rounds)):
+            if len(rounds) >= FIRST_LOOK and _is_clear(tally, leader, z, world, rounds):
                 played.claimed, played.claim_loss = played.decisions, drawn.loss(leader)
     return played
 
 
-def _is_clear(tally: Tally, leader: int, z: float, world: World, rounds: Floats) -> bool:
+def _is_clear(tally: Tally, leader: int, z: float, world: World, rounds: list[list[tuple[int, ...]]]) -> bool:
     """Whether nobody can be above the leader by more than eps, each difference having its own error bar."""
     others = np.arange(world.options) != leader
     ahead = tally.means[leader] - tally.means[others]
     if world.kind == ITEMS:  # question by question: what all answer alike cancels
-        apart = rounds[:, [leader]] - rounds[:, others]
-        errors = apart.std(axis=0, ddof=1) / np.sqrt(len(rounds))
+        answers = np.concatenate(np.array(rounds), axis=1)  # options by questions
+        apart = answers[[leader]] - answers[others]
+        errors = apart.std(axis=1, ddof=1) / np.sqrt(answers.shape[1])
     else:
         errors = np.hypot(tally.errors[leader], tally.errors[others])
     return bool(np.all(ahead + world.eps >= z * errors))

@@ -1,17 +1,13 @@
 """A paragraph about each rival: first where it is better than noisewise, then how it was played."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from benchmarks.rivals.paired import BETTER, EVEN, TOO_FEW, WORSE, Beside, at_budgets, at_claims
 from benchmarks.rivals.worlds import WORLDS
-
-#: Fewer common runs than this say nothing.
-FEWEST = 10
-#: Differences count as clear from so many of their standard errors on.
-CLEAR = 2.0
 
 ABOUT = {
     "uniform": (
@@ -24,8 +20,7 @@ ABOUT = {
         "A/B/n with peeking",
         "The same, looked at after every round from the fifth on, and stopped when the leader is "
         "clear of every other option but for eps. It corrects for the options and not for the looks, "
-        "so that its 95 % are not proved, and fail where it matters: in the world 'one just ahead'. "
-        "It is here because it is what most people do.",
+        "so that its 95 % are not proved. It is here because it is what most people do.",
     ),
     "optuna": (
         "Optuna",
@@ -36,8 +31,8 @@ ABOUT = {
     "ax": (
         "Ax",
         "Its Thompson sampler with empirical Bayes, which takes a mean and a standard error of each "
-        "option, and two options from the top of each draw; five measurements by one fit. It makes no "
-        "claim.",
+        "option, and two options from the top of each draw; five measurements by one fit. Named is "
+        "the largest of its shrunken means. It uses no features, and makes no claim.",
     ),
     "botorch": (
         "BoTorch",
@@ -61,125 +56,104 @@ ABOUT = {
     ),
     "bandits": (
         "bayesianbandits",
-        "Thompson sampling with the conjugate model of each world, and for readings the true prior, "
-        "which the others are not told. Made to earn while it learns, that is to measure good options "
-        "often; it makes no claim.",
+        "Thompson sampling with the conjugate model of each world. For readings its prior is that from "
+        "which most worlds are drawn, which the others are not told. Made to earn while it learns, that "
+        "is to measure good options often; it makes no claim.",
     ),
 }
 
 
-def _common(kept: dict[str, Any], rival: str, world: str) -> tuple[list[Any], list[Any]]:
-    cells = kept["cells"]
-    pair = [cells.get(name, {}).get(world, {}).get("runs", []) for name in ("noisewise", rival)]
-    many = min(map(len, pair))
-    return pair[0][:many], pair[1][:many]
+def wrong_claims(runs: list[dict[str, Any]], eps: float) -> tuple[int, int]:
+    """Claims of an option that is more than eps below the best, and all claims."""
+    losses = [run["claim_loss"] for run in runs if run["claimed"] is not None]
+    return sum(loss > eps for loss in losses), len(losses)
 
 
-def at_budgets(kept: dict[str, Any], rival: str) -> Iterator[tuple[str, str]]:
-    """For each world and budget: better, worse, even, or too few; and where."""
-    for world in WORLDS.values():
-        ours, theirs = _common(kept, rival, world.name)
-        for place, budget in enumerate(world.budgets):
-            losses = [
-                (a["losses"][place], b["losses"][place])
-                for a, b in zip(ours, theirs, strict=True)
-                if len(b["losses"]) > place and b["losses"][place] is not None
-            ]
-            where = f"{world.name} ({budget})"
-            if len(losses) < FEWEST:
-                yield "too few", where
-                continue
-            apart = np.array([b - a for a, b in losses])
-            error = float(apart.std(ddof=1)) / math.sqrt(apart.size)
-            mean = float(apart.mean())
-            if abs(mean) <= CLEAR * error:
-                yield "even", where
-            else:
-                yield ("worse" if mean > 0.0 else "better"), where
+def _claims(kept: dict[str, Any], rival: str) -> str:
+    """How many were wrong in all worlds, and in the world with most of them."""
+    cells = kept["cells"].get(rival, {})
+    counts = {
+        world.name: wrong_claims(cells.get(world.name, {}).get("runs", []), world.eps)
+        for world in WORLDS.values()
+    }
+    wrong, made = (sum(numbers) for numbers in zip(*counts.values(), strict=True))
+    worst = max(counts, key=lambda world: counts[world][0])
+    most = f", most of them in {worst}: {share(*counts[worst])}" if counts[worst][0] else ""
+    return f"{share(wrong, made)}{most}"
 
 
-def at_claims(kept: dict[str, Any], rival: str) -> Iterator[tuple[str, str]]:
-    """For each world: who claims with fewer measurements, in the geometric mean over common runs."""
-    for world in WORLDS.values():
-        ours, theirs = _common(kept, rival, world.name)
-        if len(ours) < FEWEST:
-            yield "too few", world.name
-            continue
-        ratio = np.log(
-            [
-                (b["claimed"] or world.cap) / (a["claimed"] or world.cap)
-                for a, b in zip(ours, theirs, strict=True)
-            ]
-        )
-        error = float(ratio.std(ddof=1)) / math.sqrt(ratio.size)
-        mean = float(ratio.mean())
-        where = f"{world.name} ({math.exp(mean):.2g} times as many)"
-        yield ("even" if abs(mean) <= CLEAR * error else "worse" if mean > 0.0 else "better"), where
-
-
-def wrong_claims(kept: dict[str, Any], rival: str) -> tuple[int, int]:
-    """Claims of an option that is more than eps below the best, and all claims, over all worlds."""
-    wrong = made = 0
-    for world in WORLDS.values():
-        for run in kept["cells"].get(rival, {}).get(world.name, {}).get("runs", []):
-            if run["claimed"] is not None:
-                made += 1
-                wrong += run["claim_loss"] > world.eps
-    return wrong, made
-
-
-def milliseconds(kept: dict[str, Any], rival: str) -> float:
-    """Of processor time per measurement, the median over worlds."""
-    found = []
-    for cell in kept["cells"].get(rival, {}).values():
+def milliseconds(kept: dict[str, Any], rival: str) -> dict[str, float]:
+    """Of processor time per measurement, world by world."""
+    found = {}
+    for world, cell in kept["cells"].get(rival, {}).items():
         many = sum(run["decisions"] for run in cell["runs"])
         if many:
-            found.append(1000.0 * sum(run["seconds"] for run in cell["runs"]) / many)
-    return float(np.median(found)) if found else math.nan
+            found[world] = 1000.0 * sum(run["seconds"] for run in cell["runs"]) / many
+    return found
 
 
-def _sentence(about: str, good: str, bad: str, verdicts: list[tuple[str, str]]) -> str:
+def _pace(kept: dict[str, Any], rival: str) -> list[str]:
+    """Where it decides faster than noisewise, in the worlds that both played."""
+    own, ours = (milliseconds(kept, name) for name in (rival, "noisewise"))
+    common = [world for world in ours if world in own]
+    if not common:
+        return []
+    slower = [world for world in common if own[world] >= ours[world]]
+    where = f", but not in {', '.join(slower)}" if slower else ""
+    said = f"**It is faster**{where}" if len(slower) < len(common) else "It is slower"
+    middle = [float(np.median([pace[world] for world in common])) for pace in (own, ours)]
+    return [
+        f"{said}: {middle[0]:.2g} ms of processor time per measurement, noisewise {middle[1]:.2g} ms "
+        f"(medians over {len(common)} worlds)."
+    ]
+
+
+def _sentence(about: str, good: str, bad: str, found: list[Beside]) -> str:
     """Where it is better comes first."""
     words = {
-        "better": f"**{good} than noisewise** in",
-        "even": "no clear difference in",
-        "worse": f"{bad} in",
-        "too few": "not enough runs to say in",
+        BETTER: f"**{good} than noisewise** in",
+        WORSE: f"clearly {bad} in",
+        EVEN: "no clear difference in",
+        TOO_FEW: "not enough runs to say in",
     }
     parts = []
     for kind, text in words.items():
-        places = [where for each, where in verdicts if each == kind]
-        if places:
+        places = [each.where for each in found if each.verdict == kind]
+        if kind in (EVEN, TOO_FEW) and places:  # the tables above say where
+            parts.append(f"{text} {len(places)} of {len(found)} comparisons")
+        elif places:
             parts.append(f"{text} {', '.join(places)}")
-        elif kind == "better":
+        elif kind == BETTER and any(each.verdict != TOO_FEW for each in found):
             parts.append(f"nowhere clearly {good} than noisewise")
     return f"{about}: {'; '.join(parts)}."
 
 
-def paragraphs(kept: dict[str, Any], budget: set[str], claims: set[str]) -> list[str]:
+def paragraphs(kept: dict[str, Any], budget: Iterable[str], claims: Iterable[str]) -> list[str]:
     """Markdown, a heading and two paragraphs for each rival."""
     lines = []
-    pace = milliseconds(kept, "noisewise")
     for rival, (title, about) in ABOUT.items():
         first = []
         if rival in budget:
-            named = list(at_budgets(kept, rival))
-            first.append(
-                _sentence("Mean loss of the option named after equal budgets", "better", "worse", named)
-            )
+            found = list(at_budgets(kept, rival))
+            first.append(_sentence("Loss after equal budgets", "better", "worse", found))
         if rival in claims:
-            claimed = list(at_claims(kept, rival))
-            first.append(_sentence("Measurements until a claim", "fewer", "more", claimed))
-            wrong, made = wrong_claims(kept, rival)
-            own_wrong, own_made = wrong_claims(kept, "noisewise")
-            beside = f"noisewise: {own_wrong} of {own_made}; at most 5 % are promised"
-            first.append(f"Wrong claims: {wrong} of {made} ({beside}).")
-        own = milliseconds(kept, rival)
-        if math.isfinite(own) and own < pace:
+            found = list(at_claims(kept, rival))
+            first.append(_sentence("Measurements until a claim", "fewer", "more", found))
             first.append(
-                f"**It is faster**: {own:.2g} ms of processor time per measurement, noisewise {pace:.2g} ms."
+                f"Wrong claims: {_claims(kept, rival)}. Those of noisewise: {_claims(kept, 'noisewise')}. "
+                "At most 5 % are promised, in each world."
             )
-        elif math.isfinite(own):
-            first.append(f"It takes {own:.2g} ms of processor time per measurement, noisewise {pace:.2g} ms.")
+        first += _pace(kept, rival)
         lines += [f"### {title}", "", " ".join(first), "", about, ""]
     return lines[:-1]
+
+
+def share(hits: int, of: int) -> str:
+    """So many of so many, in per cent, with Wilson's 95 % interval."""
+    if not of:
+        return "none made"
+    z, p = 1.96, hits / of
+    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
+    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    return f"{hits} of {of}, {100 * p:.0f} % ({100 * low:.0f} to {100 * high:.0f})"

@@ -167,9 +167,8 @@ class Drawn:
         else:
             chances = _logistic(self._skill[option] - self._difficulty(k))
         answers = tuple(int(hit) for hit in rng.random(world.batch) < chances)
-        share, size = sum(answers) / world.batch, world.batch
-        smooth = (sum(answers) + 1.0) / (size + 2.0)  # no error bar of 0 where nothing or everything was hit
-        return Result(share, math.sqrt(smooth * (1.0 - smooth) / size), answers)
+        variance = float(share_variance(sum(answers), world.batch)) / world.batch
+        return Result(sum(answers) / world.batch, math.sqrt(variance), answers)
 
     def _difficulty(self, batch: int) -> Floats:
         """Of the questions of one batch; every option gets the same ones in the same order."""
@@ -178,6 +177,12 @@ class Drawn:
     def loss(self, option: int) -> float:
         """How far an option is below the best."""
         return float(self.truth.max() - self.truth[option])
+
+
+def share_variance(hits: Floats | float, trials: Floats | float) -> Floats:
+    """Of one trial, as it is estimated: not 0 where nothing or everything was hit."""
+    smooth = (hits + 1.0) / (trials + 2.0)
+    return np.asarray(smooth * (1.0 - smooth))
 
 
 def _on_sphere(points: Floats) -> Floats:
