@@ -14,13 +14,24 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint docs sanitize bench lowest release-check format clean
+.PHONY: demo test test-long slowest lint docs sanitize bench lowest release-check format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
+	@echo "For a table of your own: $(BIN)/noisewise init mine.db --from results.csv --eps 0.5, and certify mine.db"
 
 test: $(STAMP) $(VERBS)
+	@echo "Running every test on all processors; on two that takes 15 to 30 minutes ..."
 	$(BIN)/python -m pytest -n auto
+
+# Statistical tests with all their runs, products of settings with all their cells, and the tests marked `long`.
+test-long: $(STAMP) $(VERBS)
+	NOISEWISE_TESTS=long $(BIN)/python -m pytest -n auto
+
+# The same tests, and then what they took, in processor seconds.
+slowest: $(STAMP) $(VERBS)
+	$(BIN)/python -m pytest -n auto -p tools.spent || true
+	$(BIN)/python -m tools.spent
 
 # Every page, with references made from the code, in build/site; offline, and a warning is an error.
 docs: $(SITE) $(VERBS)

@@ -18,15 +18,43 @@ hypothesis.settings.register_profile("fixed", deadline=None, derandomize=True, m
 hypothesis.settings.load_profile("fixed")
 
 #: Tests that compile the loop of the rule that their parameters name first.
-BY_RULE = ("contracts/test_rules.py", "contracts/test_scales.py", "statistical/test_confidence_sets.py")
-#: Tests that compile kernels of their own, or a rule's loop more than once, or share what was simulated.
+BY_RULE = (
+    "contracts/test_rules.py",
+    "contracts/test_scales.py",
+    "statistical/test_confidence_sets.py",
+    "statistical/test_coverage.py",  # by radius
+)
+#: Tests that compile kernels of their own, or a rule's loop more than once, or share what was simulated, a
+#: cluster, a browser or all sources parsed, which every process that has one of them would have to make.
 BY_FILE = (
     "core/choice/test_selection.py",
     "core/model/test_dense.py",
     "rules/test_vagd.py",
     "rules/test_voful.py",
+    "shared/test_restarted_radius.py",
+    "simulation/test_sets.py",
     "certificate/test_certificate.py",
+    "cli/test_clusters.py",
+    "simulation/test_elsewhere.py",
+    "spreading/test_spread.py",
+    "running/test_run_elsewhere.py",
+    "showing/test_report_in_a_browser.py",
+    "pages/test_in_a_browser.py",
+    "tests/test_house.py",
+    "tests/test_tests.py",
 )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests marked `long` are for `make test-long`, and for those who name them."""
+    from tests.support.effort import LONG
+
+    if LONG or "::" in " ".join(config.args) or config.getoption("markexpr"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("long")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 def pytest_collection_finish():

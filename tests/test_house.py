@@ -9,6 +9,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 import noisewise
 
 HOME = Path(noisewise.__file__).parent
@@ -22,6 +24,13 @@ OF_EVERY_RULE = {"Params", "State"}
 def trees():
     """All sources, parsed when the first test wants them, and not where tests are only collected."""
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_kept():
+    """Millions of objects would make every later search for garbage take a second longer."""
+    yield
+    trees.cache_clear()
 
 
 def place(path):

@@ -106,6 +106,8 @@ def test_a_tag_asks_for_more_than_a_commit_between_releases(tree):
         f"the tag must be v{number}, as pyproject.toml says; got v1.0.0."
     ]
     change(tree, "CHANGELOG.md", f"## {number}", f"## Unreleased\n\n## {number}")
+    assert release_facts.ready(tree, f"v{number}") == []  # it is empty
+    change(tree, "CHANGELOG.md", "## Unreleased\n", "## Unreleased\n\n- Something new.\n")
     change(tree, "CITATION.cff", "date-released", "# date-released")
     faults = release_facts.ready(tree, f"v{number}")
     assert len(faults) == 2

@@ -16,6 +16,8 @@ from packaging.utils import canonicalize_name
 
 #: A heading of the changelog: `## 0.2.0`, `## 0.2.0 (2026-11-17)` or `## Unreleased`.
 RELEASE = re.compile(r"^## (Unreleased|\d+\.\d+\.\d+\S*)(?: .*)?$", re.MULTILINE)
+#: The part for the next release, unless it is empty.
+UNRELEASED = re.compile(r"^## Unreleased\n+(?!## )\S", re.MULTILINE)
 UPGRADE = re.compile(r"^## From (\S+) to (\S+)$", re.MULTILINE)
 CLASSIFIED = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 #: Links that only work where the repository is shown: neither an address nor a place on the same page.
@@ -70,8 +72,8 @@ def ready(root: Path, tag: str) -> list[str]:
     here, faults = version(root), []
     if tag != f"v{here}":
         faults.append(f"the tag must be v{here}, as pyproject.toml says; got {tag}.")
-    if "Unreleased" in RELEASE.findall((root / "CHANGELOG.md").read_text("utf-8")):
-        faults.append(f"CHANGELOG.md still has a part `## Unreleased`; its lines belong under `## {here}`.")
+    if re.search(UNRELEASED, (root / "CHANGELOG.md").read_text("utf-8")):
+        faults.append(f"CHANGELOG.md still has lines under `## Unreleased`; they belong under `## {here}`.")
     if _found(r"^date-released: (\S+)$", root, "CITATION.cff") is None:
         faults.append("CITATION.cff must have a line `date-released: YYYY-MM-DD`.")
     return faults

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.core.choice.matrices import root_into
@@ -9,9 +10,9 @@ from noisewise.core.choice.restarts import region_of
 from noisewise.core.model.dense import theta as policy_theta
 from noisewise.core.model.vectors import spread
 
-#: Misses of 1000 runs at delta = 0.05 that a true certificate exceeds with probability below 1e-6.
-MOST_MISSES = 86
-REPLICATIONS = 1000
+#: Runs, and misses at delta = 0.05 that a true certificate exceeds with probability below 1e-6. 400 runs find
+#: out, with probability 0.95, one that misses in 14 % of all runs; 1000 runs one that misses in 10.5 %.
+REPLICATIONS, MOST_MISSES = effort((400, 44), (1000, 86))
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "rademacher", "uniform"])
@@ -32,10 +33,11 @@ def test_each_radius_covers_at_every_round(radius, noise):
 def test_restarts_leave_the_truth_in_the_region_as_often_as_promised():
     """At delta = 0.5, after every round: the average at the true theta, and limits on true differences.
 
-    200 runs; a region that holds exceeds the limit of 134 misses with probability 1e-6.
+    A region that holds exceeds the limit of 61 misses of 80, or 134 of 200, with a probability below 1e-6.
     """
+    runs, most = effort((80, 61), (200, 134))
     misses = beyond = 0
-    for seed in range(200):
+    for seed in range(runs):
         instance = nw.instances.sphere(6, 2)
         rng = np.random.default_rng(seed)
         policy = nw.greedy(instance.actions, radius="restarted", ridge=0.5, delta=0.5)
@@ -65,7 +67,7 @@ def test_restarts_leave_the_truth_in_the_region_as_often_as_promised():
         misses += outside
         beyond += wrong
         assert outside or not wrong  # what is claimed is true whenever theta is in the region
-    assert misses <= 134
+    assert misses <= most
     assert beyond <= misses
     assert misses > 0
 
