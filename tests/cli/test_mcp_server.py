@@ -4,9 +4,11 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing, contextmanager
 
 import pytest
 from mcp import MCPError
@@ -15,8 +17,8 @@ from tests.support.commands import run
 
 import noisewise as nw
 
-#: What a plan takes hours for.
-ENDLESS = {"paths": 1_000_000, "eps": 1e-3}
+#: A plan that is not there within a second or two.
+LONG_PLAN = {"paths": 1_000_000, "eps": 1e-3}
 TELL = [sys.executable, "-m", "noisewise", "tell"]
 
 
@@ -163,20 +165,28 @@ def test_assistants_and_other_processes_write_to_the_same_study(store, log):
     assert run("verify", store).exit_code == 0
 
 
+@contextmanager
+def another_writer(store):
+    """While it holds the store, everybody reads and nobody writes."""
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
 def test_a_tool_that_takes_too_long_is_stopped_and_the_others_are_answered(store, log):
     async def talk(client):
         await said(client, "status")  # its process has started
-        endless = asyncio.create_task(client.call_tool("plan", ENDLESS))
-        began = time.monotonic()
-        assert (await said(client, "status"))["measurements"] == 3
-        assert not endless.done()
-        result = await endless
-        assert time.monotonic() - began < 30.0
+        with another_writer(store):  # a tell waits for it, for longer than the server lets it
+            waiting = asyncio.create_task(client.call_tool("tell", {"what": "A", "value": 1.0, "se": 0.5}))
+            assert (await said(client, "status"))["measurements"] == 3
+            assert not waiting.done()
+            result = await waiting
         assert result.is_error
         assert (await said(client, "status"))["measurements"] == 3
         return result.content[0].text
 
-    sentence = with_assistant(talk, store, "--seconds", 8, log=log)
+    sentence = with_assistant(talk, store, "--allow-write", "--seconds", 8, log=log)
     assert sentence == "it took longer than 8 s, and was stopped; see `status`."
 
 
@@ -184,7 +194,7 @@ def test_a_call_that_is_given_up_does_not_disturb_the_next(store, log):
     async def talk(client):
         await said(client, "status")
         with pytest.raises((MCPError, TimeoutError)):
-            await client.call_tool("plan", ENDLESS, read_timeout_seconds=1.0)
+            await client.call_tool("plan", LONG_PLAN, read_timeout_seconds=1.0)
         return (await said(client, "status"))["measurements"]
 
     assert with_assistant(talk, store, log=log) == 3
@@ -298,7 +308,7 @@ def test_a_server_that_ends_takes_all_its_processes_with_it(end, server):
     send(lines)
     for _ in range(2):
         process.stdout.readline()
-    plan = {"id": 9, "method": "tools/call", "params": {"name": "plan", "arguments": ENDLESS}}
+    plan = {"id": 9, "method": "tools/call", "params": {"name": "plan", "arguments": LONG_PLAN}}
     send([json.dumps({"jsonrpc": "2.0", **plan})])
     time.sleep(1.0)
     if end != "left":
