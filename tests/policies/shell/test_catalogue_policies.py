@@ -9,7 +9,6 @@ from noisewise.core.model.dense import theta
 from noisewise.policies.shell.catalogues import long_list_policy, working_set
 from noisewise.policies.shell.catalogues.leading_set import LeadingSet
 from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
-from noisewise.policies.shell.catalogues.player import Board
 from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.policy import Policy
 
@@ -197,7 +196,7 @@ def test_leading_rows_are_asked_for_anew_where_measurements_are_taken_back(monke
     rng = np.random.default_rng(12)
     catalogue, _ = play("vage", {}, vectors_of("spread", rng), rng, rounds=10)
     leaders, working = catalogue._player._leaders, catalogue._working
-    board = Board(working, catalogue._alive, catalogue._best, catalogue._best_within, catalogue.survivors)
+    board = catalogue._board(working)
     leaders.first(board, 2.0)
     asked = []
     monkeypatch.setattr(leaders, "_renew", lambda *given: asked.append(given) or renew(*given))

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions.catalogue.kept import Course, brought_up, largest_of, level_of
-from noisewise.actions.catalogue.passes import Singles, taken
-from noisewise.actions.catalogue.scores import ScoreAnswer, best_places
+from noisewise.actions.catalogue.kept import Course, Kept, brought_up, largest_of, level_of
+from noisewise.actions.catalogue.lowers import LowerAnswer, LowerQuestion, LowersSeen
+from noisewise.actions.catalogue.passes import Indices, taken
+from noisewise.actions.catalogue.scores import best_places
 from noisewise.actions.catalogue.shards import Shard, Stored
 from noisewise.core.support.blocks import Floats
 
@@ -24,42 +25,58 @@ class GainQuestion(NamedTuple):
     columns: Floats  # (dim, races)
     variance: float
     most: int  # rows to return at most
+    lowers: LowerQuestion | None = None  # to be answered in the same pass
 
 
-def highest_gains(shard: Shard, question: GainQuestion) -> ScoreAnswer:
+class GainAnswer(NamedTuple):
+    """The rows that gain most, and what no other exceeds."""
+
+    numbers: Indices
+    rows: Stored
+    cut: float
+    lowers: LowerAnswer | None
+
+
+def highest_gains(shard: Shard, question: GainQuestion) -> GainAnswer:
     """The rows of the shard that gain most, and a bound on the gains of all others.
 
     Of squared widths it is known what they are at least; with that one product for each
     race is all there is to compute, and the bounds are lowered on the way.
     """
-    course = question.course
+    course, races = question.course, question.columns.shape[1]
     norm, size = course.norm, float(np.linalg.norm(question.columns)) or 1.0
     unit = norm.longest * size or 1.0
-    off = (shard.dim + 8) * 2.0**-23
     kind: Any = np.float32 if norm.is_single else np.float64
-    products, squares = np.empty(shard.count, kind), np.ones(question.columns.shape[1], kind)
+    gains = np.empty(shard.count, kind)
+    off, variance = kind((shard.dim + 8) * 2.0**-23), kind(question.variance / norm.scale)
+    lowers = None if question.lowers is None else LowersSeen(shard, question.lowers, course)
 
-    def look(some: slice, bounds: Singles, seen: NDArray[Any]) -> None:
-        np.multiply(seen, seen, out=seen)
-        products[some] = seen @ squares
+    def look(kept: Kept, some: slice, seen: NDArray[Any]) -> None:
+        if lowers is not None:
+            lowers.look(kept, some, seen[races:])
+        # In the units of the norm and of the products: only what is negligible is far from 1.
+        products, above = seen[:races], gains[some]
+        np.multiply(products, products, out=products)
+        np.sum(products, axis=0, out=above)
+        np.sqrt(above, out=above)
+        above += off
+        np.multiply(above, above, out=above)
+        noise = kept.least(some).astype(kind, copy=False)
+        noise += variance
+        with np.errstate(over="ignore", divide="ignore"):
+            # What float32 cannot hold is infinite, and bounds nothing.
+            np.divide(above, noise, out=above)
 
-    kept = brought_up(shard, course, question.columns / unit, look)
-    # In the units of the norm and of the products: only what is negligible is far from 1.
-    least = kept.least().astype(kind, copy=False)
-    least += kind(question.variance / norm.scale)
-    np.sqrt(products, out=products)
-    products += kind(off)
-    np.multiply(products, products, out=products)
-    with np.errstate(over="ignore", divide="ignore"):
-        # What float32 cannot hold is infinite, and bounds nothing.
-        np.divide(products, least, out=products)
+    along = question.columns / unit
+    brought_up(shard, course, along if lowers is None else np.hstack([along, lowers.along]), look)
     wanted = min(LOOKED_AT * question.most, shard.count)
-    level = level_of(products, wanted) if wanted < shard.count else -np.inf
-    likely, cut = largest_of(products, np.flatnonzero(products >= level), wanted, level)
-    gains = _exact_gains(shard.block(likely), question)
-    best, rest = best_places(gains, question.most)
+    level = level_of(gains, wanted) if wanted < shard.count else -np.inf
+    likely, cut = largest_of(gains, np.flatnonzero(gains >= level), wanted, level)
+    exactly = _exact_gains(shard.block(likely), question)
+    best, rest = best_places(exactly, question.most)
     cut = max(cut * (1.0 + ROUNDED) * unit * unit / norm.scale, rest * (1.0 + HARDLY))
-    return ScoreAnswer(likely[best] + shard.first, taken(shard, likely[best]), cut)
+    numbers, rows = likely[best] + shard.first, taken(shard, likely[best])
+    return GainAnswer(numbers, rows, cut, None if lowers is None else lowers.answer())
 
 
 def _exact_gains(rows: Stored, question: GainQuestion) -> Floats:

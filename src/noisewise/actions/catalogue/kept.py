@@ -10,14 +10,15 @@ answer is as good.
 
 import threading
 from collections import OrderedDict
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise.actions.catalogue.passes import (
     ROOM,
     Indices,
-    Look,
     Norm,
     Singles,
     lower_bounds,
@@ -36,6 +37,11 @@ FEW_STEPS, WORN = 0.8, 0.02
 MOST_STEPS = 250
 #: Bounds kept in one process, over all runs and shards; they take 8 bytes per row.
 MOST_KEPT = 256
+#: What float32 may take off a sum of some numbers, as a share of the largest, and more.
+ROUNDED = 1e-6
+#: Means that are smaller than this share of the largest width there was are nothing beside it.
+HARDLY_ANY = 1e-20
+EVERYBODY = slice(None)
 #: Values that are sampled to find a level.
 SAMPLED = 16_384
 
@@ -61,14 +67,17 @@ class Kept(NamedTuple):
     firsts: Singles  # the bounds when they were computed
     slack: float  # of float32, in the unit of the norm
 
-    def least(self) -> Singles:
-        """What squared widths are at least, in the unit of the norm."""
+    def least(self, some: slice = EVERYBODY) -> Singles:
+        """What squared widths are at least, in the unit of the norm, for a range of rows."""
         # Of the first bound: 4·ROOM for it, 2·ROOM for what was taken off, which is no more, and rounding.
-        found = self.firsts * np.float32(-8.0 * ROOM)
-        found += self.bounds
+        found = self.firsts[some] * np.float32(-8.0 * ROOM)
+        found += self.bounds[some]
         found -= np.float32(self.slack)
         return np.asarray(np.maximum(found, np.float32(0.0), out=found))
 
+
+#: What is kept, a range of rows, and the products of each direction with them.
+Look = Callable[[Kept, slice, NDArray[Any]], None]
 
 _kept: OrderedDict[tuple[str, Shard], Kept] = OrderedDict()
 _turn = threading.Lock()
@@ -105,22 +114,24 @@ def brought_up(shard: Shard, course: Course, along: Floats | None = None, look: 
         shard: Whose rows.
         course: How far the run has come.
         along: Directions, (dim, directions).
-        look: Called with a range of rows, their bounds and their products with the directions, in float32 if
-            the norm is for that; the products are its own.
+        look: Called with what is kept, a range of rows for which it is brought up, and the products of each
+            direction with them, in float32 if the norm is for that; the products are its own.
     """
-    kept = recall(course.run, shard)
-    if kept is not None and not course.keep:
-        kept = kept._replace(bounds=kept.bounds.copy())
-    kept, steps = _lowerable(shard, course, kept)
+    found = recall(course.run, shard)
+    if found is not None and not course.keep:
+        found = found._replace(bounds=found.bounds.copy())
+    kept, steps = _lowerable(shard, course, found)
+    # Twice what was allowed for rounding when bounds were lowered: once for them, once for the widths.
+    slack = kept.slack + 3.0 * lowering_slack(steps, course.norm)
+    number, lowered = course.begin + len(course.steps), kept.lowered + len(steps)
+    kept = kept._replace(number=number, lowered=lowered, slack=slack)
     if along is not None and look is not None:
-        read_along(shard, kept.bounds, steps, course.norm, along, look)
+        show = look
+        read_along(
+            shard, kept.bounds, steps, course.norm, along, lambda some, products: show(kept, some, products)
+        )
     elif len(steps):
         lower_bounds(shard, kept.bounds, steps, course.norm)
-    if len(steps):
-        # Twice what was allowed for rounding when bounds were lowered: once for them, once for the widths.
-        slack = kept.slack + 3.0 * lowering_slack(steps, course.norm)
-        kept = kept._replace(lowered=kept.lowered + len(steps), slack=slack)
-    kept = kept._replace(number=course.begin + len(course.steps))
     if course.keep:
         _keep(course.run, shard, kept)
     return kept
@@ -139,7 +150,7 @@ def _lowerable(shard: Shard, course: Course, kept: Kept | None) -> tuple[Kept, F
     return Kept(bounds, 0, 0, float(bounds.max()), bounds.copy(), slack), course.steps[:0]
 
 
-def level_of(values: Singles, count: int) -> float:
+def level_of(values: NDArray[Any], count: int) -> float:
     """A level that about ``count`` values reach, or more."""
     step = max(1, len(values) // SAMPLED)
     sample = values[::step]
@@ -147,7 +158,7 @@ def level_of(values: Singles, count: int) -> float:
     return float(np.partition(sample, place)[place]) if place else -np.inf
 
 
-def largest_of(values: Singles, rows: Indices, wanted: int, level: float) -> tuple[Indices, float]:
+def largest_of(values: NDArray[Any], rows: Indices, wanted: int, level: float) -> tuple[Indices, float]:
     """The rows of the ``wanted`` largest values, ascending, and what no other value exceeds."""
     if len(rows) <= wanted:
         return rows, level
@@ -155,3 +166,25 @@ def largest_of(values: Singles, rows: Indices, wanted: int, level: float) -> tup
     order = np.argpartition(found, len(rows) - wanted - 1)
     left_out = float(found[order[len(rows) - wanted - 1]])
     return np.sort(rows[order[len(rows) - wanted :]]), max(level, left_out)
+
+
+def places_of_largest(values: NDArray[Any], wanted: int) -> Indices:
+    """The rows of the ``wanted`` largest values, ascending."""
+    level = level_of(values, wanted) if wanted < len(values) else -np.inf
+    return largest_of(values, np.flatnonzero(values >= level), wanted, level)[0]
+
+
+def bound_on_others(top: float, off: float) -> float:
+    """What a sum is at most if it came out as ``top`` or less in float32, in a unit that no mean exceeds.
+
+    Args:
+        top: The largest of some; -inf if there is none, and nothing is to be allowed for.
+        off: What rounding may do to a mean.
+    """
+    return top if top == -np.inf else top + off + ROUNDED * (1.0 + abs(top))
+
+
+def unit_of_means(norm: Norm, thetas: Floats) -> float:
+    """What no mean exceeds, nor widths by far: in it, float32 neither over- nor underflows."""
+    size = float(norm.longest * np.sqrt(np.square(thetas).sum(axis=-1).max()))
+    return max(size, HARDLY_ANY * float(np.sqrt(norm.scale)))

@@ -10,16 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions.catalogue.kept import Course, brought_up, largest_of, level_of
-from noisewise.actions.catalogue.passes import Indices, Singles, taken
+from noisewise.actions.catalogue.kept import (
+    ROUNDED,
+    Course,
+    Kept,
+    bound_on_others,
+    brought_up,
+    places_of_largest,
+    unit_of_means,
+)
+from noisewise.actions.catalogue.passes import Indices, taken
 from noisewise.actions.catalogue.scores import ScoreAnswer
 from noisewise.actions.catalogue.shards import Shard, Stored
-from noisewise.core.support.blocks import Floats
+from noisewise.core.support.blocks import Floats, row_blocks
 
 #: Of the rows that are asked for, one in this many is there for its mean alone.
 FOR_MEANS = 8
-#: What float32 may take off a sum of some numbers, as a share of the largest, and more.
-ROUNDED = 1e-6
 
 
 class LeadingQuestion(NamedTuple):
@@ -54,32 +60,34 @@ class ContrastQuestion(NamedTuple):
 
 def leading_rows(shard: Shard, question: LeadingQuestion) -> LeadingAnswer:
     """The rows of the shard that may lead."""
-    norm, unit = question.course.norm, _unit(question)
-    means = np.empty(shard.count, np.float32 if norm.is_single else np.float64)
+    norm, unit = question.course.norm, unit_of_means(question.course.norm, question.theta)
+    kind: Any = np.float32 if norm.is_single else np.float64
+    means, widths, scores = (np.empty(shard.count, kind) for _ in range(3))
+    in_unit, reach = kind(math.sqrt(norm.scale) / unit), kind(question.reach)
 
-    def look(some: slice, bounds: Singles, seen: NDArray[Any]) -> None:
-        means[some] = seen[:, 0]
+    def look(kept: Kept, some: slice, seen: NDArray[Any]) -> None:
+        means[some] = seen[0]
+        np.sqrt(kept.bounds[some], out=widths[some])
+        widths[some] *= in_unit
+        np.multiply(widths[some], reach, out=scores[some])
+        scores[some] += means[some]
 
-    kept = brought_up(shard, question.course, question.theta[:, None] / unit, look)
-    number = means.dtype.type
-    widths = np.sqrt(kept.bounds).astype(means.dtype, copy=False)
-    widths *= number(math.sqrt(norm.scale) / unit)
+    brought_up(shard, question.course, question.theta[:, None] / unit, look)
     widest = float(widths.max()) * (1.0 + ROUNDED)
     few = max(1, question.most // FOR_MEANS)
-    best = np.union1d(
-        _largest(means + number(question.reach) * widths, max(1, question.most - few)), _largest(means, few)
-    )
+    best = np.union1d(places_of_largest(scores, max(1, question.most - few)), places_of_largest(means, few))
     means[best] = -np.inf
-    cuts = [
-        float((means + number(level) * widths).max()) + _off(question) + ROUNDED * level * widest
-        for level in question.levels
-    ]
-    return LeadingAnswer(best + shard.first, taken(shard, best), np.array(cuts) * unit, widest * unit)
+    tops = np.full(len(question.levels), -np.inf)
+    for block in row_blocks(shard.count):
+        others, wide = means[block], widths[block]
+        np.maximum(tops, [(others + kind(level) * wide).max() for level in question.levels], out=tops)
+    cuts = tops + _off(question) + ROUNDED * question.levels * widest
+    return LeadingAnswer(best + shard.first, taken(shard, best), cuts * unit, widest * unit)
 
 
 def highest_contrasts(shard: Shard, question: ContrastQuestion) -> ScoreAnswer:
     """The rows of the shard that may be furthest above the leader, and a bound on all others."""
-    norm, unit = question.course.norm, _unit(question)
+    norm, unit = question.course.norm, unit_of_means(question.course.norm, question.theta)
     scale, kind = norm.scale, np.float32 if norm.is_single else np.float64
     scores, own = np.empty(shard.count, kind), float(question.leader @ question.step) / scale
     reach = kind(question.reach * math.sqrt(scale) / unit)
@@ -87,35 +95,25 @@ def highest_contrasts(shard: Shard, question: ContrastQuestion) -> ScoreAnswer:
     length = float(norm.longest * np.linalg.norm(question.step)) / scale
     above = (1.0 + 2.0 * ROUNDED) * own + 2.0 * length * (shard.dim + 8) * 2.0**-23
 
-    def look(some: slice, bounds: Singles, seen: NDArray[Any]) -> None:
-        squares = np.multiply(bounds, kind(1.0 + 2.0 * ROUNDED), dtype=kind)
+    def look(kept: Kept, some: slice, seen: NDArray[Any]) -> None:
+        squares = np.multiply(kept.bounds[some], kind(1.0 + 2.0 * ROUNDED), dtype=kind)
         squares += kind(above)
-        squares -= seen[:, 1]
+        squares -= seen[1]
         np.maximum(squares, kind(0.0), out=squares)
         np.sqrt(squares, out=squares)
         squares *= reach
-        np.add(squares, seen[:, 0], out=scores[some])
+        np.add(squares, seen[0], out=scores[some])
 
     both = np.column_stack([question.theta / unit, 2.0 * question.step / scale])
     brought_up(shard, question.course, both, look)
     wanted = min(question.most, shard.count)
-    best = _largest(scores, wanted)
+    best = places_of_largest(scores, wanted)
     scores[best] = -np.inf
-    top = float(scores.max())
-    cut = (top + _off(question) + ROUNDED * abs(top)) * unit - float(question.leader @ question.theta)
+    cut = bound_on_others(float(scores.max()), _off(question)) * unit
+    cut -= float(question.leader @ question.theta)
     return ScoreAnswer(best + shard.first, taken(shard, best), cut)
-
-
-def _unit(question: LeadingQuestion | ContrastQuestion) -> float:
-    """What no mean exceeds: in it, float32 neither over- nor underflows."""
-    return float(question.course.norm.longest * np.linalg.norm(question.theta)) or 1.0
 
 
 def _off(question: LeadingQuestion | ContrastQuestion) -> float:
     """What rounding may do to a mean, in that unit."""
     return (len(question.theta) + 16) * 2.0**-23
-
-
-def _largest(scores: NDArray[Any], wanted: int) -> Indices:
-    level = level_of(scores, wanted) if wanted < len(scores) else -np.inf
-    return largest_of(scores, np.flatnonzero(scores >= level), wanted, level)[0]

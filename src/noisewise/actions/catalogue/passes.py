@@ -15,8 +15,8 @@ from noisewise.core.support.blocks import Floats, map_rows
 
 Singles = NDArray[np.float32]
 Indices = NDArray[np.int64]
-#: A range of rows, their bounds, and their products with some directions.
-Look = Callable[[slice, Singles, NDArray[Any]], None]
+#: A range of rows, and the products of each direction with them.
+Products = Callable[[slice, NDArray[Any]], None]
 
 #: Rows multiplied together: they and their image stay in the cache.
 TOGETHER = 8192
@@ -95,6 +95,12 @@ def width_bounds(shard: Shard, rows: Indices | None, norm: Norm) -> Singles:
     return bounds
 
 
+def _sum_of_squares(lines: NDArray[Any]) -> NDArray[Any]:
+    """Of some lines, which are spoilt."""
+    np.multiply(lines, lines, out=lines)
+    return np.asarray(lines.sum(axis=0))
+
+
 def _row_squares(image: NDArray[Any], chosen: NDArray[Any]) -> NDArray[Any]:
     """The squared norms of rows, which are spoilt: a product with ones takes half as long as `einsum`."""
     np.multiply(image, image, out=image)
@@ -116,7 +122,7 @@ def lower_bounds(shard: Shard, bounds: Singles, steps: Floats, norm: Norm) -> No
 
 
 def read_along(
-    shard: Shard, bounds: Singles, steps: Floats, norm: Norm, along: Floats, look: Look | None
+    shard: Shard, bounds: Singles, steps: Floats, norm: Norm, along: Floats, look: Products | None
 ) -> None:
     """The same, and what is to be seen along some directions, in one pass.
 
@@ -126,7 +132,7 @@ def read_along(
         steps: By which widths fell; none unless the norm is for float32.
         norm: In which widths are measured.
         along: Directions, (dim, directions).
-        look: What is to be done with the products, if anything.
+        look: What is to be done with the products of rows whose bounds are lowered, if anything.
     """
     kind: Any = np.float32 if norm.is_single else np.float64
     count, unit = len(steps), norm.unit
@@ -134,30 +140,28 @@ def read_along(
         np.float32(lowering_slack(steps, norm)),
         np.float32((1.0 - ROOM) * unit * unit / norm.scale),
     )
-    turned = np.ascontiguousarray(np.hstack([steps.T / unit, along]), dtype=kind)
-    # Of all products, those with steps are squared and summed.
-    chosen = np.concatenate([np.ones(count, kind), np.zeros(along.shape[1], kind)])
+    turned = np.ascontiguousarray(np.vstack([along.T, steps / unit]), dtype=kind)
 
     def read(part: slice) -> None:
         stored = np.empty((TOGETHER, shard.dim), kind)
-        image = np.empty((TOGETHER, len(chosen)), kind)
+        image = np.empty((len(turned), TOGETHER), kind)
         for start in range(part.start, part.stop, TOGETHER):
             some = slice(start, min(start + TOGETHER, part.stop))
             block = shard.block(some)
             if block.dtype != kind:
                 stored[: len(block)] = block
                 block = stored[: len(block)]
-            out = image[: len(block)]
-            np.matmul(block, turned, out=out)
-            seen = out if look is None or not count else np.array(out[:, count:])
+            # One line of products for each direction: what is done with them runs along lines.
+            out = image if len(block) == TOGETHER else np.empty((len(turned), len(block)), kind)
+            np.matmul(turned, block.T, out=out)
             if count:
-                lost = _row_squares(out, chosen)
+                lost = _sum_of_squares(out[len(turned) - count :])
                 lost *= factor
                 lost -= slack
                 bounds[some] -= lost
                 np.maximum(bounds[some], np.float32(LEAST), out=bounds[some])
             if look is not None:
-                look(some, bounds[some], seen)
+                look(some, out[: len(turned) - count])
 
     map_rows(read, shard.count)
 

@@ -36,6 +36,20 @@ class PastRounds(NamedTuple):
     slopes: Floats  # (rounds,): radius_t - ‖θ_t - θ‖ in the norm of V_t
     prior: float  # the largest width there ever was
 
+    def since(self, number: int) -> tuple["PastRounds", int]:
+        """The rounds from some number on, and some before; and how many those are."""
+        segment = number // SEGMENT
+        first = segment * SEGMENT
+        kept = self._replace(
+            thetas=self.thetas[first:],
+            steps=self.steps[first:],
+            radii=self.radii[first:],
+            uppers=self.uppers[segment:],
+            reciprocals=self.reciprocals[segment:],
+            slopes=self.slopes[first:],
+        )
+        return kept, number - first
+
 
 class Present(NamedTuple):
     """The present estimate and norm."""

@@ -103,7 +103,7 @@ class CataloguePolicy(BasePolicy):
         self._player = player
         self._working = WorkingRows(self.actions, ridge)
         self._past = Past(self.actions.dim, ridge, player.radius)
-        self._survivors = Survivors(self.actions, self._past)
+        self._survivors = Survivors(self.actions, self._past, self._working.course, self._working.brought)
 
     @property
     def _state(self) -> Any:
@@ -123,10 +123,22 @@ class CataloguePolicy(BasePolicy):
         """
         announced = announced_sigma(self.rule, None if sigma is None else check_sigma(sigma))
         working, player = self._imagined(pending)
-        board = Board(working, self._alive, self._best, self._best_within, self.survivors)
+        board = self._board(working)
         if allowed is None:
             return int(player.choose(board, announced))
         return int(player.choose_among(board, self._allowed(allowed), announced))
+
+    def _board(self, working: WorkingRows) -> Board:
+        return Board(
+            working,
+            self._alive,
+            self._best,
+            self._best_within,
+            self.survivors,
+            lambda: self._survivors.question(self._present()),
+            lambda answers: self._survivors.settle(answers, self._present()),
+            lambda: self._survivors.keep_up(self._present()),
+        )
 
     def why(self, action: Any, pending: Iterable[Any] = ()) -> str:
         """Why to measure this row now, in words."""
@@ -209,7 +221,7 @@ class CataloguePolicy(BasePolicy):
         twin.options = dict(self.options)
         twin._sigmas, twin._told = self._sigmas[:], self._told[:]
         twin._player, twin._working, twin._past = self._player.copy(), self._working.copy(), self._past.copy()
-        twin._survivors = Survivors(self.actions, twin._past)
+        twin._survivors = self._survivors.copy(twin._past, twin._working.course)
         return twin
 
     def fresh(self, actions: Any = None, horizon: int | None = None) -> Self:

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise.actions.catalogue.lowers import LowerQuestion
 from noisewise.actions.catalogue.replay import SEGMENT, PastRounds
 from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense, theta
 from noisewise.core.model.factor import solve_lower, solve_upper
@@ -67,6 +68,19 @@ class Past:
         uppers, reciprocals = np.array(self._uppers), np.array(self._reciprocals)
         distances = self._distances(thetas - target, uppers, reciprocals)
         return PastRounds(thetas, steps, radii, uppers, reciprocals, radii - distances, prior)
+
+    def lowers(self, count: int) -> LowerQuestion:
+        """What to ask about lower ends in the last ``count`` rounds; how many rows is left open."""
+        self._catch_up()
+        first = len(self) - count
+        return LowerQuestion(
+            thetas=np.array(self._thetas[first:]),
+            radii=np.array(self._radii[first:]),
+            steps=np.array(self._steps[first + 1 :]).reshape(-1, self.dim),
+            most=0,
+            floor=-math.inf,
+            few=0,
+        )
 
     def _catch_up(self) -> None:
         """Replay what was measured since the last time, one measurement after the other."""

@@ -1,13 +1,14 @@
 """How a rule plays on a catalogue: what it asks of the working set, what it books, and its certificate."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from noisewise.actions.catalogue.lowers import LowerAnswer, LowerQuestion
 from noisewise.actions.catalogue.passes import Indices
 from noisewise.core.choice.radius import Radius, confidence_radius
 from noisewise.core.choice.selection import TIE, Mask
@@ -27,6 +28,9 @@ class Board(NamedTuple):
     best: Callable[[WorkingRows], tuple[int, Floats]]  # the largest mean among them: row and vector
     best_within: Callable[[WorkingRows, Highest], Best | None]  # the same of some rows
     survivors: Callable[[], Indices]  # all of them; the last resort
+    open_tests: Callable[[], list[LowerQuestion] | None]  # what a pass may ask each shard as well
+    settle: Callable[[Sequence[LowerAnswer]], None]  # takes the answers
+    keep_up: Callable[[], None]  # to be called where no pass is made
 
 
 class Player(ABC):

@@ -6,7 +6,7 @@ found in a pass, a few products per row; leader and rivals are at hand in most r
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from noisewise.actions.catalogue.files import evenly
 from noisewise.actions.catalogue.gains import GainQuestion, highest_gains
+from noisewise.actions.catalogue.lowers import LowerQuestion
 from noisewise.core.choice.selection import TIE
 from noisewise.core.model.covariances import CANCELLED
 from noisewise.core.model.dense import DenseModel, Floats, theta
@@ -98,9 +99,10 @@ class VagePlayer(Player):
             few, leader, rivals, weights = self._races(board)
             if weights[0] > 0.0:
                 races = _steps(few, leader, rivals, weights)
-                row = self._settling(working, few, (leader, rivals, weights, races), allowed, sigma)
+                row = self._settling(board, few, (leader, rivals, weights, races), allowed, sigma)
                 if row >= 0:
                     return row
+        board.keep_up()
         return working.widest() if allowed is None else widest_among(working, allowed)
 
     def _races(self, board: Board) -> tuple[Few, int, NDArray[np.int64], Floats]:
@@ -151,14 +153,14 @@ class VagePlayer(Player):
 
     def _settling(
         self,
-        working: WorkingRows,
+        board: Board,
         few: Few,
         race: tuple[int, NDArray[np.int64], Floats, Floats],
         allowed: NDArray[np.int64] | None,
         sigma: float,
     ) -> int:
         """The row whose measurement takes most off the variances of the races; -1 if none does."""
-        leader, rivals, weights, steps = race
+        working, (leader, rivals, weights, steps) = board.working, race
         names = few.numbers[rivals], int(few.numbers[leader])
         known = np.asarray(few.model.columns.T, np.float64)
         variance = average_variance(self.noise) if math.isnan(sigma) else sigma * sigma
@@ -167,7 +169,8 @@ class VagePlayer(Player):
         while True:
             cut = -math.inf
             if allowed is None:
-                numbers, rows, cut = _gainers(working, GainQuestion(working.course(), steps, variance, most))
+                asked = GainQuestion(working.course(), steps, variance, most)
+                numbers, rows, cut = _gainers(board, asked)
                 menu = np.union1d(numbers, told)
             else:
                 menu, numbers, rows = allowed, allowed, _taken(working, allowed)
@@ -250,11 +253,18 @@ def _few(working: WorkingRows, numbers: NDArray[np.int64], rows: Floats) -> Few:
     return Few(numbers, working.model_of(rows[first]))
 
 
-def _gainers(working: WorkingRows, question: GainQuestion) -> tuple[NDArray[np.int64], Floats, float]:
-    catalogue = working.catalogue
+def _gainers(board: Board, question: GainQuestion) -> tuple[NDArray[np.int64], Floats, float]:
+    """The rows that gain most, by a pass, which also settles what is open of the tests of the last rounds."""
+    catalogue = board.working.catalogue
     shares = evenly(question.most, catalogue.shards)
-    found = catalogue.each(highest_gains, [(question._replace(most=int(most)),) for most in shares])
+    tests: Sequence[LowerQuestion | None] = board.open_tests() or [None] * len(shares)
+    found = catalogue.each(
+        highest_gains,
+        [(question._replace(most=int(most), lowers=test),) for most, test in zip(shares, tests, strict=True)],
+    )
     catalogue.returned += sum(part.rows.nbytes + part.numbers.nbytes for part in found)
+    if lowers := [part.lowers for part in found if part.lowers is not None]:
+        board.settle(lowers)
     rows = np.concatenate([np.asarray(part.rows, np.float64) for part in found])
     return np.concatenate([part.numbers for part in found]), rows, max(part.cut for part in found)
 
