@@ -17,6 +17,7 @@ from noisewise.actions.catalogue.leading import (
     highest_contrasts,
     leading_rows,
 )
+from noisewise.actions.catalogue.lowers import LowerQuestion, highest_lowers
 from noisewise.actions.catalogue.passes import Norm, lower_bounds, width_bounds
 from noisewise.actions.catalogue.shards import ShardError
 
@@ -267,3 +268,36 @@ def test_workers_measure_the_same_actions(rows, tmp_path, small_shards, executor
         assert spread.recommend() == alone.recommend()
         assert spread.survivors().tolist() == np.flatnonzero(alone.estimate().candidates).tolist()
         assert nw.optimal_design(spread.actions).indices.tolist() == nw.optimal_design(rows).indices.tolist()
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e40])
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_rows_with_the_largest_lower_ends_come_back_with_all_that_may_be_left(size, rounds):
+    rng = np.random.default_rng(8)
+    vectors = rng.standard_normal((3000, 8)) * rng.pareto(3.0, (3000, 1)) * size
+    shard, course, _ = course_of(vectors, rng, 10)
+    thetas, radii = rng.standard_normal((rounds, 8)), rng.uniform(0.3, 0.9, rounds)
+    lowers = []
+    for number in range(rounds):
+        told = course.steps[: len(course.steps) - rounds + 1 + number]
+        widths = np.sqrt(np.einsum("ij,jk,ik->i", vectors, np.eye(8) - told.T @ told, vectors))
+        lowers.append(vectors @ thetas[number] - radii[number] * widths)
+    uppers = vectors @ thetas[-1] + radii[-1] * widths
+    floor = float(np.sort(uppers)[-40])
+    question = LowerQuestion(thetas, radii, course.steps[len(course.steps) - rounds + 1 :], 10, floor, 50)
+    found = highest_lowers(shard, question, course)
+    again = highest_gains(shard, GainQuestion(course, np.eye(8)[:, :2], 1.0, 5, question)).lowers
+    assert again.numbers.tolist() == found.numbers.tolist()
+    assert (found.rows == vectors[found.numbers]).all()
+    others = np.setdiff1d(np.arange(3000), found.numbers)
+    for lower, cut in zip(lowers, found.cuts, strict=True):
+        assert np.isin(np.argsort(lower)[-8:], found.numbers).all()
+        assert lower[others].max() <= cut <= lower[others].max() + 1e-3 * np.abs(lower).max()
+    assert found.has_all_left
+    assert np.isin(np.flatnonzero(uppers >= floor), found.numbers).all()
+    many = highest_lowers(shard, question._replace(few=20), course)
+    assert not many.has_all_left
+    assert len(many.numbers) <= 10 * rounds
+    everybody = highest_lowers(shard, question._replace(most=3000), course)
+    assert (everybody.cuts == -np.inf).all()
+    kept.forget(course.run)

@@ -6,7 +6,7 @@ from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.core.model.dense import theta
-from noisewise.policies.shell.catalogues import long_list_policy, working_set
+from noisewise.policies.shell.catalogues import long_list_policy, survivors, working_set
 from noisewise.policies.shell.catalogues.leading_set import LeadingSet
 from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
 from noisewise.policies.shell.catalogues.working_set import WorkingRows
@@ -107,6 +107,44 @@ CELLS = [(kind, *rule) for kind in KINDS for rule in RULES]
 def test_the_same_actions_survivors_and_advice_as_on_a_list(kind, rule, options):
     rng = np.random.default_rng([KINDS.index(kind), len(rule)])
     check_alike(*play(rule, options, vectors_of(kind, rng), rng))
+
+
+def test_vage_settles_the_tests_of_each_round_without_playing_the_past_again(monkeypatch):
+    """From all rows to a handful, with turns of the widest row that make no pass in between."""
+
+    def never(*given):
+        raise AssertionError("the past was played again")
+
+    monkeypatch.setattr(survivors, "highest_floors", never)
+    rng = np.random.default_rng(21)
+    left = []
+    for options in ({"radius": 2.0}, {"radius": 4.0, "share": 0.6}, {"radius": 30.0, "share": 0.9}):
+        vectors = vectors_of("spread", rng)
+        catalogue, listed = play("vage", options, vectors, rng, rounds=25)
+        for _ in range(120):
+            action = catalogue.ask()
+            assert action == listed.ask()
+            value = float(0.2 * vectors[action].sum() + rng.standard_normal())
+            for policy in (catalogue, listed):
+                policy.tell(action, value, 1.0)
+        assert catalogue.survivors().tolist() == np.flatnonzero(listed.estimate().candidates).tolist()
+        left.append(len(catalogue.survivors()))
+    assert min(left) < 20
+    assert max(left) > 100
+
+
+def test_all_that_are_left_are_at_hand_once_they_are_few():
+    rng = np.random.default_rng(22)
+    catalogue, listed = play("vage", {"radius": 1.0}, vectors_of("spread", rng), rng, rounds=60)
+    catalogue.ask()
+    kept = catalogue._survivors._left
+    assert kept.numbers.tolist() == np.flatnonzero(listed.estimate().candidates).tolist()
+    passes = catalogue.actions.passes
+    for _ in range(5):
+        catalogue.tell(int(kept.numbers[0]), 0.1, 0.3)
+        listed.tell(int(kept.numbers[0]), 0.1, 0.3)
+    assert catalogue.survivors().tolist() == np.flatnonzero(listed.estimate().candidates).tolist()
+    assert catalogue.actions.passes == passes
 
 
 def test_sigmas_over_seven_decades():
