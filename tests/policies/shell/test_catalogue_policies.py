@@ -118,10 +118,17 @@ def test_vage_settles_the_tests_of_each_round_without_playing_the_past_again(mon
     monkeypatch.setattr(survivors, "highest_floors", never)
     rng = np.random.default_rng(21)
     left = []
-    for options in ({"radius": 2.0}, {"radius": 4.0, "share": 0.6}, {"radius": 30.0, "share": 0.9}):
+    for radius, share in ((2.0, 0.03), (4.0, 0.6), (30.0, 0.9), (30.0, 0.03)):
+        options = {"radius": radius, "share": share}
         vectors = vectors_of("spread", rng)
         catalogue, listed = play("vage", options, vectors, rng, rounds=25)
-        for _ in range(120):
+        for t in range(60):
+            if t % 5 == 0:  # precise ones: with them hardly anybody would be left
+                under_way = [(int(row), 1e-3) for row in rng.integers(0, N, 8)]
+                settled = len(catalogue._survivors._floors)
+                assert catalogue.ask(pending=under_way) == listed.ask(pending=under_way)
+                in_rows_left = catalogue._survivors._left is not None
+                assert in_rows_left or len(catalogue._survivors._floors) == settled
             action = catalogue.ask()
             assert action == listed.ask()
             value = float(0.2 * vectors[action].sum() + rng.standard_normal())

@@ -37,6 +37,8 @@ POOL = 1000
 #: Rounds whose floors are sought together in a pass, and how many rows with large lower ends are brought for
 #: each: those that were ruled out do not count.
 AT_ONCE, FOR_EACH = 8, 64
+#: With a larger radius float32 overflows.
+HUGE = 1e12
 
 
 class Left(NamedTuple):
@@ -106,11 +108,12 @@ class Survivors:
     def question(self, present: Present) -> list[LowerQuestion] | None:
         """What to ask each shard in a pass to find the floors of the last rounds; None if they are known.
 
-        Also None if there are so many that the past of all rows is played again at once, when it is needed.
+        Also None if they are so many, or so far from deciding anything, that the past of all rows is played
+        again at once, when it is needed.
         """
         self._play_on(rounds := self.past.rounds(present.theta, self._prior))
         count = len(self.past) - len(self._floors)
-        if not 0 < count <= AT_ONCE:
+        if not 0 < count <= AT_ONCE or rounds.radii[-count:].max() > HUGE:
             return None
         asked, shards = self.past.lowers(count), self.catalogue.shards
         if self._safest is not None and count == 1:
