@@ -55,7 +55,7 @@ def sent(client, end, body, headers, role="worker", study="tea"):
         ("tells", RESULT | {"key": "first A"}, {}, 409),
         ("tells", RESULT | {"option": "D"}, {}, 422),
         ("tells", RESULT | {"value": True}, {}, 422),
-        ("tells", RESULT | {"valu": 1.0}, {}, 422),
+        ("tells", RESULT | {"colour": 1.0}, {}, 422),
         ("tells", b'{"option": "A", "option": "B", "value": 1.0}', {}, 400),
         ("tells", b"[" * 40 + b"]" * 40, {}, 400),
         ("tells", b"[" * 100_000, {}, 400),
