@@ -34,6 +34,13 @@ Decide = Callable[[list[Event]], Happened]
 Answer = TypeVar("Answer")
 
 
+class Acted:
+    """What came of a change."""
+
+    #: How many events the log had right after it; None: nothing was appended.
+    n_events: int | None = None
+
+
 class Journal:
     """A log in a store, the state that follows from it, and the decisions that are appended.
 
@@ -54,6 +61,7 @@ class Journal:
         self._actor: str | None = None
         self._only_at: int | None = None
         self._key: str | None = None
+        self._acted = Acted()
         self._keyed = KeyedAppends()
         self._last_at: float | None = None
         self._analysis: Analysis | None = None
@@ -97,20 +105,22 @@ class Journal:
     @contextmanager
     def acting(
         self, by: str | None = None, *, only_at: int | None = None, key: str | None = None
-    ) -> Iterator[None]:
+    ) -> Iterator["Acted"]:
         """A context whose change is somebody's, happens only to a certain state, and can be found again.
+
+        It gives what came of the change, which is known when it is over.
 
         Args:
             by: Who corrects, closes or switches: kept with the event. Who asks or tells is said there.
             only_at: The number of events that the log must have; `LogMovedOnError` if it has others.
             key: What the change is known by; see `appended_as`.
         """
-        before = self._actor, self._only_at, self._key
-        self._actor, self._only_at, self._key = by, only_at, key
+        before = self._actor, self._only_at, self._key, self._acted
+        self._actor, self._only_at, self._key, self._acted = by, only_at, key, Acted()
         try:
-            yield
+            yield self._acted
         finally:
-            self._actor, self._only_at, self._key = before
+            self._actor, self._only_at, self._key, self._acted = before
 
     def appended_as(self, key: str) -> list[Event]:
         """What was appended with a key (see `acting`), by this process or another; none if nothing was."""
@@ -207,7 +217,10 @@ class Journal:
 
     def _append(self, events: list[Event]) -> None:
         kept = self._storage.append(self.name, self._state.n_events, events)
-        self._apply(follow(self._head, events if kept is None else kept, verified=kept is not None))
+        written = follow(self._head, events if kept is None else kept, verified=kept is not None)
+        # Those that say so themselves were not looked at by `rehearse`.
+        self._apply(written, rehearsed=not getattr(events, "rehearsed", False))
+        self._acted.n_events = self._state.n_events
 
     def _turn(self, meanwhile: Callable[[], None] | None) -> AbstractContextManager[Any]:
         """The turn to change this study, where the store keeps a queue."""
@@ -265,9 +278,9 @@ class Journal:
             self._apply(events)
         return events
 
-    def _apply(self, events: Sequence[Event]) -> None:
+    def _apply(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
         if events:
-            self._state.apply_all(events)
+            self._state.apply_all(events, rehearsed=rehearsed)
             self._keyed.note(events)
             self._head = events[-1].hash
             self._last_at = events[-1].at

@@ -12,6 +12,46 @@ from noisewise.web.problems import PROBLEM_TYPE, problem_body
 HEAD_SECONDS, READ_SECONDS = 10.0, 60.0
 #: Connections at a time; whoever opens more is told to come back.
 MOST_AT_ONCE, RETRY_SECONDS = 1000, 5
+#: Bytes that wait for more of the same step before they are sent.
+MOST_GATHERED = 16 * 2**10
+
+
+class GatheredWrites:
+    """A transport that sends together what is written in one step of the event loop.
+
+    The head and the body of an answer are two writes. As two packets, each would cost a call of the system,
+    during which another thread takes over, and each would wake who reads them.
+    """
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self._gathered: list[bytes] = []
+        self._size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send this with what else is written in this step; much of it at once, so that it can be slowed."""
+        if not data:
+            return
+        if not self._gathered:
+            asyncio.get_running_loop().call_soon(self._send)
+        self._gathered.append(bytes(data))
+        self._size += len(data)
+        if self._size > MOST_GATHERED:
+            self._send()
+
+    def close(self) -> None:
+        """End the connection once everything is sent."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._gathered:
+            together = b"".join(self._gathered)
+            self._gathered, self._size = [], 0
+            self._transport.write(together)
 
 
 class PatientProtocol:
@@ -26,7 +66,7 @@ class PatientProtocol:
 
     def connection_made(self, transport: Any) -> None:
         """Give the first request its time."""
-        super().connection_made(transport)  # type: ignore[misc]
+        super().connection_made(GatheredWrites(transport))  # type: ignore[misc]
         self._crowded = len(self.connections) > MOST_AT_ONCE
         self._watch()
 

@@ -143,7 +143,8 @@ class LimitedBody:
             return await self._receive()
         left = self._began + self._seconds - asyncio.get_running_loop().time()
         try:
-            message = await asyncio.wait_for(self._receive(), max(0.0, min(PIECE_SECONDS, left)))
+            async with asyncio.timeout(max(0.0, min(PIECE_SECONDS, left))):  # `wait_for` would make a task
+                message = await self._receive()
         except TimeoutError:
             raise ProblemError(
                 408, "the body came too slowly; nothing was changed.", headers={"Connection": "close"}

@@ -107,6 +107,12 @@ class LongTasks:
         self._tasks: OrderedDict[str, LongTask] = OrderedDict()
         self._kept: OrderedDict[str, LongTask] = OrderedDict()  # results by what was asked for
 
+    @property
+    def starts_processes(self) -> bool:
+        """Whether a task begins with the start of a process: then none ends within a moment."""
+        place = self._studies.place
+        return isinstance(place, str | os.PathLike) and str(place) != MEMORY
+
     def all(self) -> list[LongTask]:
         """Those that are under way, and those that are remembered."""
         return list(self._tasks.values())
@@ -195,7 +201,7 @@ class LongTasks:
             task.end(CANCELLED)
 
     async def _answer(self, task: LongTask) -> dict[str, Any]:
-        if not isinstance(self._studies.place, str | os.PathLike) or str(self._studies.place) == MEMORY:
+        if not self.starts_processes:
             return await run_in_threadpool(self._in_thread, task)
         asked = {
             "store": os.fspath(self._studies.place),

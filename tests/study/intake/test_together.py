@@ -70,6 +70,20 @@ def test_a_change_for_one_version_happens_to_no_other(study):
     assert study.n_measurements == 2
 
 
+def test_a_change_says_how_long_the_log_was_right_after_it(study):
+    twin = nw.Study(study._storage, study.name)
+    with study.acting("Ann") as acted:
+        study.tell(**row(key="k"))
+        twin.tell(**row(value=2.0))
+    assert acted.n_events == 1
+    with study.acting("Ann") as acted:
+        study.tell(**row(key="k"))  # told before: nothing is appended
+    assert acted.n_events is None
+    with study.acting("Ann") as acted:
+        study.void("m-2", "spilled")
+    assert acted.n_events == study.n_events == 3
+
+
 def test_a_name_that_is_taken_is_a_refusal_of_its_own_kind(study):
     with pytest.raises(NameTakenError, match="already"):
         nw.create_study(study._storage, options=["A", "B"], eps=0.1)

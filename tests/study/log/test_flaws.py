@@ -9,7 +9,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.core.support.ranges import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
-from noisewise.study.log.flaws import find_flaw
+from noisewise.study.log.flaws import FEW, _are_within, find_flaw
 from noisewise.study.log.state import State, replay
 from noisewise.study.stores.protocol import Event, MemoryStorage
 
@@ -310,3 +310,30 @@ def test_a_hundred_thousand_measurements_are_applied_in_a_moment():
         alone.apply(event)
     assert list(alone.told) == state.told[:100]
     assert state.measurements.n_live == 100_000
+
+
+def test_what_was_rehearsed_is_not_looked_at_again_and_what_was_not_is(monkeypatch):
+    looked = []
+    study = study_of("A", "B")
+    monkeypatch.setattr("noisewise.study.log.state.flawed", lambda state, bodies: looked.append(bodies) or {})
+    study.tell(option="A", value=1.0, se=0.1)
+    assert looked == []
+    assert nw.load_study(study._storage, study.name).n_measurements == 1
+    assert len(looked) == 1  # what is read from a store may have been written by anybody
+
+
+def test_behind_an_event_of_another_kind_measurements_are_looked_at_again():
+    state = State(study_of("A", "B").specification)
+    bad = GOOD | {"option": "nobody"}
+    events = [Event(1, 1.7e9, "exclude", {"option": "B", "reason": "broken"}), Event(2, 1.7e9, "tell", bad)]
+    state.apply_all(events, rehearsed=True)
+    assert list(state.ignored) == [2]
+
+
+@pytest.mark.parametrize("many", [1, FEW - 1, FEW, 3 * FEW])
+@pytest.mark.parametrize(
+    "one", [0.0, VALUE.most, -VALUE.most, 2.0 * VALUE.most, 10**400, math.nan, True, "1"]
+)
+def test_a_few_numbers_are_judged_as_many_are(one, many):
+    within = type(one) in (int, float) and abs(one) <= VALUE.most
+    assert _are_within([0.5] * (many - 1) + [one], VALUE) is within

@@ -7,10 +7,12 @@ import pytest
 from starlette.testclient import TestClient
 from tests.support.page_worlds import filled_store
 from tests.support.web_pages import HTML, address_of, token_in
-from tests.support.web_stores import guarded_app
+from tests.support.web_stores import guarded_app, small_study
 
+import noisewise as nw
 from noisewise.web.app import make_app
 from noisewise.web.auth.tokens import TokenFile
+from noisewise.web.pages import long_pages
 from noisewise.web.pages.long_pages import _progress
 
 
@@ -87,3 +89,19 @@ def test_progress_is_told_as_a_share():
         "reading the log",
         None,
     )
+
+
+def test_a_page_does_not_wait_for_a_process_that_has_to_start(client, monkeypatch):
+    monkeypatch.setattr(long_pages, "AT_ONCE", 60.0)
+    page = client.get(address_of("going", "plan?do=plan")).text
+    assert "Possible futures are being simulated" in page
+    assert "waiting for its turn" not in page
+
+
+def test_a_page_waits_a_moment_where_no_process_has_to_start(monkeypatch):
+    monkeypatch.setattr(long_pages, "AT_ONCE", 60.0)
+    store = nw.MemoryStorage()
+    small_study(store)
+    with TestClient(make_app(store), base_url="http://127.0.0.1", headers=HTML) as opened:
+        page = opened.get(address_of("tea", "plan?do=plan")).text
+    assert "Possible futures are being simulated" not in page

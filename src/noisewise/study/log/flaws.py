@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MATTERING = frozenset(("tell", "void", "amend", "exclude", "include", "add", "switch"))
 #: Measurements that are looked at together.
 CHUNK = 16_384
+#: Numbers of which an array would take longer than a look at each.
+FEW = 8
 _WITH_SIGMA, _WITHOUT_SIGMA = frozenset((KNOWN, COUNTS)), frozenset((READINGS, NONE))
 _NEEDED = frozenset(("option", "value", "kind"))
 _TEXTS = ("block", "instrument", "key", "job")
@@ -137,6 +139,8 @@ def _are_within(numbers: Sequence[Any], accepted: Range) -> bool:
     if not set(map(type, numbers)) <= _NUMBERS:
         return False
     try:
+        if len(numbers) < FEW:
+            return all(accepted.least <= float(number) <= accepted.most for number in numbers)
         column = np.array(numbers, dtype=np.float64)
     except OverflowError:
         return False

@@ -125,13 +125,20 @@ class State:
         """The whitened features, (n, rank), if the present model uses them."""
         return self._features if self.model.uses_features else None
 
-    def apply_all(self, events: Sequence[Event]) -> None:
-        """Let many events happen; runs of measurements are entered together."""
+    def apply_all(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
+        """Let many events happen; runs of measurements are entered together.
+
+        Args:
+            events: In their order.
+            rehearsed: Whether each was looked at in this very state, and had no flaw.
+        """
         for first in range(0, len(events), CHUNK):
             some = _questions_first(events[first : first + CHUNK])
+            # Behind an event of another kind, or an item, measurements meet another state.
+            rehearsed = rehearsed and all(event.kind == "tell" and not _has_items(event) for event in some)
             for kind, run in itertools.groupby(some, key=attrgetter("kind")):
                 if kind == "tell":
-                    self._tell_all(list(run))
+                    self._tell_all(list(run), sound=rehearsed)
                 else:
                     for event in run:
                         self.apply(event)
@@ -168,16 +175,16 @@ class State:
     def _on_tell(self, body: dict[str, Any], event: Event) -> None:
         """Tellings are entered by `_tell_all`, also if they come alone."""
 
-    def _tell_all(self, events: list[Event]) -> None:
+    def _tell_all(self, events: list[Event], *, sound: bool = False) -> None:
         for with_items, run in itertools.groupby(events, key=_has_items):
             # Each of those with items decides which come next.
             for some in [[event] for event in run] if with_items else [list(run)]:
-                self._enter(some)
+                self._enter(some, sound=sound)
 
-    def _enter(self, events: list[Event]) -> None:
+    def _enter(self, events: list[Event], *, sound: bool) -> None:
         bodies = [event.body for event in events]
         first = len(self.told) + 1
-        flaws = flawed(self, bodies)
+        flaws = {} if sound else flawed(self, bodies)
         for place, why in flaws.items():
             event = events[place]
             self.ignored[event.number] = Ignored(event.number, event.kind, why, first + place)

@@ -55,6 +55,8 @@ class _Books:
 
     def learn(self, plus: int, minus: int, block: int, sigma: float) -> float:
         """Take in one measurement; returns by how much the log-determinant grew."""
+        if self.size == 0:
+            return self._learn_alone(plus, sigma)
         row, place = self.load(plus), None
         if minus >= 0:
             row = row - self.load(minus)
@@ -76,6 +78,13 @@ class _Books:
             self.loads[plus] = load
             self.own[plus] = own * kept
         return math.log1p((shared + own) / noise)
+
+    def _learn_alone(self, option: int, sigma: float) -> float:
+        """The same where nothing is shared: to the last bit what empty arrays would give, and sooner."""
+        noise, own = sigma * sigma, float(self.own[option])
+        if own > 0.0:
+            self.own[option] = own * (noise / (noise + own))
+        return math.log1p(own / noise)
 
 
 def information(analysis: Analysis) -> Floats:

@@ -13,12 +13,14 @@ from noisewise.web.problems import PROBLEM_TYPE
 Viewer = Annotated[Visitor, Depends(needs(Role.VIEWER))]
 Worker = Annotated[Visitor, Depends(needs(Role.WORKER))]
 Owner = Annotated[Visitor, Depends(needs(Role.OWNER))]
+#: Letters of a study's name in an address.
+LONGEST_NAME = 1000
 #: The name of a study in an address.
 StudyName = Annotated[
     str,
     Path(
         description='The study\'s name; in it, "~1" stands for "/", "~2" for ".", "~0" for "~".',
-        max_length=1000,
+        max_length=LONGEST_NAME,
     ),
 ]
 

@@ -21,15 +21,18 @@ from noisewise.web.problems import ProblemError
 
 #: Answers that are kept for those who did not get them.
 MOST_REPLAYS = 10_000
+#: Letters of these two headers.
+LONGEST_IF_MATCH, LONGEST_KEY = 100, 1000
 IfMatch = Annotated[
-    str | None, Header(description="Change nothing unless the study's ETag is this one.", max_length=100)
+    str | None,
+    Header(description="Change nothing unless the study's ETag is this one.", max_length=LONGEST_IF_MATCH),
 ]
 Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
         description="A request with the same key and content is answered, and done, once.",
-        max_length=1000,
+        max_length=LONGEST_KEY,
     ),
 ]
 
@@ -96,17 +99,20 @@ def change(
         written = [] if known_as is None else study.appended_as(known_as)
         try:
             with heard_warnings() as heard:
+                number = None
                 if written:
                     done = (again or _only_done)(study, written)
                 else:
-                    with study.acting(visitor.name, only_at=version_in(if_match), key=known_as):
+                    with study.acting(visitor.name, only_at=version_in(if_match), key=known_as) as acted:
                         done = act(study)
+                    number = acted.n_events
         except LogMovedOnError:
             raise ProblemError(
                 412,
                 f"{name!r} has changed: it has {study.n_events} events now, and If-Match meant {if_match}.",
             ) from None
-        given = answer({"study": name, **done, **warnings_in(heard)}, status, event=study.n_events)
+        number = study.n_events if number is None else number  # what was just appended need not be looked for
+        given = answer({"study": name, **done, **warnings_in(heard)}, status, event=number)
         if whose is not None:  # before a second try can enter
             replays.keep(whose, content, given)
     return given

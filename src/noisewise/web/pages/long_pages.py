@@ -12,7 +12,7 @@ from noisewise.web.pages.shown import studies_of
 from noisewise.web.problems import ProblemError
 from noisewise.web.tasks import DONE, ENDED, WAITING, LongTasks
 
-#: Seconds for which the first answer waits: what is quick is shown at once.
+#: Seconds for which the first answer waits where no process has to start: what is quick is shown at once.
 AT_ONCE = 0.15
 
 
@@ -34,12 +34,13 @@ NOT_ASKED = TaskShown()
 async def begun(
     request: Request, segment: str, visitor: Visitor, kind: str, arguments: dict[str, Any]
 ) -> TaskShown:
-    """Begin to compute, or find what was begun before; wait a moment for it."""
+    """Begin to compute, or find what was begun before; wait a moment for what may be over by then."""
     tasks: LongTasks = request.app.state.tasks
     name = name_in(segment)
     number = await run_in_threadpool(studies_of(request).number, name)
     task = tasks.begin(kind, name, number, arguments, visitor.token, shared=True)
-    if task.state not in ENDED:
+    await asyncio.sleep(0)  # its turn may come at once
+    if task.state not in ENDED and not tasks.starts_processes:
         await asyncio.wait([asyncio.ensure_future(task.over.wait())], timeout=AT_ONCE)
     told = task.to_plain()
     doing, share = _progress(told.get("progress"), waiting=task.state == WAITING)

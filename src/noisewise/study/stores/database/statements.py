@@ -13,6 +13,8 @@ from noisewise.study.stores.protocol import DamagedError, Event, to_json
 
 #: Rows that are handed to the database at once.
 TOGETHER = 5000
+#: Events that are kept as they are when they are written, instead of compressed.
+FEW = 100
 
 STUDY = "SELECT id, name, start, chained, seal, specification FROM noisewise_studies WHERE name = :name"
 RENAME = "UPDATE noisewise_studies SET name = :name, seal = :seal WHERE id = :study"
@@ -47,6 +49,8 @@ def chained_rows(
     study: int, before: bytes, events: list[Event]
 ) -> tuple[list[Event], Iterator[tuple[Any, ...]]]:
     """Events with their hashes, and their rows, made as they are needed."""
+    if type(events) is list and len(events) < FEW:
+        return _few_rows(study, before, events)
     # Events of a large table are made one by one: what is needed here is had without their bodies.
     outlines = getattr(events, "outlines", events)
     texts = getattr(events, "texts", None) or (to_json(event.body) for event in events)
@@ -54,7 +58,7 @@ def chained_rows(
     for e, body in zip(outlines, texts, strict=True):
         head = link(head, e.number, e.at, e.kind, e.append, body)
         if e.hash and e.hash != head.hex():
-            raise DamagedError(f"event {e.number} does not continue this log.", e.number)
+            raise _misfit(e.number)
         kept.hashes += head
         bodies.append(body)
     again = getattr(events, "outlines", events)
@@ -63,6 +67,23 @@ def chained_rows(
         for e, body, hash in zip(again, bodies.taken(), kept.digests(), strict=True)
     )
     return cast(list[Event], kept), rows
+
+
+def _few_rows(study: int, head: bytes, events: list[Event]) -> tuple[list[Event], Iterator[tuple[Any, ...]]]:
+    """The same for a few, which are looked at several times: made once is cheaper than made on demand."""
+    kept, rows = [], []
+    for number, at, kind, content, append, said in events:
+        body = to_json(content)
+        head = link(head, number, at, kind, append, body)
+        if said and said != head.hex():
+            raise _misfit(number)
+        kept.append(Event(number, at, kind, content, append, head.hex()))
+        rows.append((study, number, at, kind, append, body, head))
+    return kept, iter(rows)
+
+
+def _misfit(number: int) -> DamagedError:
+    return DamagedError(f"event {number} does not continue this log.", number)
 
 
 def write_rows(connection: Connection, rows: Iterator[tuple[Any, ...]]) -> None:
