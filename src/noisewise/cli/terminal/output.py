@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -38,7 +38,8 @@ def progress(quiet: bool) -> Iterator["Progress"]:
     columns = (TextColumn("{task.description:<24}"), BarColumn(), TextColumn("{task.fields[note]}"))
     target = console(err=True)
     hidden = quiet or not target.is_terminal
-    with Progress(*columns, TimeElapsedColumn(), console=target, transient=True, disable=hidden) as bars:
+    bars = Progress(*columns, TimeElapsedColumn(), console=target, transient=True, disable=hidden)
+    with nullcontext() if hidden else bars:  # below 14.3, Rich ends hidden bars with an empty line
         yield bars
 
 
