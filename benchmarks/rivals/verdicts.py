@@ -78,8 +78,9 @@ def _claims(kept: dict[str, Any], rival: str) -> str:
     }
     wrong, made = (sum(numbers) for numbers in zip(*counts.values(), strict=True))
     worst = max(counts, key=lambda world: counts[world][0])
-    most = f", most of them in {worst}: {share(*counts[worst])}" if counts[worst][0] else ""
-    return f"{share(wrong, made)}{most}"
+    many = "all" if counts[worst][0] == wrong else "most of them"
+    where = f", {many} in {worst}: {share(*counts[worst])}" if wrong else ""
+    return f"{share(wrong, made)}{where}"
 
 
 def milliseconds(kept: dict[str, Any], rival: str) -> dict[str, float]:
