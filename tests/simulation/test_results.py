@@ -75,8 +75,9 @@ def test_a_summary_has_students_interval(sim, confidence):
     spread = stats.sem(sim.simple_regret, axis=0)
     assert (spread > 0.0).all()
     low, high = stats.t.interval(confidence, 14, loc=sim.simple_regret.mean(axis=0), scale=spread)
-    assert np.allclose(summary["low"], low, rtol=1e-12, atol=1e-15)
-    assert np.allclose(summary["high"], high, rtol=1e-12, atol=1e-15)
+    # SciPy 1.13 has twelve digits of the quantile.
+    assert np.allclose(summary["low"], low, rtol=1e-11, atol=1e-12)
+    assert np.allclose(summary["high"], high, rtol=1e-11, atol=1e-12)
 
 
 def test_a_summary_refuses_a_confidence_that_is_none(sim):

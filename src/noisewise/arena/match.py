@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from noisewise.arena.cells import Cell
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import normal_quantile
-from noisewise.core.support.files import written_whole
+from noisewise.core.support.files import save_arrays
 from noisewise.policies import Policy, make_policy
 from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
@@ -154,8 +154,7 @@ def _to_certificate(simulation: Simulation, target: Floats) -> tuple[NDArray[np.
 
 def save_match(match: Match, path: Path) -> None:
     """Write a match, whole or not at all."""
-    with written_whole(path) as draft, draft.open("wb") as file:
-        np.savez(file, allow_pickle=False, **asdict(match))
+    save_arrays(path, asdict(match))
 
 
 def read_match(path: Path) -> Match | None:

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,18 @@ def written_whole(target: Path) -> Iterator[Path]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def save_arrays(target: Path, arrays: Mapping[str, Any]) -> None:
+    """Write arrays as ``.npz``, whole or not at all; what only a pickle could hold is refused."""
+    import numpy as np
+
+    # Not `savez(allow_pickle=False)`: NumPy 2.0 takes that for one more array.
+    for name, values in arrays.items():
+        if np.asarray(values).dtype.hasobject:
+            raise ValueError(f"`{name}` must be an array of numbers or texts; got objects.")
+    with written_whole(target) as draft, draft.open("wb") as file:
+        np.savez(file, **arrays)
 
 
 def sync(path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet, Catalogue, OracleSet, set_from
-from noisewise.core.support.files import written_whole
+from noisewise.core.support.files import save_arrays
 from noisewise.policies.shell.archive import DamagedFileError, read_arrays
 
 #: Raised whenever the layout of the file or of any state changes.
@@ -76,8 +76,7 @@ def write_saved(
         if actions.labels is not None:
             arrays["labels"] = np.array(actions.labels)
     arrays["header"] = np.array(json.dumps({"format": FORMAT, **header}))
-    with written_whole(path) as draft, draft.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+    save_arrays(path, arrays)
 
 
 def read_saved(path: Path) -> Saved:
