@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.support.web_stores import API, bearer, guarded_app
 
-from noisewise.web.api.short_way import ShortWay
+from noisewise.web.short_way import ShortWay
 
 NOW = 1.7e9
 JSON = {"Content-Type": "application/json"}

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from noisewise.core.support.version import __version__
-from noisewise.web.api.routes import add_api
+from noisewise.web.api.routes import PREFIX, add_api
 from noisewise.web.auth.forms import SIGNING_IN
 from noisewise.web.auth.keys import BURST, RATE, Keys
 from noisewise.web.auth.tokens import TokenFile
@@ -20,6 +20,7 @@ from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
 from noisewise.web.later_pages import LaterPages
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.refusals import answer_refusals
+from noisewise.web.short_way import ShortWay
 
 #: Style sheets and scripts of the pages.
 STATIC = Path(__file__).parent / "pages" / "static"
@@ -77,6 +78,7 @@ def make_app(
     app.state.studies, app.state.keys, app.state.counters = studies, keys, Counters()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_api(app, studies)
+    app.router.routes.insert(0, ShortWay(app, PREFIX))
     app.include_router(SIGNING_IN)
     app.state.pages = LaterPages(app)
     if not pages_later:

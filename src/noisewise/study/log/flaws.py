@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 #: Kinds whose absence changes what is claimed: until it is mended, there is no certificate.
 MATTERING = frozenset(("tell", "void", "amend", "exclude", "include", "add", "switch"))
-#: Measurements that are looked at together.
-CHUNK = 16_384
-#: Numbers of which an array would take longer than a look at each.
-FEW = 8
+#: Measurements that are looked at together; numbers of which an array takes longer than a look at each.
+CHUNK, FEW = 16_384, 8
 _WITH_SIGMA, _WITHOUT_SIGMA = frozenset((KNOWN, COUNTS)), frozenset((READINGS, NONE))
 _NEEDED = frozenset(("option", "value", "kind"))
 _TEXTS = ("block", "instrument", "key", "job")

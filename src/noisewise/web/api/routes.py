@@ -13,7 +13,6 @@ from noisewise.web.api.judgement import JUDGEMENT
 from noisewise.web.api.long_answers import TASKS
 from noisewise.web.api.measuring import MEASURING
 from noisewise.web.api.shares import SHARED, SHARES
-from noisewise.web.api.short_way import ShortWay
 from noisewise.web.api.stream import EventStreams
 from noisewise.web.api.studies import STUDIES
 from noisewise.web.api.tables import TABLES
@@ -34,7 +33,6 @@ def add_api(app: FastAPI, studies: OpenStudies) -> None:
     app.include_router(api)
     app.include_router(SHARED)
     app.include_router(HEALTH)
-    app.router.routes.insert(0, ShortWay(app, PREFIX))
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
 
 

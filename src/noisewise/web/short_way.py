@@ -37,7 +37,7 @@ READ = {b"content-type": 100, b"if-match": LONGEST_IF_MATCH, b"idempotency-key":
 LONG = "noisewise.long_way"
 
 
-class Understood(NamedTuple):
+class PlainRequest(NamedTuple):
     """What a request says."""
 
     study: str
@@ -75,7 +75,7 @@ class ShortWay(BaseRoute):
         await given(scope, receive, send)
 
 
-async def _understood(request: JsonBodyRequest, name: str, body: TypeAdapter[Any]) -> Understood | None:
+async def _understood(request: JsonBodyRequest, name: str, body: TypeAdapter[Any]) -> PlainRequest | None:
     """What a request says; None if anything about it is unusual."""
     visitor: Visitor = request.scope["visitor"]
     sent = [(header, value) for header, value in request.scope["headers"] if header in READ]
@@ -100,7 +100,9 @@ async def _understood(request: JsonBodyRequest, name: str, body: TypeAdapter[Any
         if isinstance(problem, ProblemError) and not hasattr(request, "_body"):
             raise  # it came too slowly, or is too large: there is nothing to be read again
         return None
-    return Understood(name, content, visitor, _text(headers, b"if-match"), _text(headers, b"idempotency-key"))
+    return PlainRequest(
+        name, content, visitor, _text(headers, b"if-match"), _text(headers, b"idempotency-key")
+    )
 
 
 def _text(headers: dict[bytes, bytes], name: bytes) -> str | None:
