@@ -20,6 +20,7 @@ from noisewise.core.spreading.tasks import StrangerError
 from noisewise.core.spreading.workers import workers_on
 from noisewise.policies.registry import rule_named
 from noisewise.simulation.compilation import compiled_loop
+from noisewise.simulation.sharing import replications
 from noisewise.simulation.sharing.elsewhere import Elsewhere
 from noisewise.simulation.sharing.replications import Replications
 from noisewise.simulation.simulate import make_run
@@ -160,8 +161,9 @@ def test_a_worker_killed_in_a_piece_changes_nothing(client):
     assert_same_bits(here, there)
 
 
-def test_ctrl_c_keeps_the_replications_that_came_back(client):
+def test_ctrl_c_keeps_the_replications_that_came_back(client, monkeypatch):
     main = threading.main_thread().ident
+    monkeypatch.setattr(replications, "BETWEEN_REPORTS", 0.0)  # it hears of the first piece, too
 
     def interrupt(done, total):
         if 0 < done < total:
