@@ -3,7 +3,9 @@
 import gc
 import os
 import re
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import hypothesis
@@ -43,6 +45,41 @@ BY_FILE = (
     "tests/test_house.py",
     "tests/test_tests.py",
 )
+
+#: Seconds after which a test is taken to wait for something that will never come.
+PATIENCE = 900
+
+
+def within_patience(item):
+    """A phase of a test, which fails where it stands once it has taken too long."""
+
+    def give_up(signum, frame):
+        raise TimeoutError(f"{item.nodeid} has taken {PATIENCE} s: what it waits for does not come.")
+
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        return (yield)
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    return (yield from within_patience(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield from within_patience(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item):
+    return (yield from within_patience(item))
 
 
 def pytest_collection_modifyitems(config, items):
