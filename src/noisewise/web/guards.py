@@ -64,6 +64,7 @@ class Guards:
             return
         guarded = _with_headers(send, scope["method"], self.counters)
         _add_prefix(scope)
+        _name_untyped(scope)
         try:
             headers = dict(scope["headers"])
             self._check_host(headers)
@@ -168,6 +169,16 @@ def _add_prefix(scope: Scope) -> None:
     root = scope.get("root_path", "")
     if root and not scope["path"].startswith(f"{root}/"):
         scope["path"] = root + scope["path"]
+
+
+def _name_untyped(scope: Scope) -> None:
+    """Say of a body without a type that it is bytes (RFC 9110, section 8.3).
+
+    FastAPI below 0.132 would read it as JSON, and a page of another site may send such a body unasked.
+    """
+    if scope["method"] not in SAFE_METHODS and not dict(scope["headers"]).get(b"content-type"):
+        others = [header for header in scope["headers"] if header[0] != b"content-type"]
+        scope["headers"] = [*others, (b"content-type", b"application/octet-stream")]
 
 
 def is_form(headers: dict[bytes, bytes]) -> bool:

@@ -297,6 +297,23 @@ def test_interrupted_it_gives_everything_back(heeds_ctrl_c):
     assert study.n_measurements >= 5
 
 
+def test_interrupted_while_it_asks_it_gives_back_what_it_has_not_seen(tmp_path, monkeypatch):
+    study = nw.create_study(tmp_path / "s.db", options=OPTIONS, eps=1e-4)
+    (of_another_run,) = study.ask(by=mark())
+    ask, asked = study._ask_at_once, []
+
+    def interrupted(n, *, by):
+        asked.append(ask(n, by=by))
+        if len(asked) > 4:
+            raise KeyboardInterrupt  # the suggestions are in the log, and nobody has heard of them
+        return asked[-1]
+
+    monkeypatch.setattr(study, "_ask_at_once", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        study.run(measured, workers=2)
+    assert [job.id for job in study.pending] == [of_another_run.id]
+
+
 def test_arguments_are_checked_before_anything_happens():
     study = fresh()
     for bad, said in (

@@ -1,17 +1,19 @@
 """Who runs a study: a mark on suggestions, by which those of a run that died are found again."""
 
+import itertools
 import os
 import re
 import socket
 import time
 from pathlib import Path
 
-_MARK = re.compile(r"run (?P<host>\S+) (?P<process>\d+) (?P<began>\d+)")
+_MARK = re.compile(r"run (?P<host>\S+) (?P<process>\d+) (?P<began>\d+)(?: \d+)?")
+_runs = itertools.count(1)
 
 
 def mark() -> str:
-    """Of this process: its machine, its number, and when it began, because numbers are used again."""
-    return f"run {_host()} {os.getpid()} {_began(os.getpid())}"
+    """Of a run: its machine and process, when that began (numbers are used again), and which of its runs."""
+    return f"run {_host()} {os.getpid()} {_began(os.getpid())} {next(_runs)}"
 
 
 def is_mark(by: str) -> bool:
@@ -19,10 +21,14 @@ def is_mark(by: str) -> bool:
     return _MARK.fullmatch(by) is not None
 
 
+def is_of(by: str | None, mark: str) -> bool:
+    """Whether a suggestion is reserved for this very run."""
+    return _without_token(by) == mark
+
+
 def is_left_behind(by: str | None) -> bool:
     """Whether a suggestion is reserved for a run on this machine that is no more."""
-    # On a server, the name of a token stands before the mark.
-    found = _MARK.fullmatch((by or "").rpartition(": ")[2])
+    found = _MARK.fullmatch(_without_token(by))
     if found is None or found["host"] != _host():
         return False
     process = int(found["process"])
@@ -30,6 +36,11 @@ def is_left_behind(by: str | None) -> bool:
         return True
     began = _began(process)
     return began != 0 and int(found["began"]) != 0 and abs(began - int(found["began"])) > 2
+
+
+def _without_token(by: str | None) -> str:
+    """A mark; on a server, the name of a token stands before it."""
+    return (by or "").rpartition(": ")[2]
 
 
 def _host() -> str:

@@ -30,7 +30,7 @@ from noisewise.study.running.crews import Crew, Finished
 from noisewise.study.running.limits import Limits
 from noisewise.study.running.live_line import LiveLine
 from noisewise.study.running.outcomes import fields_of
-from noisewise.study.running.owners import is_left_behind, mark
+from noisewise.study.running.owners import is_left_behind, is_of, mark
 from noisewise.study.running.studied import Runnable
 
 REACHED = "certain enough to stop"
@@ -113,6 +113,7 @@ class Runner:
         self._open: dict[str, Attempt] = {}  # by suggestion, in the order of asking
         self._by_attempt: dict[int, str] = {}
         self._in_a_row: Counter[str] = Counter()
+        self._asking = False  # whether the log may have suggestions that this run has not seen yet
         self.measured = self.failed = 0
 
     def run(self) -> str:
@@ -162,14 +163,17 @@ class Runner:
             if free < 1:
                 return
             each = int(min(self._each, free))
+            self._asking = True
             try:
                 jobs = self._study._ask_at_once(each, by=self._mark)
             except ValueError as nothing:  # such as: every option was excluded
                 raise MeasuringError(str(nothing)) if self.failed else nothing from None
             if not jobs:
+                self._asking = False
                 return
             for job in jobs:
                 self._launch(job)
+            self._asking = False
 
     def _launch(self, job: Job) -> None:
         if not self._open or len(self._group(self._groups)) >= self._each:
@@ -323,6 +327,9 @@ class Runner:
             if attempt.done is not None and attempt.done.problem is None:
                 self._tell_one(attempt, fields_of(attempt.job, attempt.done.returned))
         rest = [id for id, one in self._open.items() if one.job.status == OPEN]
+        if self._asking:  # it was interrupted before it heard what it was to measure
+            unseen = (job for job in self._study.pending if is_of(job.by, self._mark))
+            rest += [job.id for job in unseen if job.id not in self._open]
         if rest:
             self._study.release(rest, "the run ended")
 
