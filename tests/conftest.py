@@ -82,6 +82,14 @@ def pytest_runtest_teardown(item):
     return (yield from within_patience(item))
 
 
+@pytest.fixture
+def heeds_ctrl_c():
+    """Programs that were begun in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def pytest_collection_modifyitems(config, items):
     """Tests marked `long` are for `make test-long`, and for those who name them."""
     from tests.support.effort import LONG

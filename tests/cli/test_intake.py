@@ -225,6 +225,21 @@ def test_a_table_with_names_of_its_own_is_shown_the_map(store, refused, tmp_path
             "option=variant,successes=conversions,trials=visitors",
         ),
         (
+            "Day,Variant,Visitors,Orders",
+            "Mon,{name},200,2{k}",
+            "option=Variant,successes=Orders,trials=Visitors",
+        ),
+        ("Model,Correct,Total", "{name},4{k},50", "option=Model,successes=Correct,trials=Total"),
+        ("Group,n,Events", "{name},50,{k}", "option=Group,successes=Events,trials=n"),
+        (
+            "Mittel,Patienten,Ereignisse",
+            "{name},50,{k}",
+            "option=Mittel,successes=Ereignisse,trials=Patienten",
+        ),
+        ("alloy,price,stock", "{name},50,4{k}", "option=alloy,value=price"),
+        ("alloy,total,score", "{name},50,{k}7", "option=alloy,value=score"),
+        ("Drug,Mean,95% CI", "{name},5.{k},4.5-6.5", "option=Drug,value=Mean,ci=95% CI"),
+        (
             "catalyst,run,yield,lower,upper",
             "{name},{k},5.{k},4,6",
             "option=catalyst,value=yield,lo=lower,hi=upper",
@@ -248,4 +263,4 @@ def test_the_map_that_is_shown_is_the_one_a_person_would_write(
     words = ["1.5", "timeout", "1.7", "1.6"]
     rows = [row.format(name="ABCD"[k], word=words[k], k=k + 1) for k in range(4)]
     table.write_text("\n".join([header, *rows]) + "\n")
-    assert f"for instance --map {suggested}, or" in refused("import", store, table)
+    assert f"for instance --map {suggested}, or" in refused("import", store, table).replace("'", "")

@@ -159,7 +159,7 @@ def test_a_dry_run_of_a_new_study_makes_nothing(german, tmp_path):
     path = tmp_path / "new.db"
     said = " ".join(run("init", path, "--from", german, "--map", MAP, "--eps", 1, "--dry-run").stdout.split())
     assert "row 1 (line 2): option A, value 1234.5" in said
-    assert "(a dry run: nothing was made): 2 options, 3 measurements" in said
+    assert "(a dry run: nothing was made): the largest of 2 options, 3 measurements" in said
     assert not path.exists()
 
 
@@ -277,6 +277,27 @@ def test_a_study_from_a_table_counts_rows_without_a_result_and_its_event(tmp_pat
     said = run("init", store, "--from", table, "--eps", "0.2").stdout
     assert said.endswith("independent model.\n1 row without a result.\n")
     assert "Log: 1 event, head" in run("status", store).stdout
+
+
+def test_an_eps_above_every_share_is_refused(tmp_path, refused):
+    (tmp_path / "c.csv").write_text("option,successes,trials\nA,60,1000\nB,48,1000\n")
+    begin = ["init", tmp_path / "c.db", "--from", tmp_path / "c.csv"]
+    said = refused(*begin, "--eps", 0.5)
+    assert "--eps is 0.5, and shares of successes in the table lie between 0.048 and 0.06" in said
+    assert said.endswith("For 0.5 per cent write 0.005.")
+    assert plain(*begin, "--eps", 0.05)["told"] == 2
+
+
+@pytest.mark.parametrize(("header", "warned"), [("latency [ms]", True), ("cost", True), ("HV", False)])
+def test_a_study_says_whether_the_largest_is_the_best(tmp_path, header, warned):
+    (tmp_path / "t.csv").write_text(f"option,{header},se\nA,1.0,0.1\nB,2.0,0.1\n")
+    begin = ["--from", tmp_path / "t.csv", "--map", f"option=option,value={header},se=se", "--eps", 0.5]
+    said = " ".join(run("init", tmp_path / "a.db", *begin).stdout.split())
+    assert "the largest of 2 options, 2 measurements" in said
+    assert (f"less of '{header}' sounds better" in said) == warned
+    said = " ".join(run("init", tmp_path / "b.db", *begin, "--goal", "min").stdout.split())
+    assert "the smallest of 2 options" in said
+    assert "sounds better" not in said
 
 
 #: A spreadsheet as it comes: a title, a date in front, per cent signs, decimal commas, remarks.

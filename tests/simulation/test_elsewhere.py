@@ -161,7 +161,7 @@ def test_a_worker_killed_in_a_piece_changes_nothing(client):
     assert_same_bits(here, there)
 
 
-def test_ctrl_c_keeps_the_replications_that_came_back(client, monkeypatch):
+def test_ctrl_c_keeps_the_replications_that_came_back(client, monkeypatch, heeds_ctrl_c):
     main = threading.main_thread().ident
     monkeypatch.setattr(replications, "BETWEEN_REPORTS", 0.0)  # it hears of the first piece, too
 

@@ -66,7 +66,10 @@ def test_a_standard_error_of_zero(study):
     ("se", "sentence"),
     [
         (-0.3, r"se=-0\.3 is not a standard error, which is above 0\. Did the columns"),
-        (math.nan, r"no error bar in se\. Fill it in, or write none"),  # how many frames write an empty cell
+        (
+            math.nan,
+            r"no error bar in se\. Fill it in, delete the row, or write none",
+        ),  # how many frames write an empty cell
     ],
 )
 def test_a_standard_error_that_is_none(study, se, sentence):

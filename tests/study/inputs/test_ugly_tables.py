@@ -334,6 +334,13 @@ COLUMNS = [
     Ugly(
         "an interval in one cell",
         "alloy,HV,95% CI\nA,1.5,1-2\n",
+        "'ci': '95% CI'",
+        (),
+        {"map": MAP},
+    ),
+    Ugly(
+        "half of an interval",
+        "alloy,HV,95% CI\nA,1.5,0.5\n",
         "make two columns of it, lo and hi",
         (),
         {"map": MAP},

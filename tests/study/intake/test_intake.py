@@ -183,7 +183,7 @@ def test_a_blank_se_cell_is_refused_and_none_says_it_on_purpose(tmp_path):
     refused(
         study,
         lambda: study.tell_many(table),
-        r"row 2 \(B, line 3\): no error bar in se\. Fill it in, or write none",
+        r"row 2 \(B, line 3\): no error bar in se\. Fill it in, delete the row, or write none",
     )
     refused(
         study,

@@ -271,14 +271,6 @@ def test_a_certificate_that_stays_withheld_is_given_up():
     assert found.measured < 120
 
 
-@pytest.fixture
-def heeds_ctrl_c():
-    """Programs that were begun in the background ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_interrupted_it_gives_everything_back(heeds_ctrl_c):
     def interrupted(job):
         if int(job.id[4:]) == 9:

@@ -41,7 +41,8 @@ def authority(tmp_path):
     """An authority of one's own, and a certificate of it for lab.example and localhost."""
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl to make a certificate with")
-    (tmp_path / "names").write_text("subjectAltName=DNS:lab.example,DNS:localhost\n")
+    names = "subjectAltName=DNS:lab.example,DNS:localhost\nauthorityKeyIdentifier=keyid\n"
+    (tmp_path / "names").write_text(names)
 
     def openssl(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=tmp_path)
@@ -55,6 +56,8 @@ def authority(tmp_path):
         "2",
         "-subj",
         "/CN=lab authority",
+        "-addext",
+        "keyUsage=critical,keyCertSign",  # which Python 3.13 looks for
         "-keyout",
         "ca.key",
         "-out",

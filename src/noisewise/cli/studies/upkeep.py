@@ -176,7 +176,8 @@ def init(
     with told_warnings():
         listed = read_options(options) if options else None
     study = create_as_typed(":memory:" if dry_run else store, name, listed, understood, question)
-    _report_made(study, store, json, {"model": model, "budget": budget, "looks": looks}, understood, dry_run)
+    asked = {part: typed[part] for part in ("model", "goal", "budget", "looks")}
+    _report_made(study, store, json, asked, understood, dry_run)
 
 
 def create_as_typed(store: str, name: str, options: Any, results: Any, question: dict[str, Any]) -> Any:
@@ -208,32 +209,32 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
         return nw.create_study(store, name=name, options=options, results=results, **read)
 
 
-def _report_made(
-    study: Any, store: str, json: bool, asked: dict[str, Any], understood: Any, dry_run: bool
-) -> None:
+def _report_made(study: Any, store: str, json: bool, asked: Any, understood: Any, dry: bool) -> None:
     from noisewise.core.support.words import counted
+    from noisewise.study.intake.columns.directions import about_direction
     from noisewise.study.stores.secrets import without_secrets
 
     content = {"options": len(study.options), "notes": study.notes, "policy": study.policy, **asked}
+    budget, sought = content["budget"], "largest" if content["goal"] == "max" else "smallest"
     if understood is not None:
-        content |= {"told": study.n_measurements, "dry_run": dry_run, "understood": understood.to_plain()}
-    budget = content["budget"]
+        content |= {"told": study.n_measurements, "dry_run": dry, "understood": understood.to_plain()}
     parts = [
-        counted(content["options"], "option"),
+        f"the {sought} of {counted(content['options'], 'option')}",
         *([counted(content["told"], "measurement")] if understood is not None else []),
         f"{content['model']} model{' on a log scale' if study.specification.value_scale.log else ''}",
         *([f"a budget of {counted(budget, 'measurement')}"] if budget is not None else []),
         *(["looked at once"] if content["looks"] == "once" else []),
     ]
-    place = "(a dry run: nothing was made)" if dry_run else f"in {without_secrets(store)}"
+    place = "(a dry run: nothing was made)" if dry else f"in {without_secrets(store)}"
     words = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
     if understood is not None:
-        words = [*(understood.describe() if dry_run else filter(None, [understood.sentence])), *words]
+        words = [*(understood.describe() if dry else filter(None, [understood.sentence])), *words]
         if understood.layout is None and "item" not in understood.sources:
             empty = understood.frame.height - study.n_measurements
             words += [f"{counted(empty, 'row')} without a result."] if empty else []
-        if understood.unused and not dry_run:
+        if understood.unused and not dry:
             words.append(f"Columns not used: {', '.join(understood.unused)}.")
+        words += filter(None, [about_direction(understood, content["goal"])])
     report("init", study, json, content, words)
 
 

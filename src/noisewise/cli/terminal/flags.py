@@ -21,7 +21,7 @@ WORDS: dict[str, dict[str, str]] = {
     },
     "tell": {"job": "WHAT", "option": "an option"},
     "release": {"job": "JOB"},
-    "init": {"metric": "--choose metric=NAME", "task": "--choose task=NAME"},
+    "init": {"table": "--from", "metric": "--choose metric=NAME", "task": "--choose task=NAME"},
     "plan": {"sigma": "--noise"},
     "rename": {"name": "NEW"},
 }  # fmt: skip

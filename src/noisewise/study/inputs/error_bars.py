@@ -31,6 +31,8 @@ KNOWN, READINGS, COUNTS, NONE, BOUNDED = "known", "readings", "counts", "none", 
 #: Answers to items that several options share: see `noisewise.study.log.items`.
 ITEMS = "items"
 WAYS = "se, var, sd+n, ci, values, successes+trials"
+#: The level of intervals that say none.
+USUAL_LEVEL = 0.95
 
 
 class Measured(NamedTuple):
@@ -171,7 +173,7 @@ def _of_interval(value: float, ci: Any, level: Any, notes: list[str]) -> float:
     low, high = as_float("ci", ci[0]), as_float("ci", ci[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"ci must have two finite ends; got ({low:g}, {high:g}).")
-    level = 0.95 if level is None else check_probability("level", level)
+    level = USUAL_LEVEL if level is None else check_probability("level", level)
     if not low <= value <= high:
         raise ValueError(
             f"ci=({low:g}, {high:g}) must contain the value {value:g}. Did lo and hi get swapped?"

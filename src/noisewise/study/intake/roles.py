@@ -12,6 +12,21 @@ from noisewise.study.inputs.dialects.headers import columns_called
 #: How cells are read: texts that stay what they are, numbers, whole numbers, several readings in one cell.
 NAME, NUMBER, COUNT, READINGS = "name", "number", "count", "readings"
 
+#: How people call what is counted, and what it is counted in.
+_SUCCESSES = (
+    "hits", "conversions", "converted", "correct", "events", "clicks", "orders", "sign_ups", "signups",
+    "purchases", "bookings", "subscriptions", "wins", "passed", "passes", "solved", "responders", "replies",
+    "positives", "deaths", "failures", "defects", "cured", "recovered", "survivors", "accepted",
+    "erfolge", "treffer", "bestellungen", "ereignisse", "klicks", "succès", "commandes", "éxitos", "pedidos",
+)  # fmt: skip
+_TRIALS = (
+    "visitors", "attempts", "tries", "total", "users", "sessions", "impressions", "views", "visits", "people",
+    "participants", "patients", "subjects", "customers", "requests", "shown", "sent", "tested", "treated",
+    "enrolled", "questions",
+    "versuche", "besucher", "patienten", "teilnehmer", "nutzer", "gesamt", "essais", "visiteurs", "ensayos",
+    "visitantes",
+)  # fmt: skip
+
 
 class ColumnRole(NamedTuple):
     """What a column can be."""
@@ -38,11 +53,11 @@ ROLES = (
     ColumnRole(
         "n", COUNT, "the number of readings", ("reps", "replicates", "count", "samples", "nobs", "runs")
     ),
-    ColumnRole("ci", NUMBER, "a confidence interval"),
+    ColumnRole("ci", NUMBER, "a confidence interval, both ends in a cell"),
     ColumnRole("level", NUMBER, "the level of the interval"),
     ColumnRole("values", READINGS, "the readings themselves", ("readings",), error=True, scale=True),
-    ColumnRole("successes", COUNT, "the number of successes", ("hits", "conversions", "correct"), error=True),
-    ColumnRole("trials", COUNT, "the number of trials", ("visitors", "attempts"), error=True),
+    ColumnRole("successes", COUNT, "the number of successes", _SUCCESSES, error=True),
+    ColumnRole("trials", COUNT, "the number of trials", _TRIALS, error=True),
     ColumnRole("lo", NUMBER, "the lower end of the interval", error=True, scale=True),
     ColumnRole("hi", NUMBER, "the upper end of the interval", error=True, scale=True),
     ColumnRole("se_up", NUMBER, "the error upwards", error=True, scale=True),

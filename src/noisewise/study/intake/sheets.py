@@ -133,8 +133,8 @@ def _check_errors(sheet: Sheet, purposely: set[int], words: Wording) -> None:
     said = f"row {blank[0] + 1}" + ("" if what is None else f" ({what})")
     others = "" if len(blank) == 1 else f" (nor in {_listed(blank[1:])})"
     raise ValueError(
-        f"{said}: no error bar in {', '.join(present)}{others}. Fill it in, or write {NO_ERROR} if it is "
-        f"unknown; {words.allow_missing_se} takes all such rows without."
+        f"{said}: no error bar in {', '.join(present)}{others}. Fill it in, delete the row, or write "
+        f"{NO_ERROR} if it is unknown; {words.allow_missing_se} takes all such rows without."
     )
 
 

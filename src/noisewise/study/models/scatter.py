@@ -22,7 +22,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails
 from noisewise.core.support.words import counted
 from noisewise.study.inputs.error_bars import NONE, READINGS
-from noisewise.study.log.measurements import KINDS, Columns
+from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.models.own_readings import LEAST, own_readings, own_rows
 
 #: Pooled degrees of freedom below which no certificate is given.
@@ -96,7 +96,7 @@ def settle(
         if pool.freedom < least:
             waiting.append(
                 f"the scatter of {pool.name} has {counted(pool.freedom, 'degree of freedom')} and needs "
-                f"{least}: repeat measurements, or give se="
+                f"{least}: repeat measurements, {_or_give(pool.name, int(members.sum()), lacking)}"
             )
         elif not usable and noise_floor is None:
             waiting.append(
@@ -105,6 +105,13 @@ def settle(
     if noise_floor is not None:
         estimated, certified = np.maximum(estimated, noise_floor), np.maximum(certified, noise_floor)
     return Sigmas(estimated, certified, pools, waiting)
+
+
+def _or_give(pool: str, members: int, lacking: Mask) -> str:
+    """What helps beside repeating; where only some have no error bar, the others do without them."""
+    if pool != WITHOUT_ERROR_BARS or lacking.all():
+        return "or give se="
+    return f"void the {counted(members, 'measurement')} without error bars, or give se="
 
 
 def _own(columns: Columns, rows: Mask, estimated: Floats, noise_floor: float | None) -> list[str]:

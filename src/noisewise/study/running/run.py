@@ -26,6 +26,7 @@ from noisewise.core.support.text import printable
 from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.log.jobs import OPEN, Job
+from noisewise.study.running.attempts import Attempt
 from noisewise.study.running.crews import Crew, Finished
 from noisewise.study.running.limits import Limits
 from noisewise.study.running.live_line import LiveLine
@@ -75,15 +76,6 @@ class StudyRun:
 def group_size(workers: int) -> int:
     """How many workers one decision serves."""
     return max(1, workers // (SHARED if workers < MANY else SHARED_BY_MANY))
-
-
-class Attempt:
-    """A suggestion that is being measured."""
-
-    def __init__(self, job: Job, group: int) -> None:
-        self.job, self.group, self.tries = job, group, 0
-        self.done: Finished | None = None
-        self.since = 0.0  # when it was done
 
 
 class Runner:

@@ -217,7 +217,10 @@ def check_name(name: Any) -> str:
 def refuse_taken(name: str, names: Iterable[str]) -> None:
     """Refuse a name that is in use."""
     if name in names:
-        raise NameTakenError(f"`name` must be new in this store; there is a study {name!r} already.")
+        raise NameTakenError(
+            f"`name` must be new in this store; there is a study {name!r} already: take another name, or "
+            "another file."
+        )
 
 
 def unknown(name: str, names: Iterable[str]) -> KeyError:

@@ -8,6 +8,7 @@ import polars as pl
 
 from noisewise.study.inputs.dialects.decimals import looks_numeric
 from noisewise.study.inputs.dialects.headers import key_of
+from noisewise.study.inputs.dialects.interval_texts import hold_intervals
 from noisewise.study.intake.roles import column_for
 
 #: Names of error bars by the role that such a column has, as `key_of` spells them.
@@ -74,6 +75,12 @@ def find_error_columns(frame: pl.DataFrame, value: str | None, used: Iterable[st
     taken = set(used)
     columns = [name for name in frame.columns if name not in taken and _may_be_error(frame[name])]
     found = [one for one in _candidates(columns, frame.columns) if _concerns(one.stem, value, frame.columns)]
+    found = [
+        one
+        if one.roles or not hold_intervals(frame[one.columns[0]])
+        else one._replace(roles={"ci": one.columns[0]})
+        for one in found
+    ]
     # The one that names the value comes first; then those that a map can use.
     named = "" if value is None else key_of(value)
     return min(found, key=lambda one: (one.stem != named, not one.roles), default=None)

@@ -12,6 +12,7 @@ from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.layouts import looks_like_studies
 from noisewise.study.inputs.strange_cells import is_date
+from noisewise.study.intake.columns.count_columns import find_counts
 from noisewise.study.intake.columns.error_columns import find_error_columns
 from noisewise.study.intake.roles import (
     COLUMNS,
@@ -99,9 +100,10 @@ def suggest_map(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str]
         texts = [name for name in frame.columns if not mostly_numeric(frame[name])]
         names = [name for name in texts if not _has_dates(frame[name])]
         found |= _suggested("option", names or texts, found)
-    counts = _suggested("successes", frame.columns, found) | _suggested("trials", frame.columns, found)
-    if len(counts) == 2 and not set(found) & set(RESULTS):
-        found |= counts  # shares are no values with an error bar
+    unused = [name for name in frame.columns if name not in found.values() or found.get("n") == name]
+    counts = find_counts(frame, unused) if find_error_columns(frame, None, found.values()) is None else {}
+    if counts and not set(found) & set(RESULTS):
+        found = {role: name for role, name in found.items() if name not in counts.values()} | counts
     elif "value" not in found:
         error = find_error_columns(frame, None, found.values())
         bars = () if error is None else (*error.columns, *error.roles.values())

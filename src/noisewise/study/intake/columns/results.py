@@ -79,14 +79,32 @@ def options_of(understood: Understood, features: Sequence[str] | None, cost: str
 def check_eps(understood: Understood, specification: Specification) -> None:
     """Refuse an `eps` in per cent for values that are hundredths: every option would be good enough."""
     eps = None if specification.value_scale.log else specification.eps
-    if eps is None or not understood.percent or "value" not in understood.frame.columns:
+    if eps is None:
         return
-    values = understood.frame["value"].cast(pl.Float64, strict=False).drop_nulls().to_list()
-    if len(set(values)) > 1 and eps >= max(values) - min(values):
+    if understood.percent and "value" in understood.frame.columns:
+        values = understood.frame["value"].cast(pl.Float64, strict=False).drop_nulls().to_list()
+        if len(set(values)) > 1 and eps >= max(values) - min(values):
+            raise ValueError(
+                f"`eps` is {eps:g}, and all values of the table lie between {min(values):g} and "
+                f"{max(values):g}, because its per cent are read as hundredths: for {eps:g} per cent write "
+                f"{eps / 100.0:g}."
+            )
+    shares = _shares(understood.frame)
+    if shares and eps > max(shares) > 0.0:  # an option that never succeeds would be good enough
         raise ValueError(
-            f"`eps` is {eps:g}, and all values of the table lie between {min(values):g} and {max(values):g}, "
-            f"because its per cent are read as hundredths: for {eps:g} per cent write {eps / 100.0:g}."
+            f"`eps` is {eps:g}, and shares of successes in the table lie between {min(shares):g} and "
+            f"{max(shares):g}: whatever the others do, every option would be good enough. For {eps:g} per "
+            f"cent write {eps / 100.0:g}."
         )
+
+
+def _shares(frame: pl.DataFrame) -> list[float]:
+    """Successes out of trials, of rows that tell both."""
+    if not {"successes", "trials"} <= set(frame.columns):
+        return []
+    told = [pl.col(name).cast(pl.Float64, strict=False) for name in ("successes", "trials")]
+    rows = frame.select(told).drop_nulls().filter(pl.col("trials") > 0.0)
+    return (rows["successes"] / rows["trials"]).to_list()
 
 
 def _column(frame: pl.DataFrame, name: str, what: str) -> str:

@@ -20,6 +20,7 @@ from noisewise.study.inputs.networks.shared_rows import about_shared_rows
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.strange_cells import SHORTENED, is_spreadsheet_error
 from noisewise.study.inputs.tables import read_whole
+from noisewise.study.intake.columns.interval_cells import with_ends, with_level
 from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
 from noisewise.study.intake.roles import COUNT, NAME, PROBES, READINGS, ROLE
 from noisewise.study.readers.readout import Readout
@@ -163,7 +164,7 @@ def understand(
     others = [column for name in others for column in columns_called(table.frame.columns, name)]
     with table.placed():
         mapped = map_columns(table.frame, map, [*ignore, *others], words)
-        columns = take_columns(table.frame, mapped)
+        mapped, columns = with_ends(mapped, take_columns(table.frame, mapped))
         _check_dates(table, mapped)
         _check_names(columns)
         _check_shortened(columns)
@@ -172,8 +173,9 @@ def understand(
         units = units_of(mapped.sources, numbers.percent)
         percent = "value" in numbers.percent or mapped.sources.get("value") in table.percent
     frame = pl.DataFrame([numbers.columns.get(role, column).alias(role) for role, column in columns.items()])
+    frame, levels = with_level(frame, mapped.sources)
     unused = [name for name in mapped.unused if name not in others]
-    guesses = [*table.guesses, *mapped.guesses, *numbers.guesses]
+    guesses = [*table.guesses, *mapped.guesses, *numbers.guesses, *levels]
     guesses += [f"{role} in {unit}" for role, unit in units.items() if role == "value"]
     return Understood(
         table, frame, mapped.sources, units, unused, guesses, allow_missing_se, words, numbers.decimal,

@@ -1,0 +1,60 @@
+"""Intervals as people write them into one cell: `[11.5, 13.1]`, `11.5 to 13.1`, `11,5 – 13,1`."""
+
+import re
+
+import polars as pl
+
+from noisewise.study.inputs.dialects.number_texts import NO_NUMBER, forms_of
+
+_NUMBER = r"[-+\u2212]?\s?[\d.,'\u00a0\u202f]*\d(?:[eE][-+]?\d+)?\s?%?"
+#: What stands between the ends and is no part of either: a comma only with a blank behind it.
+_BETWEEN = r"(?:;|,\s|\bto\b|\bbis\b|\bà\b|\.\.\.?|…|[-\u2010-\u2015\u2212])"
+_INTERVAL = re.compile(rf"\s*({_NUMBER})\s*{_BETWEEN}\s*({_NUMBER})\s*")
+_END = r"(?:ci|ki|conf\w*|int\w*|limit|bound|lo|low|lower|hi|high|upper|lwr|upr|lcl|ucl|lcb|ucb|ll|ul|lb|ub)"
+_PER_CENT = r"(\d{1,2}(?:[.,]\d+)?)"
+#: How names of columns say the level of an interval, or the quantile that an end is.
+_LEVELS = (
+    re.compile(rf"{_PER_CENT} ?%[\W_]*{_END}(?![a-z])"),
+    re.compile(rf"(?<![a-z]){_END}[\W_]*{_PER_CENT} ?%"),
+    re.compile(rf"^{_PER_CENT} ?%$"),
+    re.compile(r"(?<![a-z])(?:ci|ll|ul|[lu]|conf_(?:low|high))_?(68|80|90|95|99)(?!\d)"),
+    re.compile(r"(?<!\d)(68|80|90|95|99)_?ci(?![a-z])"),
+)
+_QUANTILE = re.compile(r"(?<![a-z])q_?(?:0?\.)?(\d{2,3})(?!\d)")
+
+
+def ends_of(cell: str) -> tuple[str, str] | None:
+    """The two ends, as texts; None if it is no interval."""
+    cell = cell.strip()
+    if cell[:1] in ("[", "(") and cell[-1:] in ("]", ")"):
+        cell = cell[1:-1]
+    found = _INTERVAL.fullmatch(cell)
+    if found is None:
+        return None
+    low, high = found[1].strip(), found[2].strip()
+    return None if NO_NUMBER in (forms_of(low), forms_of(high)) else (low, high)
+
+
+def hold_intervals(column: pl.Series) -> bool:
+    """Whether all cells are intervals, and one at least is there."""
+    cells = column.drop_nulls()
+    return column.dtype == pl.String and not cells.is_empty() and all(map(ends_of, cells.to_list()))
+
+
+def level_of(low: str, high: str) -> float | None:
+    """The level that the names of two columns, or of one, say of an interval; None if they do not."""
+    said = [number for name in (low, high) if (number := _number_in(name.casefold())) is not None]
+    if not said:
+        return None
+    if len(said) == 2 and said[0] < 50.0 < said[1]:  # the quantiles themselves
+        return round(said[1] - said[0], 6) / 100.0
+    return said[0] / 100.0 if said[0] >= 50.0 and said[0] == said[-1] else None
+
+
+def _number_in(name: str) -> float | None:
+    if found := _QUANTILE.search(name):
+        return 100.0 * float(f"0.{found[1]}")
+    for pattern in _LEVELS:
+        if found := pattern.search(name):
+            return float(found[1].replace(",", "."))
+    return None

@@ -1,0 +1,26 @@
+"""Values of which less is usually better, by the name of their column or their unit."""
+
+from noisewise.study.inputs.dialects.headers import key_of, split_unit
+from noisewise.study.intake.columns.understanding import Understood
+
+_LESS = {
+    "latency", "time", "times", "duration", "runtime", "delay", "wait", "waiting", "cost", "costs", "price",
+    "loss", "error", "errors", "rmse", "mae", "mse", "perplexity", "deaths", "failures", "defects", "waste",
+    "emissions", "dauer", "zeit", "laufzeit", "kosten", "preis", "fehler", "durée", "coût", "prix", "tiempo",
+    "coste", "precio",
+}  # fmt: skip
+_UNITS = {"s", "sec", "ms", "us", "µs", "μs", "ns", "eur", "€", "usd", "$"}
+
+
+def about_direction(understood: Understood, goal: str) -> str | None:
+    """A word of warning where the largest is looked for, and less sounds better."""
+    column = understood.sources.get("value") or understood.sources.get("successes")
+    if goal != "max" or column is None or understood.reader is not None:
+        return None
+    unit, words = split_unit(column)[1] or "", set(key_of(column).split("_"))
+    if not words & (_LESS | _UNITS) and unit.casefold() not in _UNITS:
+        return None
+    return (
+        f"The largest value is looked for, and less of {column!r} sounds better: if it is, begin again in "
+        "another file with --goal min."
+    )
