@@ -157,4 +157,5 @@ def share(hits: int, of: int) -> str:
     middle = (p + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
     low, high = max(0.0, middle - half), min(1.0, middle + half)
-    return f"{hits} of {of}, {100 * p:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+    digits = 1 if 0 < 100 * p < 1 else 0  # one of 210 is not none
+    return f"{hits} of {of}, {100 * p:.{digits}f} % ({100 * low:.{digits}f} to {100 * high:.{digits}f})"

@@ -105,7 +105,7 @@ def intervals_per_option(
         of_differences and best is not None
     ):  # a bar that reaches beyond it belongs to an option that may be better
         edge = float(table.filter(pl.col("option") == best)["mean"][0])
-        edge_in_words = "recommended"
+        edge_in_words = ""  # its point is on the line, and a word would lie on bars
     bars = _BARS[_UNCERTIFIED if best is None else of_differences]
     said = [bars[0] if best is None else f"{bars[0]} {_state_in_words(table, bound, missing)}"]
     if len(shown) < len(table):
@@ -216,7 +216,8 @@ def _draw(
     limit = drawing.table("edge", [{"edge": edge, "text": text}])
     across_limit = alt.X("edge:Q", scale=x.scale(), axis=across)
     line = limit.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1).encode(across_limit)
-    words = _in_white_and_ink(limit, across_limit, x.place(edge) > WIDTH / 2, STEP * len(names))
+    height = STEP * len(names)
+    words = _in_white_and_ink(limit, across_limit, x.place(edge) > WIDTH / 2, height) if text else []
     drawing.layers += [line, bars, points, *words] if certified else [bars, points]
 
 
