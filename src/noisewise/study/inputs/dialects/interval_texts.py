@@ -1,6 +1,7 @@
 """Intervals as people write them into one cell: `[11.5, 13.1]`, `11.5 to 13.1`, `11,5 – 13,1`."""
 
 import re
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -49,6 +50,18 @@ def level_of(low: str, high: str) -> float | None:
     if len(said) == 2 and said[0] < 50.0 < said[1]:  # the quantiles themselves
         return round(said[1] - said[0], 6) / 100.0
     return said[0] / 100.0 if said[0] >= 50.0 and said[0] == said[-1] else None
+
+
+def level_among(columns: Mapping[str, str]) -> dict[str, float]:
+    """The level that the columns with the ends of intervals say by their names, if they do."""
+    level = level_of(columns["lo"], columns["hi"]) if {"lo", "hi"} <= set(columns) else None
+    return {} if level is None else {"level": level}
+
+
+def at_level(columns: Mapping[str, str]) -> str:
+    """The same in words."""
+    level = level_among(columns).get("level")
+    return "" if level is None else f" at {100.0 * level:g} %"
 
 
 def _number_in(name: str) -> float | None:

@@ -17,6 +17,7 @@ import polars as pl
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import COUNT, check_count_within
 from noisewise.core.support.text import printable
+from noisewise.study.inputs.dialects.interval_texts import at_level, level_among
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.error_bars import read_measured
 from noisewise.study.inputs.networks.column_roles import (
@@ -151,7 +152,7 @@ def _rows(table: pl.DataFrame, found: Mapping[str, str], words: Wording) -> tupl
             if name is None or study[at] is None:
                 lacking = "option" if name is None else "study"
                 raise ValueError(f"row {at + 1}: no {lacking}, though it has a result.")
-            rows.append(ArmRow(at + 1, str(study[at]), name, said))
+            rows.append(ArmRow(at + 1, str(study[at]), name, said | level_among(column)))
             told.add(at)
     empty = [at + 1 for at in range(table.height) if at not in told]
     return sorted(rows, key=lambda row: row.row), empty
@@ -224,7 +225,8 @@ def _mean(arm: ArmRow) -> dict[str, Any]:
     errors = [name for name in ("se", "var", "sd", "ci") if name in said]
     if not errors:
         raise ValueError(f"{arm.where}no error bar; an arm needs one.")
-    said = {name: cell for name, cell in said.items() if name in ("value", errors[0])}
+    kept = ("value", errors[0], *(["level"] if errors[0] == "ci" else []))
+    said = {name: cell for name, cell in said.items() if name in kept}
     if errors[0] == "sd":
         if n is None:
             raise ValueError(f"{arm.where}sd needs n, the number of readings.")
@@ -289,7 +291,13 @@ def _understood(found: Mapping[str, str], counts: str) -> str:
         result = f"{names['events']} out of {names['n']} as {counts}"
     else:
         error = next(role for role in ("se", "var", "sd", "lo") if role in names)
-        more = f" and {names['n']}" if error == "sd" else f" to {names['hi']}" if error == "lo" else ""
+        more = (
+            f" and {names['n']}"
+            if error == "sd"
+            else f" to {names['hi']}{at_level(found)}"
+            if error == "lo"
+            else ""
+        )
         result = f"{names['value']}, error {names[error]}{more}"
     study = f"study {names['study']}" if "study" in names else "studies that are called by their row"
     return f"Understood: arms of {study}, option {names['option']}: {result}."

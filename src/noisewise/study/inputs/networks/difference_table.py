@@ -13,6 +13,7 @@ import polars as pl
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import printable
+from noisewise.study.inputs.dialects.interval_texts import at_level, level_among
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.error_bars import Measured, read_measured
 from noisewise.study.inputs.networks.column_roles import (
@@ -173,6 +174,7 @@ def _rows(
     """What rows say, by their places; the numbers of those without a result; and what is noted about them."""
     cells = {role: numbers_in(table[found[role]]) for role in ("value", *_ERRORS) if role in found}
     rows: dict[int, Contrast] = {}
+    level = level_among(found)
     empty: list[int] = []
     notes: list[str] = []
     for at, pair in enumerate(_pairs(table, found)):
@@ -181,6 +183,7 @@ def _rows(
         if not said:
             empty.append(at + 1)
             continue
+        said |= level
         if pair is None or study[at] is None:
             lacking = "no options" if pair is None else "no study"
             raise ValueError(f"{where}{lacking}, though it has a result.")
@@ -203,7 +206,8 @@ def _measured(at: int, said: dict[str, Any], covariance: Floats | None, where: s
     if "lo" in said or "hi" in said:
         given["ci"] = (said.get("lo", np.nan), said.get("hi", np.nan))
     errors = [name for name in ("se", "var", "ci") if name in given]
-    given = {name: cell for name, cell in given.items() if name in ("value", *errors[:1])}
+    kept = ("value", *errors[:1], *(["level"] if errors[:1] == ["ci"] else []))
+    given = {name: cell for name, cell in given.items() if name in kept}
     if covariance is not None and not errors:
         given["var"] = float(covariance[at, at])
     elif not errors:
@@ -299,6 +303,6 @@ def _understood(found: Mapping[str, str], with_cov: bool) -> str:
     what = names["pair"] if "pair" in names else f"{names['plus']} - {names['minus']}"
     error = next((names[role] for role in ("se", "var") if role in names), None)
     if error is None and "lo" in names:
-        error = f"({names['lo']}, {names.get('hi', '?')})"
+        error = f"({names['lo']}, {names.get('hi', '?')}){at_level(found)}"
     errors = "`cov`" if with_cov else str(error)
     return f"Understood: {what} is {names['value']}, error {errors}, in study {names['study']}."
