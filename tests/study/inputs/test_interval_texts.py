@@ -108,11 +108,9 @@ def test_what_is_no_interval_is_refused(tmp_path, text, said):
 @pytest.mark.parametrize(("layout", "sides"), [("network", "plus,minus"), ("arms", "option")])
 def test_the_level_counts_in_tables_of_studies_too(tmp_path, layout, sides):
     def study(lo, hi):
-        cells = ("A,B", "C,B") if layout == "network" else ("A", "C")
-        rows = [
-            f"s1,{cell},{value},{value - 0.5},{value + 0.5}"
-            for cell, value in zip(cells, (1.0, 2.0), strict=True)
-        ]
+        starts = ("s1,A,B", "s2,C,B") if layout == "network" else ("s1,A", "s1,C")
+        values = zip(starts, (1.0, 2.0), strict=True)
+        rows = [f"{start},{value},{value - 0.5},{value + 0.5}" for start, value in values]
         table = tmp_path / "t.csv"
         table.write_text("\n".join([f"study,{sides},value,{lo},{hi}", *rows]) + "\n")
         made = nw.create_study(results=table, eps=0.5, layout=layout, map={"lo": lo, "hi": hi})
