@@ -139,7 +139,7 @@ def typed(place, own, command, line, *more):
     said = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00| UTC)?", "THEN", said)
     said = re.sub(r"measurements? in [\d.e-]+ s", "measurements in a while", said)
     said = re.sub(r'"seconds": [\d.e-]+', '"seconds": 1', said)
-    return re.sub(r"(?<=\w)\s+(?=\w)", " ", said)  # lines break elsewhere where the place is longer
+    return re.sub(r"(?<=[\w,;:.])\s+(?=\w)", " ", said)  # lines break elsewhere where the place is longer
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["words", "json"])
