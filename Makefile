@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
-	@echo "For a table of your own: $(BIN)/noisewise init mine.db --from results.csv --eps 0.5, and certify mine.db"
+	@echo "For a table of your own: $(BIN)/noisewise init mine.db --from results.csv --eps 0.5, and then $(BIN)/noisewise certify mine.db"
 
 test: $(STAMP) $(VERBS)
 	@echo "Running every test on all processors; on two that takes 15 to 30 minutes ..."

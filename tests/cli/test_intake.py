@@ -206,7 +206,7 @@ def test_a_table_with_names_of_its_own_is_shown_the_map(store, refused, tmp_path
     table = tmp_path / "t.csv"
     table.write_text(TABLE)
     message = refused("import", store, table)
-    assert "for instance --map option=alloy,value=HV,se=se, or --ignore alloy" in message
+    assert "for instance --map option=alloy,value=HV,se=se; what it does not name is not used." in message
     table.write_text("option value se\nA 1.0 0.1\nB 1.0 0.1\n")
     assert "between its columns; 't.csv' has blanks: 'option value se'" in refused("import", store, table)
 
@@ -263,4 +263,18 @@ def test_the_map_that_is_shown_is_the_one_a_person_would_write(
     words = ["1.5", "timeout", "1.7", "1.6"]
     rows = [row.format(name="ABCD"[k], word=words[k], k=k + 1) for k in range(4)]
     table.write_text("\n".join([header, *rows]) + "\n")
-    assert f"for instance --map {suggested}, or" in refused("import", store, table).replace("'", "")
+    said = refused("import", store, table).replace("'", "")
+    assert f"for instance --map {suggested}; what it does not name is not used" in said
+
+
+def test_what_is_left_out_is_not_suggested_and_a_map_without_a_result_is_refused(store, refused, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("week,page,visitors,orders\n2026-W40,A,500,20\n2026-W40,B,480,31\n")
+    wanted = "option=page,successes=orders,trials=visitors"
+    assert f"--map {wanted};" in refused("import", store, table)
+    assert f"--map {wanted};" in refused("import", store, table, "--ignore", "week")
+    said = refused("import", store, table, "--map", "option=page")
+    assert "--map must name what came out, and the table has 'orders' and 'visitors'" in said
+    assert f"say --map {wanted}, or --ignore" in said
+    table.write_text("option,remark,value,se\nA,x,1,0.1\n")
+    assert "se=se, or --ignore remark to leave it out" in refused("import", store, table)

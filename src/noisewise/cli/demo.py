@@ -7,6 +7,8 @@ its published standard error, and the study is told both, as if the model had be
 
 import importlib.util
 import math
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -313,7 +315,8 @@ class _Told(NamedTuple):
                 f"Measuring all {len(self.study.options)} models equally often until the same certificate "
                 f"takes {self.uniform:,} measurements: {self.uniform / count:.1f} times as many."
             )
-        lines += ["", f"The study is kept: noisewise status {self.out / 'models.db'} -s {self.study.name}"]
+        again = f"{_as_it_was_typed()} status {self.out / 'models.db'} -s {self.study.name}"
+        lines += ["", f"The study is kept: {again}"]
         with_charts = "With pip install 'noisewise[charts]' it draws the intervals as well."
         return [*lines, f"The intervals as a chart: {self.chart}" if self.chart else with_charts]
 
@@ -328,3 +331,9 @@ class _Told(NamedTuple):
             bar = "█" * max(1, round(30 * moment.bound / falling[0].bound))
             lines.append(f"{moment.measurements:>6}  {rounded_up(moment.bound):>5}  {bar}")
         return lines
+
+
+def _as_it_was_typed() -> str:
+    """The command: by its name where the shell finds it, else with its path, as in a clone."""
+    typed = Path(sys.argv[0])
+    return str(typed) if typed.name == "noisewise" and shutil.which("noisewise") is None else "noisewise"

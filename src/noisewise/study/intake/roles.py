@@ -63,7 +63,10 @@ ROLES = (
     ColumnRole("se_up", NUMBER, "the error upwards", error=True, scale=True),
     ColumnRole("se_down", NUMBER, "the error downwards", error=True, scale=True),
     ColumnRole(
-        "block", NAME, "the day, plate or judge", ("day", "batch", "plate", "session", "judge", "rater")
+        "block",
+        NAME,
+        "the day, plate or judge",
+        ("day", "date", "week", "month", "batch", "plate", "session", "judge", "rater", "datum", "woche"),
     ),
     ColumnRole("arm", NAME, "whether it is an arm of the study that its block names"),
     ColumnRole("instrument", NAME, "the instrument", ("device", "machine")),

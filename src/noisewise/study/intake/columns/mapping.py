@@ -71,6 +71,7 @@ def map_columns(
     used = {one for source in sources.values() for one in _columns_in(source, frame.columns)}
     left = [name for name in columns if name not in used and key_of(name) not in dropped]
     _check_error_bar(frame, sources, {*used, *left_out, *(set(columns) - set(left))}, words)
+    _check_result(frame.select(columns), sources, words)
     _check_telling(left, sources, words)
     guesses = [
         f"{role} from {column!r}" for role, column in sources.items() if wanted.get(role, role) != column
@@ -157,7 +158,7 @@ def _by_name(frame: pl.DataFrame, columns: list[str], words: Wording) -> Mapped:
                 f"{words.ignore(column)} to use the first."
             )
         if role not in ROLE:
-            _refuse_unknown(frame, column, sources, words)
+            _refuse_unknown(frame.select(columns), column, sources, words)
         sources[role] = column
         guesses.append(f"{role} from {column!r}")
     ordered = {key_of(column): column for column in columns}
@@ -178,11 +179,13 @@ def _refuse_unknown(frame: pl.DataFrame, column: str, known: Mapping[str, str], 
             f"the table must have the names of its columns in its first line, such as option,value,se; it "
             f"has {number!r} there: is that line missing?"
         )
-    suggested = suggest_map(frame, known)
+    suggested = words.map(suggest_map(frame, known))
+    others = [name for name in frame.columns if name != column and key_of(name) not in (*ROLE, *FOR_PEOPLE)]
+    # Leaving out one of several would only bring the next one up.
+    rest = "; what it does not name is not used" if others else f", or {words.ignore(column)} to leave it out"
     raise ValueError(
         f"the table has a column {column!r} that means nothing here: say which column is which, for instance "
-        f"{words.map(suggested)}, or {words.ignore(column)} to leave it out. "
-        f"Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
+        f"{suggested}{rest}. Known: {', '.join(COLUMNS)}.{nearest(column, COLUMNS)}"
     )
 
 
@@ -252,6 +255,19 @@ def _check_error_bar(frame: pl.DataFrame, sources: Mapping[str, str], used: set[
         f"{looks} and {'is' if len(found.columns) == 1 else 'are'} not used: say "
         f"{words.map({**kept, **found.roles})} to use it{needs}, or {leave}."
     )
+
+
+def _check_result(frame: pl.DataFrame, sources: Mapping[str, str], words: Wording) -> None:
+    """Refuse a map without a result where columns look like one: no row would say anything."""
+    if {*RESULTS, "item", "ci"} & set(sources):
+        return
+    suggested = suggest_map(frame, {role: column for role, column in sources.items() if role in ROLE})
+    if found := [suggested[role] for role in ("value", "successes", "trials") if role in suggested]:
+        named = " and ".join(map(repr, found))
+        raise ValueError(
+            f"{words.called_map} must name what came out, and the table has {named}: "
+            f"say {words.map(suggested)}, or {words.ignore(*found)} to take none."
+        )
 
 
 def _check_telling(left: Sequence[str], sources: Mapping[str, str], words: Wording) -> None:
