@@ -1,5 +1,6 @@
 """Intervals as people write them into one cell: `[11.5, 13.1]`, `11.5 to 13.1`, `11,5 – 13,1`."""
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -40,6 +41,29 @@ def hold_intervals(column: pl.Series) -> bool:
     """Whether all cells are intervals, and one at least is there."""
     cells = column.drop_nulls()
     return column.dtype == pl.String and not cells.is_empty() and all(map(ends_of, cells.to_list()))
+
+
+def lie_around(column: pl.Series, values: pl.Series) -> bool:
+    """Whether every cell is an interval around the value beside it."""
+    if not hold_intervals(column):
+        return False
+    for cell, value in zip(column.to_list(), values.to_list(), strict=True):
+        ends = None if cell is None or value is None else ends_of(cell)
+        if ends is None:
+            continue
+        low, middle, high = (_roughly(text) for text in (ends[0], str(value), ends[1]))
+        if not low <= middle <= high:
+            return False
+    return True
+
+
+def _roughly(text: str) -> float:
+    """A number, in one dialect or another; NaN, which lies nowhere, if it is none."""
+    plain = text.replace("\u2212", "-").rstrip("% ").replace(" ", "")
+    try:
+        return float(plain.replace(",", ".") if "." not in plain else plain.replace(",", ""))
+    except ValueError:
+        return math.nan
 
 
 def level_of(low: str, high: str) -> float | None:

@@ -8,7 +8,7 @@ import polars as pl
 
 from noisewise.study.inputs.dialects.decimals import looks_numeric
 from noisewise.study.inputs.dialects.headers import key_of
-from noisewise.study.inputs.dialects.interval_texts import hold_intervals
+from noisewise.study.inputs.dialects.interval_texts import hold_intervals, lie_around
 from noisewise.study.intake.roles import column_for
 
 #: Names of error bars by the role that such a column has, as `key_of` spells them.
@@ -50,6 +50,7 @@ _ENDS = (
 #: A whole interval in one cell, or half of its width.
 _INTERVALS = (
     "margin_of_error", "moe", "half_width", "halfwidth", "ci_half_width", "95%ci",
+    "95%_ki", "konfidenzintervall", "95%_ic",
     "ci", "ci95", "95%_ci", "95_ci", "ci_95", "ci_95%", "95ci", "conf_int", "confidence_interval",
 )  # fmt: skip
 _IN_BRACKETS = re.compile(r"^(.*?\S)\s*[(\[]([^()\[\]]+)[)\]]$")
@@ -81,6 +82,12 @@ def find_error_columns(frame: pl.DataFrame, value: str | None, used: Iterable[st
         else one._replace(roles={"ci": one.columns[0]})
         for one in found
     ]
+    if (
+        not found and value in frame.columns
+    ):  # whatever it is called, an interval around every value is its error
+        free = [name for name in frame.columns if name not in taken and name != value]
+        around = [name for name in free if lie_around(frame[name], frame[value])]
+        found = [ErrorColumns((name,), {"ci": name}, "") for name in around]
     # The one that names the value comes first; then those that a map can use.
     named = "" if value is None else key_of(value)
     return min(found, key=lambda one: (one.stem != named, not one.roles), default=None)
