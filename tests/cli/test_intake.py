@@ -240,6 +240,7 @@ def test_a_table_with_names_of_its_own_is_shown_the_map(store, refused, tmp_path
         ("alloy,total,score", "{name},50,{k}7", "option=alloy,value=score"),
         ("Drug,Mean,between", "{name},5.{k},4.5-6.5", "option=Drug,value=Mean,ci=between"),
         ("Drug,Mean,age", "{name},5.{k},18-25", "option=Drug,value=Mean"),
+        ("Name,Mean,95% CI", "00{k},5.{k},4.5-6.5", "option=Name,value=Mean,ci=95% CI"),
         ("Drug,Mean,95% CI", "{name},5.{k},4.5-6.5", "option=Drug,value=Mean,ci=95% CI"),
         (
             "catalyst,run,yield,lower,upper",

@@ -78,6 +78,11 @@ def test_an_interval_in_a_cell_is_the_interval_in_two_columns(tmp_path):
     assert bars(one, map={"option": "option", "value": "value", "ci": "KI"}) == bars(two)
 
 
+def test_none_in_the_cell_of_an_interval_says_that_there_is_no_error_bar(tmp_path):
+    (tmp_path / "t.csv").write_text("option,value,ci\nA,1,none\nB,1,0-2\n")
+    assert bars(tmp_path / "t.csv")[0] is None
+
+
 def test_the_level_in_a_name_counts_and_is_told(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("option,value,90% lo,90% hi\nA,12.3,11.5,13.1\nB,10,9.1,10.9\n")

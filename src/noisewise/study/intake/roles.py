@@ -11,6 +11,8 @@ from noisewise.study.inputs.dialects.headers import columns_called
 
 #: How cells are read: texts that stay what they are, numbers, whole numbers, several readings in one cell.
 NAME, NUMBER, COUNT, READINGS = "name", "number", "count", "readings"
+#: What says that a measurement has no error bar.
+NO_ERROR = "none"
 
 #: How people call what is counted, and what it is counted in.
 _SUCCESSES = (

@@ -18,12 +18,10 @@ from noisewise.study.inputs.number_columns import cells_of, read_column
 from noisewise.study.inputs.numbers import NUMBER, as_count, carries_error, read_number
 from noisewise.study.inputs.tables import as_texts
 from noisewise.study.intake.columns.understanding import understand
-from noisewise.study.intake.roles import COUNT, ERROR_COLUMNS, NAME, PROBES, READINGS, RESULTS, ROLE
+from noisewise.study.intake.roles import COUNT, ERROR_COLUMNS, NAME, NO_ERROR, PROBES, READINGS, RESULTS, ROLE
 
 #: Rows without an error bar that one message names beside the first.
 NAMED = 5
-#: What says that a measurement has no error bar.
-NO_ERROR = "none"
 #: Texts that hardly repeat; equal ones of all other columns are kept once.
 _OWN = ("key", "note", "job")
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from noisewise.core.support.text import printable
-from noisewise.study.inputs.dialects.interval_texts import ends_of, level_of
+from noisewise.study.inputs.dialects.interval_texts import ends_of, level_among
 from noisewise.study.inputs.error_bars import USUAL_LEVEL
 from noisewise.study.intake.columns.mapping import Mapped
+from noisewise.study.intake.roles import NO_ERROR
 
 
 def with_ends(mapped: Mapped, columns: Mapping[str, pl.Series]) -> tuple[Mapped, dict[str, pl.Series]]:
@@ -22,7 +23,7 @@ def with_ends(mapped: Mapped, columns: Mapping[str, pl.Series]) -> tuple[Mapped,
         )
     pairs: list[tuple[str | None, str | None]] = []
     for row, cell in enumerate(columns["ci"].to_list(), 1):
-        ends = (None, None) if cell is None else ends_of(str(cell))
+        ends = (cell, cell) if cell is None or _says_none(cell) else ends_of(str(cell))
         if ends is None:
             raise ValueError(
                 f"row {row}: column {source!r} must hold intervals, such as [11.5, 13.1] or 11.5 to 13.1, or "
@@ -40,10 +41,13 @@ def with_ends(mapped: Mapped, columns: Mapping[str, pl.Series]) -> tuple[Mapped,
 
 def with_level(frame: pl.DataFrame, sources: Mapping[str, str]) -> tuple[pl.DataFrame, list[str]]:
     """The table with the level that the names of its columns say, as in `90% CI`, and what was guessed."""
-    if not {"lo", "hi"} <= set(frame.columns) or "level" in frame.columns:
-        return frame, []
-    level = level_of(sources["lo"], sources["hi"])
-    if level is None or level == USUAL_LEVEL:
+    level = level_among(sources).get("level")
+    if level in (None, USUAL_LEVEL) or "level" in frame.columns:
         return frame, []
     there = pl.when(pl.col("lo").is_not_null()).then(level).alias("level")
     return frame.with_columns(there), [f"level {level:g} from {sources['lo']!r}"]
+
+
+def _says_none(cell: object) -> bool:
+    """Whether a cell says on purpose that there is no error bar."""
+    return str(cell).strip().lower() == NO_ERROR

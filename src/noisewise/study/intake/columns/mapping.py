@@ -9,6 +9,7 @@ import polars as pl
 from noisewise.core.support.checks import nearest
 from noisewise.study.inputs.dialects.decimals import looks_numeric, mostly_numeric
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
+from noisewise.study.inputs.dialects.interval_texts import hold_intervals
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.layouts import looks_like_studies
 from noisewise.study.inputs.strange_cells import is_date
@@ -98,9 +99,10 @@ def suggest_map(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str]
     """A map that would read a table, as far as names and cells say; for messages."""
     found = dict(known)
     if not {"option", "plus", "job"} & set(found):
-        texts = [name for name in frame.columns if not mostly_numeric(frame[name])]
+        texts = [name for name in frame.columns if not _holds_numbers(frame[name])]
         names = [name for name in texts if not _has_dates(frame[name])]
-        found |= _suggested("option", names or texts, found)
+        numbered = column_for(frame.columns, "option")  # options such as 007
+        found |= _suggested("option", names or texts or ([numbered] if numbered else []), found)
     unused = [name for name in frame.columns if name not in found.values() or found.get("n") == name]
     counts = find_counts(frame, unused) if find_error_columns(frame, None, found.values()) is None else {}
     if counts and not set(found) & set(RESULTS):
@@ -129,6 +131,11 @@ def _suggested(role: str, columns: Sequence[str], found: Mapping[str, str]) -> d
         unclaimed = [name for name in free if not any(column_for([name], other) for other in others)]
         column = next(iter(unclaimed or free), None)
     return {} if column is None else {role: column}
+
+
+def _holds_numbers(column: pl.Series) -> bool:
+    """Whether a column holds numbers or intervals, and no names."""
+    return mostly_numeric(column) or hold_intervals(column)
 
 
 def _has_dates(column: pl.Series) -> bool:
