@@ -14,21 +14,34 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long slowest lint docs sanitize bench lowest release-check format clean
+.PHONY: demo test test-long coverage size slowest lint docs sanitize bench lowest release-check format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
 	@echo "For a table of your own: $(BIN)/noisewise init mine.db --from results.csv --eps 0.5, and then $(BIN)/noisewise certify mine.db"
 
+# The short suite: some ten minutes of processor time, shared by all processors.
 test: $(STAMP) $(VERBS)
-	@echo "Running every test on all processors; on two that takes 15 to 30 minutes ..."
 	$(BIN)/python -m pytest -n auto
 
-# Statistical tests with all their runs, products of settings with all their cells, and the tests marked `long`.
-test-long: $(STAMP) $(VERBS)
+# Everything: browsers, clusters, stores under kill, wheels, all runs of statistical tests, every page.
+test-long: $(STAMP) $(SITE) $(VERBS)
+	$(PIP) --group release
+	$(BIN)/python -m website.build
 	NOISEWISE_TESTS=long $(BIN)/python -m pytest -n auto
 
-# The same tests, and then what they took, in processor seconds.
+# The lines of src that the short suite executes, child processes included.
+coverage: $(STAMP) $(VERBS)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --fail-under=92
+
+# Code lines, modules and call paths against their targets.
+size: $(STAMP)
+	@$(BIN)/python -m tools.size
+
+# The short suite, and the tests that took most processor time.
 slowest: $(STAMP) $(VERBS)
 	$(BIN)/python -m pytest -n auto -p tools.spent || true
 	$(BIN)/python -m tools.spent

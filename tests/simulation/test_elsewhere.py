@@ -141,7 +141,7 @@ def test_a_worker_with_other_sources_is_refused_before_the_first_piece(tmp_path)
         nw.simulate(POLICY, ENV, horizon=10, replications=4, compile=False, on=client)
 
 
-@pytest.mark.long  # compiles twice; a kill in a piece, and code that travels, are tested above and below
+@pytest.mark.long("clusters")
 def test_a_worker_killed_while_it_compiles_changes_nothing(tmp_path):
     here = nw.simulate(POLICY, ENV, horizon=40, replications=20, compile=True, threads=1)
     with cluster_of(list(machines(tmp_path))) as client:
@@ -161,7 +161,7 @@ def test_a_worker_killed_in_a_piece_changes_nothing(client):
     assert_same_bits(here, there)
 
 
-def test_ctrl_c_keeps_the_replications_that_came_back(client, monkeypatch, heeds_ctrl_c):
+def test_ctrl_c_keeps_the_replications_that_came_back(client, monkeypatch):
     main = threading.main_thread().ident
     monkeypatch.setattr(replications, "BETWEEN_REPORTS", 0.0)  # it hears of the first piece, too
 

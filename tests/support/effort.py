@@ -1,16 +1,16 @@
-"""How much tests do: enough for every change in `make test`, all of it in `make test-long`.
+"""How much work tests do: enough for every change in `make test`, all of it in `make test-long`.
 
-Statistical tests take fewer runs, and products of settings fewer cells, where the stated probability of a
-false alarm holds all the same and the same code is gone through. What is found later that way is a smaller
-error: the long run, which also has the tests marked `long`, looks for it every night.
+Statistical tests take fewer runs in the short suite, and products of settings fewer cells, where the stated
+probability of a false alarm still holds and the same code runs. The long suite also runs the tests marked
+`long`; the marker names the kind, so that the short suite can count what it leaves out.
 """
 
 import os
 
-#: Whether this is the long run.
+#: Whether this is the long suite.
 LONG = os.environ.get("NOISEWISE_TESTS") == "long"
 
 
 def effort(quick, long):
-    """One of two numbers, or lists, of whatever a test goes through."""
+    """Return the first in the short suite and the second in the long one."""
     return long if LONG else quick

@@ -271,7 +271,7 @@ def test_a_certificate_that_stays_withheld_is_given_up():
     assert found.measured < 120
 
 
-def test_interrupted_it_gives_everything_back(heeds_ctrl_c):
+def test_interrupted_it_gives_everything_back():
     def interrupted(job):
         if int(job.id[4:]) == 9:
             signal.raise_signal(
