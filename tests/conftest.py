@@ -18,7 +18,7 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.support.effort import LONG  # noqa: E402
+from tests.support.effort import LONG
 
 # A shell starts background jobs with SIGINT ignored, and child processes inherit that. Tests interrupt some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
