@@ -10,19 +10,6 @@ import pytest
 import noisewise as nw
 from noisewise.policies import registry
 
-#: What was at the top when everything was, but `save`: it still works there.
-WORKED_BEFORE = """
-POLICIES ActionSet Answer Ball Box Certificate Check DamagedError Design Ellipsoid Environment Estimate
-Hypercube Instance Job Measurement MemoryStorage OutcomeUnknownError Pairs Plan Policy Polytope Product
-Rule SetEstimate SetPolicy Simplex Simulation SimulationInterrupted Slot StoreChangedError Study
-TransductiveDesign Verdict Worth adaoful backup_store bayes_gap compare create_study frank_wolfe_sampling
-greedy h_rage information_directed instances linear_thompson lingame lingape linnats linnats_unknown
-load_policy load_simulations load_study make_policy migrate_store noise od_linbai oful open_store
-optimal_design peace phased_elimination precision_tracking rage rebuild_study register restore_store
-robust_vaee round_robin save_simulations schedules simulate static_design theory top_two_thompson
-transductive_design uniform vaee vaee_as_printed vagd vage varcb verify_certificate verify_log voful
-voful2 weighted_lingape weighted_oful weighted_oful_plus widest
-"""
 #: Libraries that are loaded where they are used.
 HEAVY = ("numpy", "scipy", "numba", "polars", "sqlalchemy", "rich", "altair", "narwhals")
 
@@ -51,7 +38,7 @@ def test_the_front_door_has_few_names_and_dir_shows_them():
     assert len(set(nw.__all__)) == len(nw.__all__)
 
 
-@pytest.mark.parametrize("name", sorted({*nw.__all__, *WORKED_BEFORE.split()}))
+@pytest.mark.parametrize("name", nw.__all__)
 def test_every_name_works_from_the_top(name):
     assert getattr(nw, name) is not None
 

@@ -10,6 +10,8 @@ from tests.support.commands import plain, run
 from tests.support.pages import run_commands, run_script
 from website.blocks import ROOT, run_blocks
 
+pytestmark = pytest.mark.long("pages")
+
 
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path, monkeypatch):

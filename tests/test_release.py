@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 from tools import archives, lowest, release_check, release_facts
-from typer.testing import CliRunner
 
 import noisewise as nw
-from noisewise.cli import app
 
 ROOT = Path(__file__).parents[1]
 TOLD = (
@@ -226,29 +224,3 @@ def test_the_hooks_call_what_make_lint_calls():
         program = line.split()[0].removeprefix("$(BIN)/")
         assert f"entry: .venv/bin/{program}" in hooks
     assert "http" not in hooks
-
-
-def test_a_store_of_the_version_before_is_brought_over_as_the_page_says(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "tests" / "samples" / "data" / "studies-0.1.0" / "store.db", tmp_path / "teas.db")
-    page = (ROOT / "docs" / "upgrading.md").read_text("utf-8").partition("## From 0.1.0 to 0.2.0")[2]
-    with pytest.raises(ValueError, match=r"older noisewise .*: run `noisewise migrate`"):
-        nw.load_study("teas.db", "everything")
-    lines = re.search(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1].splitlines()
-    assert len(lines) == 3
-    for line in lines:
-        done = CliRunner().invoke(app, shlex.split(line)[1:])
-        assert done.exit_code == 0, f"{line}: {done.output}"
-    assert (tmp_path / "teas.db.schema-1.backup").exists()
-    study = nw.load_study("teas.db", "everything")
-    assert study.policy == "vage"
-    old = ROOT / "tests" / "samples" / "data" / "studies-0.1.0" / "everything.certificate.json"
-    with pytest.raises(ValueError, match="made by rule 1; this version computes rule 2"):
-        nw.stores.verify_certificate(old, study)
-
-
-def test_a_new_study_can_begin_as_one_of_the_version_before():
-    study = nw.create_study(options=["a", "b"], eps=1.0, policy="vage", scatter="pooled")
-    assert study.policy == "vage"
-    assert not hasattr(nw, "save")
-    assert callable(nw.rules.save)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long("wheels")
 ROOT = Path(__file__).parents[1]
 SMOKE = ROOT / "tests" / "support" / "smoke.py"
 
