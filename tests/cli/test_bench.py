@@ -5,14 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from tests.support.commands import run
+from tests.support.simulated_times import simulated_times  # noqa: F401 - a fixture
+from tests.support.waiting import wait_until
 
 import noisewise as nw
 from noisewise.cli import main
 
+pytestmark = pytest.mark.usefixtures("simulated_times")
 SLEEPS = ("sleep 0.01", "sleep 0.03")
 
 
@@ -79,12 +81,9 @@ def test_ctrl_c_says_what_is_known_and_ends_with_130(tmp_path):
     running = subprocess.Popen(
         [sys.executable, "-m", "noisewise", *arguments], stdout=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 120.0
-    while not runs.exists() or runs.stat().st_size < 16:  # eight runs
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: runs.exists() and runs.stat().st_size >= 16, "eight runs")
     running.send_signal(signal.SIGINT)
-    said, _ = running.communicate(timeout=60)
+    said, _ = running.communicate()
     assert running.returncode == 130
     assert "interrupted" in " ".join(said.split())
     assert "times as long" in said
@@ -96,5 +95,5 @@ def test_commands_get_the_environment_of_the_person(tmp_path):
     line = f"echo ${{OMP_NUM_THREADS-none}} >> {seen}"
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     words = [sys.executable, "-m", "noisewise", "bench", line, f"sleep 0.05; {line}", "--budget", "6"]
-    subprocess.run(words, env=environment, check=False, capture_output=True, timeout=60)
+    subprocess.run(words, env=environment, check=False, capture_output=True)
     assert set(seen.read_text().split()) == {"none"}
