@@ -241,7 +241,7 @@ def test_a_time_out_asks_for_the_option_again(monkeypatch):
         sleep = staticmethod(time.sleep)
 
     monkeypatch.setattr(children, "time", Clock())
-    hang = "rm clock-was-read; until [ -e clock-was-read ]; do sleep 0.01; done; touch $1.seen; sleep 600 & sleep 600"
+    hang = "rm -f clock-was-read; until [ -e clock-was-read ]; do sleep 0.01; done; touch $1.seen; sleep 600 & sleep 600"
     script(f'#!/bin/sh\n[ -e "$1.seen" ] || {{ {hang}; }}\nexec ./measure "$1"\n', "slow")
     found = plain("run", "s.db", "--json", "--timeout", "500", "--", "./slow", "{option}")
     assert found["failed"] == 3
