@@ -30,7 +30,6 @@ FAST = (
     "tests/cli",
     "tests/core",
     "tests/design",
-    "tests/samples",
     "tests/simulation",
     "tests/study/certificate",
     "tests/study/inputs",
