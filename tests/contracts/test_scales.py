@@ -22,6 +22,7 @@ def test_units_do_not_matter(rule):
         other.tell(action, unit * value, unit * sigma)
 
 
+@pytest.mark.long("compiled loops")
 @pytest.mark.parametrize("rule", ["vagd", "lingame", "vage", "lingape"])
 def test_a_very_quiet_round_means_the_same_to_compiled_code(rule):
     sigma = np.ones(40)

@@ -1,15 +1,13 @@
 """Which engine runs a simulation: the sooner one, said afterwards, and the same results from both."""
 
-import json
 import sys
 
 import numpy as np
-import polars as pl
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.simulation import engine, files
-from noisewise.simulation.compilation import cache_directory
+from noisewise.simulation import engine
 from noisewise.simulation.list_run import ListRun
 from noisewise.simulation.run import TIMED_ROUNDS, Pace, Run
 from noisewise.simulation.sharing.replications import PARTS
@@ -40,29 +38,28 @@ def paced(monkeypatch):
     return pretend
 
 
-def test_a_short_simulation_is_plain_and_says_so():
+def test_a_short_simulation_is_plain_and_says_so(paced):
+    paced(1e-6)
     sim = simulated()
     assert sim.engine == "plain"
     assert repr(sim).endswith(", plain)")
 
 
 def test_an_engine_can_be_asked_for_under_both_names():
-    assert simulated(compiled=True).engine == "compiled"
     assert simulated(compile=False).engine == simulated(compiled=False).engine == "plain"
     assert simulated(compile=False, compiled=False).engine == "plain"
     with pytest.raises(ValueError, match="`compiled` is an older name of `compile`; got False and True"):
         simulated(compile=True, compiled=False)
 
 
-@pytest.mark.parametrize("horizon", [TIMED_ROUNDS, TIMED_ROUNDS + 30])
-@pytest.mark.parametrize("stop", [{}, {"stop": "gap", "eps": 0.9}])
+@pytest.mark.parametrize("horizon", effort([TIMED_ROUNDS + 30], [TIMED_ROUNDS, TIMED_ROUNDS + 30]))
+@pytest.mark.parametrize("stop", effort([{}], [{}, {"stop": "gap", "eps": 0.9}]))
 def test_whatever_is_chosen_gives_what_was_asked_for(horizon, stop, paced):
     """No trace of the rounds that were timed: bit for bit the same as if the engine had been named."""
     shared = {"horizon": horizon, **stop}
-    plain = simulated(**shared)
     by_name = {wanted: simulated(**shared, compile=wanted) for wanted in (False, True)}
-    paced(*[10.0] * engine.TRIES)
-    compiled = simulated(**shared)
+    paced(1e-6, *[10.0] * engine.TRIES)
+    plain, compiled = simulated(**shared), simulated(**shared)
     assert (plain.engine, compiled.engine) == ("plain", "compiled")
     for name in PARTS:
         for sim, asked in ((plain, by_name[False]), (compiled, by_name[True])):
@@ -74,24 +71,6 @@ def test_whatever_is_chosen_gives_what_was_asked_for(horizon, stop, paced):
 def test_a_hiccup_of_the_machine_decides_nothing(paced):
     paced(10.0, 1e-6)
     assert simulated().engine == "plain"
-
-
-def test_machine_code_that_is_at_hand_costs_nothing_more(paced, monkeypatch):
-    paced(*[0.01] * 8)
-    monkeypatch.setattr(engine, "is_cached", lambda *code: False)
-    assert simulated().engine == "plain"  # 0.6 s in all
-    assert simulated(compile=True).engine == "compiled"
-    assert simulated().engine == "compiled"
-
-
-def test_what_is_on_the_disk_is_read_sooner_than_made(tmp_path, paced, monkeypatch):
-    monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
-    rounds = 20 * 3
-    paced(*[(engine.IMPORT + engine.LOOK + engine.READ + 0.1) / rounds] * 8)
-    assert simulated(threads=1).engine == "plain"
-    folder = cache_directory(nw.widest(ENV.actions).rule)
-    (folder / "loop.nbi").touch()
-    assert simulated(threads=1).engine == "compiled"
 
 
 def test_a_large_world_gains_nothing_by_machine_code(paced):
@@ -124,22 +103,3 @@ def test_without_numba_everything_is_plain(blocked, paced, monkeypatch):
     assert np.array_equal(sim.pulled, simulated(compile=False).pulled)
     with pytest.raises(ModuleNotFoundError, match=f"`compile` must be False or left out here: {reason}"):
         simulated(compile=True)
-
-
-def test_files_remember_the_engine_and_those_of_before_still_open(tmp_path, monkeypatch):
-    sims = [simulated(compile=False), simulated(compile=True)]
-    nw.save_simulations(sims, tmp_path / "new.parquet")
-    assert [sim.engine for sim in nw.load_simulations(tmp_path / "new.parquet")] == ["plain", "compiled"]
-
-    def without_engine(content, **how):
-        runs = [{key: run[key] for key in run if key != "engine"} for run in content["runs"]]
-        return json.JSONEncoder(**how).encode(content | {"runs": runs})
-
-    monkeypatch.setattr(files.json, "dumps", without_engine)
-    nw.save_simulations(sims, tmp_path / "old.parquet")
-    monkeypatch.undo()
-    assert "engine" not in pl.read_parquet_metadata(tmp_path / "old.parquet")["noisewise"]
-    (old, _) = nw.load_simulations(tmp_path / "old.parquet")
-    assert old.engine == ""
-    assert repr(old) == repr(sims[0]).replace(", plain)", ")")
-    assert np.array_equal(old.pulled, sims[0].pulled)

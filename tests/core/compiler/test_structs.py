@@ -9,10 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import noisewise.core.native
-from noisewise.core.compiler.kernels import calls_verb
-from noisewise.core.compiler.machine_code import MachineLoop
 from noisewise.core.compiler.structs import Struct, packed, type_of
-from noisewise.core.model.dense import DenseModel, copy_model, fold, new_dense
+from noisewise.core.model.dense import DenseModel, fold, new_dense
 
 HEADER = Path(noisewise.core.native.__file__).parent / "source" / "arrays.h"
 WORDS = {"Matrix": 3, "Floats": 2, "Ints": 2, "Mask": 2}
@@ -37,19 +35,6 @@ def outer():
     inner = Inner(-2.5, np.array([3, 4], np.int64))
     table = np.arange(6.0).reshape(2, 3)
     return Outer(True, None, inner, -7, np.array([True, False, True]), table, np.zeros(8))
-
-
-def read_all(given):
-    out = given.out
-    out[0] = given.inner.number
-    out[1] = given.inner.rows[1]
-    out[2] = given.count
-    out[3] = 1.0 if given.flag else 0.0
-    out[4] = given.table[1, 2]
-    out[5] = given.table.shape[1]
-    out[6] = 1.0 if given.mask[2] and not given.mask[1] else 0.0
-    given.inner.rows[0] = 99
-    return given.mask.size
 
 
 class Pair(NamedTuple):
@@ -83,13 +68,6 @@ def test_a_model_lies_in_memory_as_c_declares_it():
         assert kind.places[name][0] == place
         assert_array_equal(words[place + 1 : place + WORDS[word]], array.shape)
         place += WORDS[word]
-
-
-def test_compiled_code_reads_what_was_put_in_and_writes_where_it_lies():
-    given = outer()
-    assert MachineLoop(read_all, None)(given) == 3
-    assert given.out.tolist() == [-2.5, 4.0, -7.0, 1.0, 5.0, 3.0, 1.0, 0.0]
-    assert given.inner.rows.tolist() == [99, 4]
 
 
 def test_types_are_equal_where_layouts_and_names_are():
@@ -136,64 +114,3 @@ def test_an_array_out_of_line_is_refused_even_where_its_type_is_known():
 def test_what_cannot_be_read_is_refused(table, message):
     with pytest.raises((ValueError, TypeError), match=message):
         packed(outer()._replace(table=table))
-
-
-def test_a_model_made_in_compiled_code_is_a_model():
-    """As rules with layers make them: of slices, on the stack."""
-
-    def learn_in_second(both, factors, action):
-        model = DenseModel(
-            both.columns,
-            factors[1],
-            both.pivots,
-            both.reciprocals,
-            both.centre,
-            both.squared_widths,
-            both.means,
-            both.floors,
-            both.tally,
-            both.halves,
-            both.batch,
-            both.half,
-            both.step,
-            both.row,
-            both.scratch,
-        )
-        fold(model, action, 1.5, 0.5)
-        return 0
-
-    class Factors(NamedTuple):
-        both: DenseModel
-        factors: np.ndarray
-
-    plain, model = some_model(), some_model()
-    factors = np.stack([np.zeros_like(model.factor), model.factor])
-
-    def run(given, action):
-        return learn(given.both, given.factors, action)
-
-    import numba
-
-    learn = numba.njit(learn_in_second)
-    MachineLoop(run, None)(Factors(model, factors), 7)
-    fold(plain, 7, 1.5, 0.5)
-    assert_array_equal(model.means, plain.means)
-    assert_array_equal(factors[1], plain.factor)
-    assert not factors[0].any()
-
-
-def test_a_verb_that_is_called_wrongly_is_refused_when_compiled():
-    from numba.core.errors import TypingError
-
-    calls_verb(wrong, "struct:model layout int:action float:reward float:sigma", verb="fold")
-
-    def too_few(model):
-        wrong(model, 1)
-        return 0
-
-    with pytest.raises(TypingError, match="must be called with model, action, reward, sigma"):
-        MachineLoop(too_few, None)(copy_model(some_model()))
-
-
-def wrong(model, action):
-    """Stands for a verb in the test above."""

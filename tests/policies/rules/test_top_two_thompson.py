@@ -115,6 +115,7 @@ def test_copies_of_one_action_leave_nothing_to_tell_apart():
     assert policy.ask() == 0
 
 
+@pytest.mark.long("compiled loops")
 @pytest.mark.parametrize("probe", ["linear", "pair"])
 def test_compiled_it_measures_the_same(probe):
     env = nw.instances.soare(4).environment(np.linspace(1.0, 0.2, 60))

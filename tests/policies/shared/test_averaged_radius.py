@@ -7,6 +7,7 @@ import noisewise as nw
 from noisewise.actions.independent import IndependentOptions
 
 
+@pytest.mark.long("compiled loops")
 @pytest.mark.parametrize("name", ["vaee", "vage", "oful", "widest"])
 def test_compiled_code_finds_the_same_bounds(name):
     pytest.importorskip("numba")

@@ -89,6 +89,7 @@ INSTANCE = nw.instances.sphere(15, 3)
 ENV = INSTANCE.environment(nw.schedules.log_uniform)
 
 
+@pytest.mark.long("compiled loops")
 @pytest.mark.parametrize("kind", RECOMMENDATIONS)
 @pytest.mark.parametrize("stop", [None, "gap"])
 def test_compiled_and_plain_runs_recommend_the_same(kind, stop):
