@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import math
 import os
 import re
 import resource
@@ -57,6 +58,16 @@ BY_FILE = (
     "tests/test_house.py",
     "tests/test_tests.py",
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_engine():
+    """Simulate in the plain engine unless a test names one: the choice depends on the machine's speed."""
+    from noisewise.simulation import engine
+
+    if not LONG:
+        engine.SHORT = math.inf
+
 
 #: Seconds after which a test is considered stuck.
 PATIENCE = 900

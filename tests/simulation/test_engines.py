@@ -24,6 +24,7 @@ def simulated(rule=nw.widest, env=ENV, **more):
 def nothing_ready(monkeypatch):
     """As in a new process."""
     monkeypatch.setattr(engine, "_ready", set())
+    monkeypatch.setattr(engine, "SHORT", 0.2)
 
 
 @pytest.fixture
