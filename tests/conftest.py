@@ -42,8 +42,6 @@ BY_RULE = (
 #: Tests that compile kernels of their own, or a rule's loop more than once, or share what was simulated, a
 #: cluster, a browser or all sources parsed, which every process that has one of them would have to make.
 BY_FILE = (
-    "core/choice/test_selection.py",
-    "core/model/test_dense.py",
     "rules/test_vagd.py",
     "rules/test_voful.py",
     "shared/test_restarted_radius.py",

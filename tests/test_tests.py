@@ -32,7 +32,6 @@ def test_the_folders_of_tests_are_rooms_of_the_package():
         "statistical",
         "golden",
         "support",
-        "policies/shell/data",
         "website",
     }
     for folder in {file.parent for file in FILES} - {ROOT / "tests"}:

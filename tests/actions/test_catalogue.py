@@ -90,6 +90,20 @@ def test_a_shard_that_cannot_be_read_is_an_error_that_names_the_file(rows, tmp_p
         nw.optimal_design(fresh)
 
 
+def test_a_file_with_other_rows_is_an_error_and_a_new_catalogue_reads_them(rows, tmp_path):
+    path = tmp_path / "rows.npy"
+    np.save(path, rows)
+    old = nw.Catalogue.from_memmap(path)
+    policy = nw.vaee(old)
+    policy.tell(policy.ask(), 0.0, 1.0)
+    np.save(tmp_path / "new.npy", -rows)
+    (tmp_path / "new.npy").replace(path)
+    for question in (policy.recommend, policy.survivors, old.fingerprint):
+        with pytest.raises(ShardError, match=r"rows\.npy.* was written to or replaced"):
+            question()
+    assert np.array_equal(nw.Catalogue.from_memmap(path).take([3]), -rows[[3]])
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -157,7 +171,7 @@ def test_kept_bounds_are_above_the_widths_and_by_no_more_than_they_say():
     kept.forget(course.run)
 
 
-@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8, 1e40])
+@pytest.mark.parametrize("size", [1e-8, 1e40])
 @pytest.mark.parametrize("before", [0, 6])
 def test_rows_that_gain_or_lead_most_come_back_and_no_other_exceeds_the_cut(size, before):
     rng = np.random.default_rng(6)
@@ -198,7 +212,9 @@ def check_answer(found, scores, cut):
     assert scores[found.numbers].max() == scores.max()
 
 
-@pytest.mark.parametrize("executor", [ThreadPoolExecutor, ProcessPoolExecutor])
+@pytest.mark.parametrize(
+    "executor", [ThreadPoolExecutor, pytest.param(ProcessPoolExecutor, marks=pytest.mark.long("processes"))]
+)
 def test_workers_measure_the_same_actions(rows, tmp_path, small_shards, executor):
     np.save(tmp_path / "rows.npy", rows)
     theta, noise = np.array([0.3, -0.2, 0.1, 0.4]), np.random.default_rng(5).standard_normal(30)
@@ -216,7 +232,7 @@ def test_workers_measure_the_same_actions(rows, tmp_path, small_shards, executor
         assert nw.optimal_design(spread.actions).indices.tolist() == nw.optimal_design(rows).indices.tolist()
 
 
-@pytest.mark.parametrize("size", [1e-8, 1.0, 1e40])
+@pytest.mark.parametrize("size", [1e-8, 1e40])
 @pytest.mark.parametrize("rounds", [1, 4])
 def test_rows_with_the_largest_lower_ends_come_back_with_all_that_may_be_left(size, rounds):
     rng = np.random.default_rng(8)
