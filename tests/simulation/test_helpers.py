@@ -163,10 +163,10 @@ def test_an_interrupt_ends_helpers_and_keeps_what_they_did(started, monkeypatch)
             raise KeyboardInterrupt
 
     with pytest.raises(nw.SimulationInterrupted) as caught:
-        simulated(replications=10_000, threads=2, progress=interrupt)
+        simulated(replications=100_000, threads=2, progress=interrupt)
     finished = caught.value.finished
     assert finished.engine == "plain"
-    assert 2 < finished.replications < 10_000
+    assert 2 < finished.replications < 100_000
     few = simulated(replications=2, threads=1)
     assert np.array_equal(finished.pulled[:2], few.pulled)
     assert [process.returncode for process in started] == [-signal.SIGKILL]

@@ -116,6 +116,7 @@ def test_no_root_gives_infinity():
     assert water_level(np.ones(5), 4.9999) < 1.0
 
 
+@pytest.mark.long("statistics")
 def test_ten_million_rounds_lose_no_digits():
     """Sums over 32 decades, where total minus prefix is off by 6e-5: the rest is a million rounds of 1."""
     sigma = np.random.default_rng(0).permutation(np.r_[np.full(10**7 - 10**6, 1e-8), np.full(10**6, 1e8)])

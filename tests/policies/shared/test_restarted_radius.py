@@ -1,4 +1,4 @@
-"""The restarted radius in policies: compiled as interpreted, in files, in stopping rules; refusals."""
+"""The restarted radius in policies: in files, in stopping rules; refusals."""
 
 import functools
 
@@ -28,21 +28,6 @@ def told(policy, seed=0, rounds=120, sigma=0.4):
 def sphere(n=20, dim=4, seed=1):
     vectors = np.random.default_rng(seed).normal(size=(n, dim))
     return vectors / np.linalg.norm(vectors, axis=1)[:, None]
-
-
-@pytest.mark.long("compiled loops")
-@pytest.mark.parametrize("name", ["widest", "rage"])
-def test_compiled_code_finds_the_same_bounds(name):
-    pytest.importorskip("numba")
-    instance = nw.instances.sphere(15, 3)
-    env = instance.environment(nw.schedules.log_uniform)
-    policy = getattr(nw.rules, name)(instance.actions, radius="restarted", norm_bound=2.0)
-    arguments = {"horizon": 60, "replications": 3, "checkpoints": np.arange(1, 61)}
-    slow, fast = (nw.simulate(policy, env, compiled=compiled, **arguments) for compiled in (False, True))
-    np.testing.assert_array_equal(slow.pulled, fast.pulled)
-    np.testing.assert_allclose(slow.radius, fast.radius, rtol=1e-9)
-    np.testing.assert_allclose(slow.bound, fast.bound, rtol=1e-7)
-    assert np.isfinite(fast.radius).all()
 
 
 @pytest.mark.parametrize("stop", ["glr", "gap"])
