@@ -37,7 +37,7 @@ def assert_same_bits(one, other):
             assert mine == theirs, field.name
 
 
-@pytest.mark.parametrize("compile", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize("compile", [False, pytest.param(True, marks=pytest.mark.long("compiled loops"))])
 def test_any_cut_gives_the_bits_of_one_process(compile, on):
     here = nw.simulate(POLICY, ENV, horizon=40, replications=12, compile=compile, threads=1)
     for at_a_time in (1, 7, 12):

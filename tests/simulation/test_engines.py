@@ -1,13 +1,14 @@
 """Which engine runs a simulation: the sooner one, said afterwards, and the same results from both."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.simulation import engine
+from noisewise.simulation.compilation import compiled_loop
 from noisewise.simulation.list_run import ListRun
 from noisewise.simulation.run import TIMED_ROUNDS, Pace, Run
 from noisewise.simulation.sharing.replications import PARTS
@@ -53,20 +54,35 @@ def test_an_engine_can_be_asked_for_under_both_names():
         simulated(compile=True, compiled=False)
 
 
-@pytest.mark.parametrize("horizon", effort([TIMED_ROUNDS + 30], [TIMED_ROUNDS, TIMED_ROUNDS + 30]))
-@pytest.mark.parametrize("stop", effort([{}], [{}, {"stop": "gap", "eps": 0.9}]))
-def test_whatever_is_chosen_gives_what_was_asked_for(horizon, stop, paced):
-    """No trace of the rounds that were timed: bit for bit the same as if the engine had been named."""
-    shared = {"horizon": horizon, **stop}
-    by_name = {wanted: simulated(**shared, compile=wanted) for wanted in (False, True)}
-    paced(1e-6, *[10.0] * engine.TRIES)
-    plain, compiled = simulated(**shared), simulated(**shared)
-    assert (plain.engine, compiled.engine) == ("plain", "compiled")
+def test_machine_code_gives_what_plain_rounds_do(tmp_path, monkeypatch):
+    """Made anew, here and for another worker; this is the one test of the short suite that compiles."""
+    monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
+    compiled_loop.cache_clear()
+    plain, here = simulated(compile=False), simulated(compile=True)
+    with ThreadPoolExecutor(1) as pool:
+        there = simulated(compile=True, on=pool)
+    compiled_loop.cache_clear()
+    assert [sim.engine for sim in (plain, here, there)] == ["plain", "compiled", "compiled"]
+    assert any(tmp_path.rglob("*.nbi"))
     for name in PARTS:
-        for sim, asked in ((plain, by_name[False]), (compiled, by_name[True])):
+        assert np.array_equal(getattr(here, name), getattr(there, name)), name
+    assert np.array_equal(plain.pulled, here.pulled)
+    assert np.allclose(plain.distance, here.distance, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.long("compiled loops")
+@pytest.mark.parametrize("horizon", [TIMED_ROUNDS, TIMED_ROUNDS + 30])
+@pytest.mark.parametrize("stop", [{}, {"stop": "gap", "eps": 0.9}])
+def test_whatever_is_chosen_gives_what_was_asked_for(horizon, stop, paced):
+    """No trace of the rounds that were timed: bit for bit what naming the engine gives."""
+    shared = {"horizon": horizon, **stop}
+    by_name = [simulated(**shared, compile=wanted) for wanted in (False, True)]
+    paced(1e-6, *[10.0] * engine.TRIES)
+    chosen = [simulated(**shared) for _ in range(2)]
+    assert [sim.engine for sim in chosen] == ["plain", "compiled"]
+    for sim, asked in zip(chosen, by_name, strict=True):
+        for name in PARTS:
             assert np.array_equal(getattr(sim, name), getattr(asked, name)), name
-    assert np.array_equal(plain.pulled, compiled.pulled)
-    assert np.allclose(plain.distance, compiled.distance, rtol=1e-6, atol=1e-9)
 
 
 def test_a_hiccup_of_the_machine_decides_nothing(paced):

@@ -22,6 +22,8 @@ from noisewise.world import instances
 
 SOARE = nw.instances.soare(4)
 ENV = SOARE.environment("rare-quiet", noise="student-t")
+BALL = nw.Ball(3)
+BALL_ENV = nw.Environment(BALL, [0.5, 0.1, 0.2], np.full(30, 0.3))
 
 
 @pytest.fixture
@@ -63,9 +65,8 @@ def assert_same(one, other):
 @pytest.mark.parametrize(
     ("policy", "env", "more"),
     [
-        (nw.linear_thompson(SOARE.actions), ENV, {}),
         (nw.vaee(SOARE.actions), ENV, {"stop": "gap", "eps": 1.0}),
-        (nw.vaee(nw.Ball(3)), nw.Environment(nw.Ball(3), [0.5, 0.1, 0.2], np.full(30, 0.3)), {}),
+        pytest.param(nw.vaee(BALL), BALL_ENV, {}, marks=pytest.mark.long("processes")),
     ],
 )
 def test_any_number_of_processes_gives_the_same_bits(policy, env, more, started):
