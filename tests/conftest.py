@@ -35,7 +35,6 @@ hypothesis.settings.load_profile("fixed")
 #: Tests that compile the loop of the rule that their parameters name first.
 BY_RULE = (
     "contracts/test_rules.py",
-    "contracts/test_scales.py",
     "statistical/test_confidence_sets.py",
     "statistical/test_coverage.py",  # by radius
 )
