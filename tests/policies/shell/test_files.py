@@ -4,7 +4,6 @@ import io
 import json
 import tracemalloc
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 import noisewise as nw
 
-OLD = Path(__file__).parent / "data"
 FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -65,18 +63,6 @@ def rewritten(whole, path, header=None, **arrays):
     said = json.loads(str(found["header"])) | (header or {})
     np.savez(path, **found | {"header": np.array(json.dumps(said))} | arrays)
     return path
-
-
-@pytest.mark.parametrize("name", ["vage", "robust_vaee", "oful"])
-def test_files_of_the_first_version_still_open(name):
-    policy = nw.load_policy(OLD / f"{name}-0.1.0.npz")
-    assert policy.n_told == 6
-    again = policy.fresh()
-    for k, action in enumerate(policy._told if name != "oful" else ()):
-        again.tell(int(action), 0.1 * k, 0.5)
-    if name != "oful":
-        np.testing.assert_allclose(policy.estimate().means, again.estimate().means, rtol=1e-12)
-    policy.tell(policy.ask(), 0.3, 0.5)
 
 
 @FUZZ

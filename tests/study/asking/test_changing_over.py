@@ -1,38 +1,8 @@
-"""Studies keep the policy that they were begun with; changing over to RACE is an event like any other."""
-
-import shutil
-from pathlib import Path
+"""The policy of a study can be changed, which is an event."""
 
 import pytest
 
 import noisewise as nw
-
-OLD = Path(__file__).parents[2] / "samples" / "data" / "studies-0.1.0" / "store.db"
-
-
-@pytest.fixture
-def old_store(tmp_path):
-    store = shutil.copy(OLD, tmp_path / "old.db")
-    nw.migrate_store(store)
-    return store
-
-
-def test_studies_of_earlier_versions_keep_their_policy_until_they_are_changed_over(old_store):
-    for name in nw.open_store(old_store).names():
-        study = nw.load_study(old_store, name)
-        before, (job,) = study.policy, study.ask(dry_run=True)
-        assert before != "race"
-        assert f"({before})" in job.why
-        count = len(study.events())
-        study.set_policy("race")
-        event = study.events()[-1]
-        assert len(study.events()) == count + 1
-        assert event.kind == "policy"
-        assert event.body["policy"]["name"] == "race"
-        again = nw.load_study(old_store, name)
-        (first,) = again.ask(dry_run=True)
-        assert again.policy == "race"
-        assert "(race)" in first.why
 
 
 def test_a_new_study_asks_by_race_and_can_be_changed_back():

@@ -15,7 +15,7 @@ from tests.support.network_twin import Network, Trial, assert_same, studied
 
 import noisewise as nw
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "networks"
+SAMPLES = Path(__file__).parents[2] / "support" / "data"
 
 
 def read(name):
