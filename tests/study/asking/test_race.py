@@ -104,17 +104,6 @@ def test_deviations_that_are_pulled_off_their_features_are_reckoned_with():
     assert min(seen) < -1e-6
 
 
-def test_options_with_the_same_features_race_by_their_deviations_alone():
-    table = {"id": list("ABCD"), "x": [1.0, 1.0, 0.0, 0.0]}
-    study = nw.create_study(options=table, model="linear+deviation", deviation=0.5, span=4.0, eps=0.01)
-    for name, value in zip("ABCD", (1.0, 1.01, 0.0, 0.2), strict=True):
-        study.tell(option=name, value=value, se=0.1)
-    found = proposed(study.analysis(), coming_to(study.analysis(), sigma=0.1))
-    assert {found.leader, found.rival} == {0, 1}
-    assert found.option in (0, 1)
-    assert found.after < found.bound
-
-
 def test_a_new_block_is_opened_by_the_leader():
     for model in MODELS:
         for seed in range(4):
@@ -333,10 +322,3 @@ def test_what_is_expected_of_an_option_never_tried_is_a_share():
         assert again.ask()
     study.tell(jobs[0], successes=90, trials=100)
     assert study.ask()
-
-
-def test_values_of_very_different_sizes_can_be_asked_about():
-    study = nw.create_study(options=["007", "7", "far", "x"], eps=0.5)
-    for option, value, se in (("007", 1.5, 0.1), ("7", 1.4, 0.1), ("far", 1e9, 1e-9), ("x", -1e-9, 0.2)):
-        study.tell(option=option, value=value, se=se)
-    assert {job.option for job in study.ask(3)} <= {"007", "7", "far", "x"}

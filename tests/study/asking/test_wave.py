@@ -145,15 +145,6 @@ def test_options_that_were_never_measured_come_first_and_once():
     assert len(set(first)) == 40
 
 
-def test_where_readings_bound_nothing_yet_those_with_fewest_are_read():
-    study = nw.create_study(options=["a", "b", "c", "d"], eps=0.1)
-    for name, readings in (("a", 3), ("b", 3), ("c", 2), ("d", 3)):
-        study.tell(option=name, values=[1.0 + 0.1 * k for k in range(readings)])
-    assert study._bound_now() == np.inf
-    counted = Counter(job.option for job in study._ask_at_once(8, by="me"))
-    assert set(counted.values()) == {2}
-
-
 def test_costs_and_excluded_options_are_respected():
     table = {"id": ["a", "b", "c"], "price": [1.0, 100.0, 1.0]}
     study = nw.create_study(options=table, id="id", cost="price", model="independent", eps=0.05)
@@ -162,14 +153,6 @@ def test_costs_and_excluded_options_are_respected():
     assert "b" not in {job.option for job in study._ask_at_once(6, by="me")}
     study.exclude("c", "sold out")
     assert "c" not in {job.option for job in study._ask_at_once(6, by="me")}
-
-
-def test_an_excluded_option_without_results_is_no_reason_to_look_at_the_leader_alone():
-    study = nw.create_study(options=["a", "b", "c"], eps=0.05)
-    study.exclude("c", "broken")
-    for name, value in (("a", 1.0), ("b", 1.1)):
-        study.tell(option=name, value=value, se=0.3)
-    assert {job.option for job in study._ask_at_once(6, by="me")} == {"a", "b"}
 
 
 def test_results_are_told_together_or_not_at_all():
@@ -182,11 +165,6 @@ def test_results_are_told_together_or_not_at_all():
     study._tell_together([(job, dict(told)) for job, told in good])
     study._tell_together([(job, dict(told)) for job, told in good])
     assert study.n_measurements == 2
-
-
-def test_other_policies_decide_for_each():
-    study = nw.create_study(options=["a", "b", "c"], eps=0.1, policy="vaee", span=2.0)
-    assert len(study._ask_at_once(6, by="me")) == 6
 
 
 def test_a_wave_in_a_block_goes_on_in_it():

@@ -265,21 +265,6 @@ def test_rows_that_did_not_change_are_kept_and_the_others_are_as_if_from_the_sta
     assert tabulate(kinds, levels, after) is after
 
 
-def test_options_with_equal_facts_are_looked_up_once_and_have_equal_rows(monkeypatch):
-    from noisewise.study.evidence import tables
-
-    rng = np.random.default_rng(2)
-    tried = counts(rng.integers(0, 21, 700), np.full(700, 20))
-    levels, looked, rows = levels_for(700, ALPHA, 12.0), [], tables._rows
-    monkeypatch.setattr(tables, "_rows", lambda k, some, **more: looked.append(some) or rows(k, some, **more))
-    found = tabulate([tried], levels)
-    assert sum(some.size for some in looked) == 21
-    for option in (0, 350, 699):
-        alone = tabulate([counts(tried._successes[[option]], [20])], levels)
-        assert_allclose(found.up[option], alone.up[0], rtol=1e-12)
-        assert_allclose(found.down[option], alone.down[0], rtol=1e-12)
-
-
 def test_pairs_with_thresholds_of_their_own_are_never_below_a_brute_search():
     kinds = some_evidence(7, "known")
     thresholds = np.array([6.0, 9.5, 11.0, 7.0])

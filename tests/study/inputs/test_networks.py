@@ -3,7 +3,6 @@
 import csv
 import itertools
 import math
-import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -244,16 +243,6 @@ def test_arms_and_their_differences_are_the_same_study(studies):
         assert np.allclose(one, other, rtol=1e-8, atol=1e-9)
     assert by_arms.certificate().option == by_rows.certificate().option
     assert math.isclose(by_arms.certificate().bound, by_rows.certificate().bound, rel_tol=1e-6)
-
-
-def test_advice_on_a_network_knows_what_extra_scatter_arms_have():
-    study = nw.create_study(options=options_of("smoking.csv"), eps=0.1)
-    study.tell_many(SAMPLES / "smoking.csv", layout="arms")
-    (said,) = [remedy for remedy in study.check().remedies if "extra_scatter" in remedy]
-    size, reduced = (float(found) for found in re.findall(r"\(size ([0-9.]+)\).* is ([0-9.]+)\.", said)[0])
-    study.switch(extra_scatter=size)
-    assert math.isclose(study.check().reduced, reduced, rel_tol=0.01)
-    assert study.check().ok
 
 
 @pytest.mark.parametrize("looks", ["any time", "once"])

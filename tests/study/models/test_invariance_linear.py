@@ -95,20 +95,6 @@ def test_a_shift_of_a_block_does_not_matter(deviation, any_order):
 
 
 @pytest.mark.parametrize("deviation", [0.0, 0.3])
-def test_a_block_of_one_measurement_says_nothing(deviation):
-    told, features = example(6)
-    more = columns(
-        np.append(told.plus, [1, 2]),
-        np.append(told.minus, [-1, -1]),
-        np.append(told.block, [4, 5]),
-        np.append(told.value, [900.0, -1e5]),
-        np.append(told.sigma, [1e-3, 1e-6]),
-        [*told.blocks, "anchor", "another"],
-    )
-    same(answers(more, features, deviation), answers(told, features, deviation), rtol=1e-8)
-
-
-@pytest.mark.parametrize("deviation", [0.0, 0.3])
 def test_blocks_of_two_are_measured_differences(deviation):
     rng = np.random.default_rng(7)
     features = rng.normal(size=(N, DIM))

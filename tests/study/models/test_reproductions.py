@@ -10,8 +10,6 @@ from tests.support.effort import effort
 from tests.support.exact_differences import exact_differences
 
 import noisewise as nw
-from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.models.analysis import Analysis
 
 TIGHT = 1e-6
 
@@ -164,77 +162,7 @@ def test_no_error_of_the_linear_algebra_reaches_a_person(model, ratio, blocks):
 # Numbers at the end of what a computer has.
 
 
-def test_a_half_width_that_is_no_number_makes_the_bound_infinite(monkeypatch):
-    study = nw.create_study(options=["A", "B", "C"], eps=0.5)
-    for name in "ABC":
-        study.tell(option=name, value=1.0, se=0.01)
-
-    class Nothing(HalfWidths):
-        evidence = ("nothing",)
-
-        def half_widths(self, option):
-            return np.full(3, np.nan)
-
-    monkeypatch.setattr(Analysis, "boundary", Nothing())
-    certificate = study.certificate()
-    assert certificate.bound == math.inf or certificate.withheld
-    assert not certificate.reached
-    assert set(certificate.candidates) == {"A", "B", "C"}
-
-
-@pytest.mark.parametrize("size", [1e-160, 1e160, 1e-300, 1e300])
-@pytest.mark.parametrize("what", ["eps", "span"])
-def test_an_eps_or_span_beyond_all_measure_is_refused_or_answered(what, size):
-    table = {"id": ["A", "B", "C"], "x": [0.0, 1.0, 2.0]}
-    sizes = {"eps": 0.5, "span": 10.0} | {what: size}
-    try:
-        study = nw.create_study(options=table, model="linear", **sizes)
-    except ValueError as problem:
-        refusal = str(problem)
-    else:
-        refusal = None
-    if refusal is not None:
-        assert what in refusal
-        return
-    told(study, [{"option": name, "value": 1.0 + k, "se": 0.1} for k, name in enumerate("ABC")])
-    assert not math.isnan(study.certificate().bound)
-    assert study.ask()
-
-
-@pytest.mark.parametrize("value", [1e150, 1e200, -1e300])
-@pytest.mark.parametrize(
-    "where",
-    [{"option": "A"}, {"option": "A", "block": "b"}, {"plus": "A", "minus": "B"}],
-    ids=["alone", "in a block", "as a difference"],
-)
-def test_a_value_beyond_all_measure_is_refused_or_certificate_and_ask_go_on(value, where):
-    study = nw.create_study(options=["A", "B"], eps=0.5)
-    told(study, [{"option": name, "value": 1.0, "se": 0.1, "block": "b"} for name in "AB"])
-    try:
-        study.tell(**where, value=value, se=0.1)
-    except ValueError as problem:
-        refusal = str(problem)
-    else:
-        refusal = None
-    assert refusal is None or ("value" in refusal and study.n_measurements == 2)
-    assert not math.isnan(study.certificate().bound)
-    assert "Study 'study'" in repr(study)
-    assert study.ask()
-
-
 # A tie is no difference.
-
-
-def test_a_perfect_tie_of_wins_and_losses_certifies_nobody():
-    study = nw.create_study(options=["A", "B"], eps=0.1)
-    try:
-        study.tell(plus="A", minus="B", successes=5000, trials=10000)
-    except ValueError:
-        assert study.n_measurements == 0  # refused: a share is no difference
-        return
-    certificate = study.certificate()
-    assert certificate.bound > 0.0
-    assert certificate.candidates == ("A", "B")
 
 
 def test_the_exact_twin_itself_knows_a_case_by_heart():

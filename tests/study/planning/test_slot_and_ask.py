@@ -136,22 +136,6 @@ def allowed(study):
     return {at for at, free in enumerate(study._state.allowed()) if free}
 
 
-@settings(max_examples=25, deadline=None)
-@given(seed=SEEDS, sigma=SIGMAS, policy=st.sampled_from(["vage", "widest", "uniform"]))
-def test_with_another_policy_it_still_serves_the_bound_and_says_who_asks(seed, sigma, policy):
-    study = asked_study(seed, measured=0, policy=policy)
-    for option in study.options:
-        if study.options.index(option) in allowed(study):
-            study.tell(option=option, value=1.0 + 0.2 * study.options.index(option), se=0.3)
-    slots = study.slot(sigma)
-    assert slots[0].policy == policy
-    assert f"`ask` follows another policy, {policy}, and may suggest something else." in str(slots[0])
-    study.set_policy("race")
-    after = study.slot(sigma)
-    assert decided(after) == decided(slots)
-    assert "another policy" not in str(after[0])
-
-
 def days():
     study = nw.create_study(options=["A", "B", "C"], eps=0.1)
     for day in ("Mon", "Tue"):
@@ -186,11 +170,3 @@ def test_a_difference_has_two_options_and_its_own_standard_error():
     assert slot.block is None
     assert f"measure {slot.option} - {slot.minus} (cost 3)." in str(slot)
     assert f"{slot.option} - {slot.minus} would be known to ±0.0949, now ±0.3" in str(slot)
-
-
-def test_refusals_name_what_is_wrong():
-    study = days()
-    with pytest.raises(ValueError, match="`probe` must be one of 'option', 'difference'"):
-        study.slot(0.1, probe="pair")
-    with pytest.raises(ValueError, match="`block` must not be empty"):
-        study.slot(0.1, block=" ")

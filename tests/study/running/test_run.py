@@ -262,15 +262,6 @@ def test_it_runs_until_what_was_said():
     assert study.run(measured).measured == 0 or study.certificate().reached
 
 
-def test_a_certificate_that_stays_withheld_is_given_up():
-    study = nw.create_study(options=["a", "b"], eps=0.1)
-    found = study.run(lambda job: 1.0, workers=2)  # it does not scatter at all
-    assert not found.reached
-    assert found.certificate.withheld
-    assert "have not changed that the certificate is withheld" in found.ended
-    assert found.measured < 120
-
-
 def test_interrupted_it_gives_everything_back():
     def interrupted(job):
         if int(job.id[4:]) == 9:
@@ -440,27 +431,6 @@ def test_many_workers_spend_no_more_than_a_budget_of_cost(workers):
     priced = nw.create_study(options={"id": ["A", "B"], "cost": [10.0, 10.0]}, eps=0.3, cost="cost")
     spent = priced.run(lambda job: (1.0, 1.0), workers=workers, until="spent", budget={"cost": 100.0})
     assert spent.measured == 10
-
-
-def test_a_key_of_a_measurement_is_the_runs_own():
-    study = nw.create_study(options=["A", "B"], eps=0.3)
-    with pytest.raises(RuntimeError, match="'key', which is no field"):
-        study.run(lambda job: {"value": 1.0, "se": 0.1, "key": "always the same"})
-
-
-def test_processes_are_gone_when_a_run_ends():
-    study = nw.create_study(options=OPTIONS, eps=0.3)
-    study.run(measured, workers=2, on="processes", budget=4)
-    listed = subprocess.run(
-        ["ps", "--ppid", str(os.getpid()), "-o", "stat=,args="], capture_output=True, text=True, check=True
-    )
-    assert not [line for line in listed.stdout.splitlines() if line.startswith("Z") or "spawn_main" in line]
-
-
-def test_a_run_that_had_to_exclude_every_option_says_that_measuring_failed():
-    study = nw.create_study(options=["A", "B"], eps=0.3)
-    with pytest.raises(MeasuringError, match="every option of this study is excluded"):
-        study.run(wordless, on_error="exclude")
 
 
 def test_many_threads_take_turns_often_and_leave_that_as_it_was():

@@ -16,7 +16,6 @@ from tests.support.threads import run_at_once
 
 import noisewise as nw
 from noisewise.study.stores.database import commits, migrations
-from noisewise.study.stores.protocol import Event
 from noisewise.study.stores.sqlite import disks
 
 
@@ -354,21 +353,3 @@ def test_a_network_file_system_gets_a_warning(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make(tmp_path / "s.db")
-
-
-def test_events_of_a_damaged_body_are_told(tmp_path):
-    make(tmp_path / "s.db")._storage.close()
-    change(tmp_path / "s.db", "UPDATE noisewise_events SET body = '{' WHERE number = 2")
-    refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "is damaged", "restore a backup")
-
-
-def test_a_name_must_be_readable(tmp_path):
-    for name in ("", " x", "a\nb"):
-        refused(lambda n=name: make(tmp_path / "s.db", name=n), ValueError, "`name` must be a few printable")
-    assert not (tmp_path / "s.db").exists()
-
-
-def test_numbers_of_events_follow_each_other(tmp_path):
-    store = nw.open_store(tmp_path / "s.db", create=True)
-    store.create("x", {})
-    refused(lambda: store.append("x", 0, [Event(2, 0.0, "ask", {})]), ValueError, "numbered on from 0")

@@ -81,13 +81,6 @@ def test_an_older_copy_of_the_same_file_beside_a_newer_log_is_refused(tmp_path):
     refused(lambda: nw.load_study(path), "belongs to another store, or to another state of this one")
 
 
-def test_a_killed_workers_log_belongs_to_its_store(tmp_path):
-    make(tmp_path / "z.db")._storage.close()
-    killed_worker(tmp_path / "z.db", 5)
-    killed_worker(tmp_path / "z.db", 5)
-    assert nw.load_study(tmp_path / "z.db").n_measurements == 16
-
-
 @pytest.mark.parametrize("how", ["copied over", "moved over", "removed", "raw copy over", "moved away"])
 def test_a_file_that_is_replaced_under_a_worker_is_noticed_at_once(tmp_path, how):
     path, backup = tmp_path / "z.db", tmp_path / "backup.db"
@@ -284,19 +277,3 @@ def test_a_backup_that_is_not_whole_is_not_restored(tmp_path):
     refused(lambda: nw.restore_store(path, path), "another file than the store", error=ValueError)
     refused(lambda: nw.restore_store(path, "postgresql://u@h/d"), "with its own tools", error=ValueError)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["backup.db", "z.db"]
-
-
-def test_restoring_keeps_a_log_that_belongs_to_another_file_as_it_is(tmp_path):
-    path, backup, moved = tmp_path / "z.db", tmp_path / "backup.db", tmp_path / "moved.db"
-    make(path)._storage.close()
-    nw.backup_store(path, backup)
-    killed_worker(path)
-    path.rename(moved)  # by hand, without its log
-    path.write_bytes(backup.read_bytes())
-    log = path.with_name("z.db-wal").read_bytes()
-    refused(lambda: nw.load_study(path), "belongs to another store")
-    kept = nw.restore_store(backup, path)
-    assert nw.load_study(path).n_measurements == 6
-    assert kept.with_name(kept.name + "-wal").read_bytes() == log
-    kept.with_name(kept.name + "-wal").rename(tmp_path / "moved.db-wal")
-    assert nw.load_study(moved).n_measurements == 26

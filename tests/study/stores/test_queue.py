@@ -128,25 +128,6 @@ def test_whoever_waits_in_vain_goes_ahead(open_storage, monkeypatch):
     assert study.n_measurements == 1
 
 
-def test_an_import_reads_its_table_once(tmp_path, monkeypatch):
-    study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
-    rival = nw.load_study(tmp_path / "s.db")
-    reads, real = [], entries.check_batch
-
-    def slow_read(state, parsed, **more):
-        reads.append(1)
-        if len(reads) == 1:
-            rival.tell(option="B", value=0.0, se=0.1, key="theirs")
-        return real(state, parsed, **more)
-
-    monkeypatch.setattr(entries, "check_batch", slow_read)
-    table = {"option": ["A"] * 5, "value": [1.0] * 5, "se": [0.1] * 5, "key": [f"k{i}" for i in range(5)]}
-    taken = study.tell_many(table)
-    assert len(reads) == 1
-    assert [one.number for one in taken] == [2, 3, 4, 5, 6]
-    assert study.n_measurements == 6
-
-
 @pytest.mark.parametrize("same", [True, False])
 def test_an_import_is_read_again_if_the_news_concern_it(tmp_path, monkeypatch, same):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
@@ -222,14 +203,6 @@ def test_whatever_else_happens_meanwhile_makes_a_suggestion_anew(tmp_path, monke
     monkeypatch.setattr(suggestion, "Asking", prepared)
     assert study.ask()[0].option != "C"
     assert len(done) == 2
-
-
-def test_a_suggestion_is_shown_for_options_that_were_added():
-    study = nw.create_study(options=["A", "B"], eps=0.5, span=4.0)
-    study.tell_many({"option": ["A", "B"], "value": [0.0] * 2, "se": [0.5, 0.5]})
-    study.add_options(["C"])
-    assert [job.option for job in study.ask(dry_run=True)] == ["C"]
-    assert [job.option for job in study.ask()] == ["C"]
 
 
 def test_suggestions_and_measurements_in_any_mixture_give_one_state():
