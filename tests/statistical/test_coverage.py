@@ -15,7 +15,13 @@ from noisewise.core.model.vectors import spread
 REPLICATIONS, MOST_MISSES = effort((400, 44), (1000, 86))
 
 
-@pytest.mark.parametrize("noise", ["gaussian", "rademacher", "uniform"])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "gaussian",
+        *(pytest.param(law, marks=pytest.mark.long("statistics")) for law in ("rademacher", "uniform")),
+    ],
+)
 @pytest.mark.parametrize("radius", ["mixture", "self-normalised", "paper", "averaged", "restarted"])
 def test_each_radius_covers_at_every_round(radius, noise):
     """theta on the sphere, adaptive pulls among the candidates, looked at after every round."""
@@ -81,6 +87,7 @@ def test_a_radius_that_is_too_small_is_caught():
     assert (sim.distance > sim.radius).any(axis=1).sum() > MOST_MISSES
 
 
+@pytest.mark.long("statistics")
 def test_elimination_loses_the_informative_action_and_exploring_all_does_not():
     """Note 4: Soare's instance, d = 5, sigma² = 0.1: about 24 % of wrong answers against about 0.5 %."""
     instance = nw.instances.soare(5)

@@ -27,6 +27,7 @@ def test_medians_cover_at_a_fixed_moment(law):
     assert np.median(sim.bound) < 1.0  # not the trivial bound, 2
 
 
+@pytest.mark.long("statistics")
 @pytest.mark.parametrize("law", LAWS[1:], ids=str)
 def test_the_lemmas_certificate_covers_at_every_round(law):
     instance = nw.instances.sphere(20, 3)
@@ -36,6 +37,7 @@ def test_the_lemmas_certificate_covers_at_every_round(law):
     assert (sim.distance > sim.radius).any(axis=1).sum() <= MOST_MISSES
 
 
+@pytest.mark.long("statistics")
 @pytest.mark.parametrize("estimator", ["huber", "one-pass"])
 @pytest.mark.parametrize("law", ["student-t", "contaminated"])
 def test_outliers_do_less_harm_than_to_least_squares(estimator, law):

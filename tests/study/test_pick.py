@@ -67,7 +67,7 @@ def test_the_budget_ends_it_with_what_is_known_by_then():
 
 
 def test_several_workers_measure_at_a_time():
-    together = threading.Barrier(3, timeout=10)  # of the first three, none returns before all have begun
+    together = threading.Barrier(3, timeout=120)  # of the first three, none returns before all have begun
     calls = itertools.count()
 
     def measure(name):

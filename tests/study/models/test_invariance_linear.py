@@ -1,6 +1,5 @@
 """What bounds of the linear models must not depend on: order, shifts, blocks that say nothing, anchors."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -117,7 +116,7 @@ def test_blocks_of_two_are_measured_differences(deviation):
 
 
 @pytest.mark.parametrize("model", ["linear", "linear+deviation"])
-def test_four_thousand_blocks_of_one_measurement_cost_next_to_nothing(model):
+def test_four_thousand_blocks_of_one_measurement_need_no_matrix_of_all_blocks(model):
     rng = np.random.default_rng(0)
     n, rows = 40, 4000
     options = pl.DataFrame({"option": [f"o{k}" for k in range(n)], "x": rng.normal(size=n)})
@@ -131,13 +130,11 @@ def test_four_thousand_blocks_of_one_measurement_cost_next_to_nothing(model):
     }
     study.tell_many(pl.DataFrame(told))
     tracemalloc.start()
-    begun = time.process_time()
     certificate = study.certificate()
-    taken, (_, most) = time.process_time() - begun, tracemalloc.get_traced_memory()
+    _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert certificate.bound == 10.0
-    assert taken < 3.0
-    assert most < 100e6
+    assert most < 100e6  # bytes; a matrix of all blocks has 128e6
 
 
 def test_error_bars_beyond_all_arithmetic_withhold_the_certificate():

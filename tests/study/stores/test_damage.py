@@ -5,7 +5,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import uuid
 import warnings
 from pathlib import Path
@@ -186,6 +185,7 @@ def test_waiting_for_another_writer_ends_with_a_sentence(tmp_path):
     assert study.n_measurements == 7
 
 
+@pytest.mark.long("PostgreSQL")
 def test_the_same_on_postgresql(postgres):
     store = nw.open_store(postgres.address, create=True, timeout=0.05)
     study = nw.create_study(store, name="locked", options=["A", "B"], eps=0.1)
@@ -221,6 +221,7 @@ def cut_at(store, moment):
         )
 
 
+@pytest.mark.long("PostgreSQL")
 @pytest.mark.parametrize("moment", ["insert", "commit"])
 def test_a_connection_lost_in_the_middle_of_a_transaction(postgres, moment):
     store = nw.open_store(postgres.address, create=True)
@@ -239,6 +240,7 @@ def test_a_connection_lost_in_the_middle_of_a_transaction(postgres, moment):
     store.close()
 
 
+@pytest.mark.long("PostgreSQL")
 def test_a_commit_whose_answer_is_lost_is_found_in_the_log(postgres, monkeypatch):
     """The server committed, but the answer never came: the change counts, once."""
     store = nw.open_store(postgres.address, create=True)
@@ -269,6 +271,7 @@ def test_a_server_that_is_not_there(tmp_path):
     assert "secret" not in message
 
 
+@pytest.mark.long("PostgreSQL")
 def test_a_database_without_studies(postgres):
     engine = sqlalchemy.create_engine(postgres.address.replace("postgresql:", "postgresql+psycopg:"))
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -276,11 +279,7 @@ def test_a_database_without_studies(postgres):
     engine.dispose()
     address = postgres.address.replace("/postgres?", "/empty?")
     refused(lambda: nw.load_study(address), ValueError, "holds no studies")
-    made = [threading.Thread(target=lambda: nw.open_store(address, create=True).close()) for _ in range(4)]
-    for thread in made:
-        thread.start()
-    for thread in made:
-        thread.join()
+    run_at_once(lambda _: nw.open_store(address, create=True).close(), range(4))
     assert nw.open_store(address).names() == []
 
 
@@ -320,18 +319,17 @@ def test_killed_in_the_middle_of_a_transaction(tmp_path):
 
 
 def test_a_fork_has_connections_of_its_own(tmp_path):
-    study = make(tmp_path / "s.db")
-    child = os.fork() if threading.active_count() == 1 else None
-    if child is None:
-        pytest.skip("other threads are running")
-    if child == 0:
-        try:
-            study.tell(option="A", value=1.0, se=0.1, key="child")
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    study.tell(option="A", value=1.0, se=0.1, key="parent")
-    assert study.frame("measurements")["key"].to_list()[-2:] == ["child", "parent"]
+    make(tmp_path / "s.db")
+    script = (
+        "import os, sys, noisewise as nw\n"
+        "study = nw.load_study(sys.argv[1])\n"
+        "child = os.fork()\n"
+        "study.tell(option='A', value=1.0, se=0.1, key='parent' if child else 'child')\n"
+        "os.waitpid(child, 0) if child else os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, tmp_path / "s.db"], check=True)
+    keys = nw.load_study(tmp_path / "s.db").frame("measurements")["key"].to_list()
+    assert sorted(keys[-2:]) == ["child", "parent"]
 
 
 def test_a_network_file_system_gets_a_warning(tmp_path, monkeypatch):

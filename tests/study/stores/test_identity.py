@@ -6,8 +6,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -24,10 +24,8 @@ def make(path, count=6, **more):
 
 
 def refused(action, *sentences, error=nw.StoreChangedError):
-    start = time.monotonic()
     with pytest.raises(error) as caught:
         action()
-    assert time.monotonic() - start < 5.0
     for sentence in sentences:
         assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -166,6 +164,7 @@ def test_another_history_of_the_same_length_is_noticed(tmp_path, open_storage):
         other.tell(option="B", value=2.0, se=0.1)  # also when it has become longer
 
 
+@pytest.mark.long("PostgreSQL")
 def test_a_database_that_was_made_anew_is_another_store(postgres):
     store = nw.open_store(postgres.address, create=True)
     study = nw.create_study(store, name="made anew", options=["A", "B"], eps=0.5)
@@ -193,15 +192,20 @@ def test_a_second_handle_does_not_end_the_locks_of_the_first(tmp_path):
     assert nw.load_study(path).n_measurements == 8
 
 
+def times_open(path):
+    """How often this process has a file open."""
+    return sum(os.path.realpath(at) == str(path) for at in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed on Linux only")
 def test_a_watch_is_closed_with_its_last_user(tmp_path):
     path = tmp_path / "z.db"
     make(path)._storage.close()
-    before = len(os.listdir("/proc/self/fd"))
     watches = [Watch(path) for _ in range(3)]
-    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert times_open(path) == 1
     for watch in watches:
         watch.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert times_open(path) == 0
     assert watches[0].header().is_sqlite  # and opened again when it is needed
     watches[0].close()
 
