@@ -6,6 +6,7 @@ from scipy import stats
 
 import noisewise as nw
 
+pytestmark = pytest.mark.long("statistics")
 REPLICATIONS = 400
 #: Misses at delta = 0.05 that a true certificate exceeds with probability below 1e-6.
 MOST_MISSES = int(stats.binom.isf(1e-6, REPLICATIONS, 0.05))
@@ -27,7 +28,6 @@ def test_medians_cover_at_a_fixed_moment(law):
     assert np.median(sim.bound) < 1.0  # not the trivial bound, 2
 
 
-@pytest.mark.long("statistics")
 @pytest.mark.parametrize("law", LAWS[1:], ids=str)
 def test_the_lemmas_certificate_covers_at_every_round(law):
     instance = nw.instances.sphere(20, 3)
@@ -37,7 +37,6 @@ def test_the_lemmas_certificate_covers_at_every_round(law):
     assert (sim.distance > sim.radius).any(axis=1).sum() <= MOST_MISSES
 
 
-@pytest.mark.long("statistics")
 @pytest.mark.parametrize("estimator", ["huber", "one-pass"])
 @pytest.mark.parametrize("law", ["student-t", "contaminated"])
 def test_outliers_do_less_harm_than_to_least_squares(estimator, law):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study.study import Study
@@ -92,7 +93,7 @@ def test_no_unit_of_the_values_changes_a_bound() -> None:
     goal=st.sampled_from(["min", "max"]),
     spelled=st.sampled_from(["{0!r}", "{0!r}%", " {0!r} % "]),
 )
-@settings(max_examples=60)
+@settings(max_examples=effort(12, 60))
 def test_eps_is_the_ratio_that_was_said(part: float, goal: str, spelled: str) -> None:
     text = spelled.format(100.0 * part if "%" in spelled else part)
     study = nw.create_study(options=["a", "b"], goal=goal, eps=text, scale="log")
@@ -105,7 +106,7 @@ def test_eps_is_the_ratio_that_was_said(part: float, goal: str, spelled: str) ->
     value=st.floats(1e-40, 1e40),
     goal=st.sampled_from(["min", "max"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(8, 40), deadline=None)
 def test_a_log_keeps_what_was_told_and_reads_it_back(
     readings: list[float], value: float, goal: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -274,7 +275,7 @@ def test_what_is_too_rough_is_taken_noted_and_withholds_the_certificate(
 def test_the_bound_holds_where_error_bars_are_as_large_as_they_may_be() -> None:
     # b is 2.1 % above a, whose error bars are the largest: with confidence it is never called good enough.
     misses = 0
-    for seed in range(25):
+    for seed in range(effort(8, 25)):
         rng = np.random.default_rng(seed)
         study = nw.create_study(options=["a", "b"], eps="2%", goal="min", scale="log")
         for _ in range(60):

@@ -76,6 +76,10 @@ def test_several_workers_measure_at_a_time():
         return exactly(name)
 
     assert nw.pick(list(TRUTH), measure, eps=0.5, workers=3).option == "B"
+
+
+@pytest.mark.long("processes")
+def test_processes_may_measure():
     assert nw.pick(list(TRUTH), slowly, eps=0.5, workers=2, on="processes").option == "B"
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.effort import effort
 from tests.support.measured import tell_all
 
 import noisewise as nw
@@ -57,7 +58,7 @@ def estimates(study):
 
 
 @pytest.mark.parametrize("model", ["independent", "linear"])
-@settings(max_examples=15)
+@settings(max_examples=effort(4, 15))
 @given(seed=st.integers(0, 2**32))
 def test_the_order_of_telling_never_matters(model, seed):
     told = history(seed)
@@ -143,7 +144,7 @@ CASES = [("linear", name) for name in UNAIDED]
 CASES += [("independent", name) for name in UNAIDED if serves_independent_options(name)]
 
 
-@pytest.mark.parametrize(("model", "name"), CASES)
+@pytest.mark.parametrize(("model", "name"), CASES[:: effort(2, 1)])
 def test_any_policy_by_name_and_replay_gives_the_same_next_suggestion(model, name):
     store, clock = nw.MemoryStorage(), Clock()
     study = make(model, store, clock=clock, policy=name, **needed(name))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 from tests.support.item_worlds import answers_of, study_of, told
 
 import noisewise as nw
@@ -22,7 +23,7 @@ def ask_and_tell(study, answers, most=400):
 
 
 @pytest.mark.parametrize("pool", [None, 3000])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(effort(1, 3)))
 def test_asking_ends_with_an_option_that_is_good_enough(pool, seed):
     answers = answers_of(np.random.default_rng(seed), 5, 3000)
     study = nw.create_study(options=list("ABCDE"), eps=0.08, items=pool)

@@ -4,7 +4,7 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
+from tests.support.effort import effort, long_beyond
 from tests.support.racing import coming_to, new_study, tell_some
 
 import noisewise as nw
@@ -55,7 +55,7 @@ def expected_variances(reads, with_races, races, chosen):
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(effort(1, 4)))
 def test_every_step_of_a_wave_is_the_best_by_its_textbook_twin(model, seed):
     study, _, _ = world(seed, model)
     for _ in range(3):
@@ -106,9 +106,9 @@ def study_again(seed, model):
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
-@pytest.mark.parametrize("size", [2, 16])
+@pytest.mark.parametrize("size", long_beyond(1, [16, 2], "statistics"))
 def test_waves_come_to_an_end(model, size):
-    for seed in range(effort(2, 6)):
+    for seed in range(effort(1, 6)):
         study, truth, rng = world(seed, model)
         groups = deque(study._ask_at_once(size, by="me") for _ in range(4))
         told = 0
@@ -176,7 +176,8 @@ def test_a_wave_in_a_block_goes_on_in_it():
     assert len({job.block for job in jobs}) == 1
 
 
-@pytest.mark.parametrize("n", [12, 45])  # below and above the number of options where rows are interpolated
+# Below and above the number of options where rows are interpolated.
+@pytest.mark.parametrize("n", long_beyond(1, [12, 45], "statistics"))
 @pytest.mark.parametrize("kind", ["known", "counts", "readings", "single"])
 def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind, n):
     rng = np.random.default_rng(len(kind))

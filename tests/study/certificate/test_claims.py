@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.core.support.words import percent
@@ -148,7 +149,7 @@ def bound_like(study):
     return [bound for bound in bounds if bound is not None]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(effort(2, 8)))
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_no_output_says_more_than_the_certificate(state, seed):
     study = state(np.random.default_rng(seed), ":memory:")

@@ -33,9 +33,9 @@ def advice(study):
 def test_nothing_is_said_about_tables_without_a_defect():
     """Tables: remedies at a nominal 1 %, notes about error bars that look too large at the same.
 
-    More than 12 of 200, or 7 of 80, at 2 % have a probability below 3e-4.
+    More than 12 of 200, or 4 of 25, at 2 % have a probability below 3e-4.
     """
-    tables, most = effort((80, 7), (200, 12))
+    tables, most = effort((25, 4), (200, 12))
     spoken = 0
     for seed in range(tables):
         k, se, value = table(np.random.default_rng(seed))

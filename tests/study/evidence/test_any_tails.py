@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.stats import binom
+from tests.support.effort import effort, long_beyond
 
 import noisewise as nw
 from noisewise.study.certificate.far_off import FarOff, far_off
@@ -76,7 +77,7 @@ def test_a_reach_ends_where_the_evidence_reaches_the_level(side):
     assert np.all(inside < levels + 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(12, 60), deadline=None)
 @given(
     value=arrays.arrays(float, st.integers(1, 12), elements=st.floats(-1e6, 1e6)),
     sigma=st.floats(1e-3, 1e3),
@@ -105,7 +106,7 @@ def laws(rng, shape):
     yield "rare", (rare - 1e-3) / math.sqrt(1e-3 * (1.0 - 1e-3))
 
 
-@pytest.mark.parametrize("law", range(4))
+@pytest.mark.parametrize("law", long_beyond(2, range(4), "statistics"))
 def test_it_seldom_speaks_against_the_truth(law):
     """At any of 40 moments, on either side, in 500 sequences; 8 tests in all."""
     rng = np.random.default_rng(100 + law)
@@ -251,7 +252,7 @@ def test_the_chance_of_far_off_is_the_binomial_tail():
     assert far_off(np.array([0, 0, 1]), np.array([5.0, 0.0, 9.0])) == FarOff(1, 2)
 
 
-@pytest.mark.parametrize("se", [0.1, 0.01, 1e-4, 1e-9])
+@pytest.mark.parametrize("se", [0.01, 1e-9])
 def test_precise_measurements_bound_something_too(se):
     # Far below eps, every factor once cost more than a measurement could bring: there never was a bound.
     rng = np.random.default_rng(5)

@@ -1,8 +1,9 @@
 """Intervals in one cell, and levels in the names of columns."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study.inputs.dialects.interval_texts import ends_of, level_of
@@ -35,6 +36,7 @@ def test_the_ends_of_an_interval_are_its_two_numbers(cell, ends):
 numbers = st.floats(-1e6, 1e6).map(lambda number: f"{number:.6g}")
 
 
+@settings(max_examples=effort(12, 60))
 @given(
     numbers, numbers, st.sampled_from([", ", " to ", "-", " – ", ";", "…"]), st.sampled_from(["", "[]", "()"])
 )

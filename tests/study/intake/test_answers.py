@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study.intake.batch import KnownRowsWarning
@@ -241,7 +242,7 @@ BODIES = st.fixed_dictionaries(
 ).filter(lambda body: body["option"] != body["minus"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(8, 40), deadline=None)
 @given(bodies=st.lists(BODIES, min_size=1, max_size=5), block=TEXTS)
 def test_suggestions_survive_export_and_rebuilding(bodies, block):
     said = [{name: part for name, part in body.items() if part is not None} for body in bodies]

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 from tests.support.item_worlds import study_of, told
 
 import noisewise as nw
@@ -25,12 +26,14 @@ def study():
     return nw.create_study(options=["A", "B", "C"], eps=0.05, items=NAMES)
 
 
+@settings(max_examples=effort(12, 60))
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_places_are_read_as_they_were_written(places):
     rising = np.array(sorted(places))
     assert read_places(write_places(rising), rising.size).tolist() == rising.tolist()
 
 
+@settings(max_examples=effort(12, 60))
 @given(st.lists(st.one_of(st.sampled_from([0.0, 1.0]), st.floats(-1e6, 1e6)), min_size=1))
 def test_values_are_read_as_they_were_written(values):
     numbers = np.array(values)
@@ -249,7 +252,7 @@ def changes(draw_from):
     return st.lists(st.one_of(one, st.integers(0, 8)), min_size=1, max_size=draw_from)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(8, 40), deadline=None)
 @given(changes(12), st.sampled_from([None, 40]))
 def test_a_log_gives_the_same_answers_again(tmp_path_factory, happened, pool):
     study = study_of([[], [], []], pool=pool)

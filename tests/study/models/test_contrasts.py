@@ -49,7 +49,7 @@ def same(one, other):
     assert one[2] == other[2]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=effort(4, 15), deadline=None)
 @given(seed=st.integers(0, 2**32), blocks=st.sampled_from(["contrasts", "any"]))
 def test_the_order_of_the_options_changes_nothing(seed, blocks):
     rng = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ def test_the_order_of_the_options_changes_nothing(seed, blocks):
         )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=effort(4, 15), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_shifted_and_renamed_blocks_change_nothing_nor_what_is_asked_for(seed):
     rng = np.random.default_rng(seed)
@@ -81,7 +81,7 @@ def test_shifted_and_renamed_blocks_change_nothing_nor_what_is_asked_for(seed):
     assert [job.option for job in first.ask(3)] == [job.option for job in other.ask(3)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=effort(4, 15), deadline=None)
 @given(seed=st.integers(0, 2**32), level=st.floats(-1e6, 1e6), where=st.sampled_from([None, "a day alone"]))
 def test_a_reading_that_says_nothing_about_differences_changes_nothing(seed, level, where):
     rng = np.random.default_rng(seed)
@@ -90,7 +90,7 @@ def test_a_reading_that_says_nothing_about_differences_changes_nothing(seed, lev
     same(outcome(certified(rows)), outcome(certified([*rows, anchor])))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=effort(4, 15), deadline=None)
 @given(seed=st.integers(0, 2**32), model=st.sampled_from(["independent"]))
 def test_blocks_of_two_are_differences(seed, model):
     rng = np.random.default_rng(seed)
@@ -170,8 +170,8 @@ def doubts(seeds, n_blocks, options_of):
 
 
 def test_first_values_of_honest_blocks_rarely_raise_doubt():
-    """At most one in a hundred by design: more than 6 of 150, or 4 of 60, in less than 0.1 % of cases."""
-    studies, most = effort((60, 4), (150, 6))
+    """At most one in a hundred by design: more than 6 of 150, or 3 of 25, in less than 0.1 % of cases."""
+    studies, most = effort((25, 3), (150, 6))
     # Some are left after their first value, whatever came out.
     assert doubts(studies, 80, lambda k, rng: "a" if k % 12 == 0 else "ab") <= most
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.effort import effort
 from tests.support.measured import BLOCKS, plain_design, seven_options
 
 from noisewise.study.log.measurements import Columns
@@ -19,7 +20,7 @@ from noisewise.study.models.sums import pool
 N = 7
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(8, 40))
 @given(seed=st.integers(0, 2**32), blocks=st.booleans(), differences=st.booleans())
 def test_the_independent_fit_is_weighted_least_squares(seed, blocks, differences):
     told = seven_options(np.random.default_rng(seed), blocks=blocks, differences=differences)

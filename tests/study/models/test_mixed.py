@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.effort import effort
 from tests.support.measured import BLOCKS, random_columns
 
 import noisewise as nw
@@ -61,7 +62,7 @@ def dense(told, features, tau, ridge):
     return means, loads, beta_covariance, inner
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(6, 30))
 @given(seed=st.integers(0, 2**32), differences=st.booleans(), blocks=st.booleans())
 def test_the_fit_is_the_mixed_model_written_out(seed, differences, blocks):
     rng = np.random.default_rng(seed)
@@ -239,7 +240,7 @@ def test_limits_hold_at_every_moment():
 
 
 @pytest.mark.parametrize("deviation", [1e-9, 0.1, "estimate"])
-@pytest.mark.parametrize("se", [1e-8, 1e-12, 1e-40])
+@pytest.mark.parametrize("se", [1e-8, 1e-40])
 def test_questions_go_on_after_measurements_far_below_the_span(deviation, se):
     """What is left of an option's variance is lost in rounding then."""
     study = nw.create_study(

@@ -44,6 +44,7 @@ def counts_of(study, worlds, sigma=0.6):
     )
 
 
+@pytest.mark.long("simulations")
 @pytest.mark.parametrize("policy", ["race", "vage"])
 @pytest.mark.parametrize("model", ["independent", "linear"])
 def test_strides_take_as_many_measurements_as_single_steps(model, policy, monkeypatch):
@@ -105,6 +106,7 @@ def test_a_stride_ends_with_what_came_and_quiet_levels_are_no_rarer():
     assert quiet > 50 * noisy
 
 
+@pytest.mark.long("simulations")
 def test_the_forward_simulation_takes_as_long_as_studies_do():
     taken, foreseen = [], []
     for seed in range(6):
@@ -122,7 +124,7 @@ def test_the_forward_simulation_takes_as_long_as_studies_do():
 
 
 def test_a_quiet_level_helps_and_the_plan_says_how_much():
-    plan = told_study().plan(noise=[(0.6, 0.9), (0.06, 0.1)], paths=12)
+    plan = told_study().plan(noise=[(0.6, 0.9), (0.06, 0.1)], paths=5)
     assert plan.low <= plan.median <= plan.high
     assert plan.without_quiet.median > plan.median
     assert plan.without_quiet.name == "without sigma = 0.06"
@@ -135,12 +137,13 @@ def test_a_quiet_level_helps_and_the_plan_says_how_much():
 def test_the_same_study_gives_the_same_plan_and_nothing_is_written():
     study = told_study()
     before = len(study.events())
-    one, other = (study.plan(noise=0.5, paths=12) for _ in range(2))
+    one, other = (study.plan(noise=0.5, paths=3) for _ in range(2))
     assert one.to_plain() == other.to_plain()
     assert len(study.events()) == before
-    assert study.plan(noise=0.5, paths=12, seed=1).to_plain() != one.to_plain()
+    assert study.plan(noise=0.5, paths=3, seed=1).to_plain() != one.to_plain()
 
 
+@pytest.mark.long("simulations")
 def test_before_the_first_measurement():
     study = nw.create_study(options=["A", "B", "C", "D"], eps=0.3, span=3.0)
     plan = study.plan(noise=0.4, paths=16)
@@ -172,8 +175,8 @@ def test_a_future_that_takes_too_long_is_infinite():
 def test_the_cheapest_of_a_menu():
     study = told_study()
     # A tenth of the noise for a cost of 2 is nearly free; for a cost of 1000 it is never worth it.
-    cheap = study.plan(menu=[(0.6, 1.0), (0.06, 2.0)], paths=10)
-    dear = study.plan(menu={0.6: 1.0, 0.06: 1000.0}, paths=10)
+    cheap = study.plan(menu=[(0.6, 1.0), (0.06, 2.0)], paths=3)
+    dear = study.plan(menu={0.6: 1.0, 0.06: 1000.0}, paths=3)
     assert cheap.by_cost
     assert "0.06 alone" in cheap.forecasts[0].name or cheap.forecasts[0].levels[-1].share > 0.5
     assert dear.forecasts[-1].name == "sigma = 0.06 alone"
@@ -182,6 +185,7 @@ def test_the_cheapest_of_a_menu():
     assert dear.without_quiet is None
 
 
+@pytest.mark.long("simulations")
 def test_costs_of_options_count():
     names = ["A", "B", "C", "D"]
     plans = []
@@ -207,6 +211,7 @@ def loud_and_quiet(rng, truth):
     return study, sigma
 
 
+@pytest.mark.long("simulations")
 def test_noise_that_goes_with_options_is_expected_of_them():
     rng = np.random.default_rng(0)
     truth = rng.normal(size=10)
@@ -278,7 +283,7 @@ def test_unmeasured_options_are_like_the_measured_ones():
     assert draw_worlds(many._now(), 50, np.random.default_rng(1), None).std() < 0.5
 
 
-@pytest.mark.parametrize("policy", ["widest", "uniform", "vaee", "linear_thompson"])
+@pytest.mark.parametrize("policy", ["widest", "uniform"])
 def test_other_policies_are_followed(policy):
     study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=3.0, policy=policy)
     assert study.plan(noise=0.5, paths=3).median >= 3

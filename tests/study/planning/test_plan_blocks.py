@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
+from tests.support.effort import effort, long_beyond
 
 import noisewise as nw
 from noisewise.core.support.randomness import generator
@@ -74,7 +74,7 @@ def really(study, path, eps, batch=1):
     return told, asked
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", long_beyond(1, [1, 2], "simulations"))
 @pytest.mark.parametrize(
     ("model", "n"),
     [
@@ -106,7 +106,7 @@ def test_a_path_of_differences_is_the_study_driven_step_by_step(monkeypatch):
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
-@pytest.mark.parametrize("batch", [2, 4])
+@pytest.mark.parametrize("batch", long_beyond(1, [4, 2], "simulations"))
 def test_a_batch_is_asked_for_as_the_study_does(model, batch):
     study = daily_study(model, 6)
     path, outcome = future_of(study, 3, EPS[model], batch=batch)
@@ -117,6 +117,7 @@ def test_a_batch_is_asked_for_as_the_study_does(model, batch):
     assert asked >= 0.75 * told
 
 
+@pytest.mark.long("simulations")
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
 def test_seldom_looks_take_as_many_measurements_as_steps(model, monkeypatch):
     study, paths = daily_study(model, 8), effort(6, 12)

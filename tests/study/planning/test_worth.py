@@ -52,7 +52,7 @@ def test_any_order_sums_to_the_same_total(question):
     assert worth.ledger["share"].sum() == pytest.approx(1.0)
     assert worth.ledger["precision_share"].sum() == pytest.approx(1.0)
     assert worth.ledger["information"].sum() == pytest.approx(worth.information)
-    for _ in range(3):
+    for _ in range(1):
         order = RNG.permutation(len(told))
         again = new_study(told=[told[k] for k in order], **question).worth()
         assert again.information == pytest.approx(worth.information, rel=1e-9)

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
-from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study.running import crews, limits
@@ -23,6 +22,7 @@ from noisewise.study.running.owners import is_left_behind, mark
 from noisewise.study.running.run import MeasuringError, group_size
 
 OPTIONS = [f"o{k}" for k in range(6)]
+LONG_PROCESSES = pytest.param("processes", marks=pytest.mark.long("processes"))
 #: Seconds to wait for what is certain to come.
 WAIT = 120.0
 
@@ -51,7 +51,7 @@ def told(study):
     ]
 
 
-@pytest.mark.parametrize("on", [None, "threads", "processes", "executor", "async"])
+@pytest.mark.parametrize("on", [None, "threads", "executor", "async", LONG_PROCESSES])
 def test_whoever_measures_the_run_is_the_same(on):
     async def later(job):
         await asyncio.sleep(0)
@@ -211,7 +211,7 @@ def test_an_option_that_always_fails_ends_the_run_or_is_excluded():
     assert found.reached
 
 
-@pytest.mark.parametrize("on", ["threads", pytest.param("processes", marks=pytest.mark.long("processes"))])
+@pytest.mark.parametrize("on", ["threads", LONG_PROCESSES])
 def test_a_worker_that_hangs_is_timed_out_and_its_option_asked_again(on, tmp_path, monkeypatch):
     hung, began = tmp_path / "hung", crews.Crew.began
     given_up = []
@@ -381,6 +381,7 @@ nw.load_study(store).run(measured, workers=8)
 POINTS = ("before a commit", "after a commit", "measuring")
 
 
+@pytest.mark.long("kills")
 def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path):
     """At any point; the suggestions, the measurements and the certificate are the same."""
     script = tmp_path / "script.py"
@@ -389,7 +390,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(tmp_pat
     whole = nw.create_study(tmp_path / "whole.db", **question)
     killed = nw.create_study(tmp_path / "killed.db", **question)
     ends = whole.run(measured, workers=8)
-    rng, kills = random.Random(0), effort(3, 9)
+    rng, kills = random.Random(0), 9
     for kill in range(kills):
         after = rng.randrange(1, 2 + ends.measured // (4 * kills))
         child = [sys.executable, script, tmp_path / "killed.db", POINTS[kill % 3], str(after)]

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.support.effort import effort, long_beyond
 from tests.support.report_states import STATES, told_study
 
 import noisewise as nw
@@ -97,7 +98,7 @@ def test_it_asks_for_nothing_and_runs_nothing(page):
     assert not re.search(r"""(\ssrc|href|\sstyle|\son\w+)\s*=|url\(|@import""", text)
 
 
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+@pytest.mark.parametrize("state", STATES[:: effort(3, 1)], ids=lambda state: state.__name__)
 def test_its_claims_are_those_of_the_certificate(state, tmp_path):
     study = state()
     certificate = json.loads(study.certificate().to_json())
@@ -150,6 +151,7 @@ def test_ten_thousand_measurements_stay_small_and_take_few_looks(tmp_path, monke
     assert re.search(r"[\d,]+ of 10,000 are drawn", read.text)
 
 
+@pytest.mark.long("pages")
 def test_it_needs_no_library_of_charts(tmp_path):
     code = f"""
 import sys, noisewise as nw
@@ -179,7 +181,7 @@ def test_refusals(tmp_path, page):
         page[0].report(tmp_path / "nowhere" / "a.html")
 
 
-@pytest.mark.parametrize("name", ["intervals", "bound", "worth", "residuals"])
+@pytest.mark.parametrize("name", long_beyond(1, ["intervals", "bound", "worth", "residuals"], "pages"))
 def test_the_same_charts_from_python(page, tmp_path, name):
     chart = getattr(page[0].plot, name)()
     assert chart.to_dict()["title"]["text"]

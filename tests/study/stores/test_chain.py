@@ -4,6 +4,7 @@ import json
 import sqlite3
 
 import pytest
+from tests.support.effort import effort
 from tests.support.flips import flip_bits
 from typer.testing import CliRunner
 
@@ -149,6 +150,6 @@ def test_an_export_needs_no_replay(tmp_path):
 
 def test_a_bit_that_is_turned_over_is_noticed_or_has_no_effect(tmp_path):
     """Fewer than `python -m benchmarks flips` turns over; the same file, another seed."""
-    outcomes = flip_bits(60, 7, tmp_path)
+    outcomes = flip_bits(effort(20, 60), 7, tmp_path)
     assert set(outcomes) == {"refused", "without effect"}
-    assert outcomes["refused"] > 20
+    assert outcomes["refused"] > effort(3, 20)

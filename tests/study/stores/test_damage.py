@@ -318,6 +318,7 @@ def test_killed_in_the_middle_of_a_transaction(tmp_path):
         assert study.frame("measurements")["key"].to_list()[-1] == "acknowledged"
 
 
+@pytest.mark.long("processes")
 def test_a_fork_has_connections_of_its_own(tmp_path):
     make(tmp_path / "s.db")
     script = (

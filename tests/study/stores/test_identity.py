@@ -66,6 +66,7 @@ def test_a_file_beside_the_log_of_another_store_is_refused(tmp_path):
         refused(action, "'z.db-wal' beside ", "belongs to another store", "noisewise restore")
 
 
+@pytest.mark.long("kills")
 def test_an_older_copy_of_the_same_file_beside_a_newer_log_is_refused(tmp_path):
     path = tmp_path / "z.db"
     study = make(path)
@@ -176,6 +177,7 @@ def test_a_database_that_was_made_anew_is_another_store(postgres):
     store.close()
 
 
+@pytest.mark.long("kills")
 def test_a_second_handle_does_not_end_the_locks_of_the_first(tmp_path):
     """Closing any descriptor of a file ends SQLite's locks; another process then removed the log."""
     path = tmp_path / "z.db"
@@ -250,6 +252,7 @@ def test_restoring_replaces_a_store_safely(tmp_path):
     assert len(ids) == 3
 
 
+@pytest.mark.long("kills")
 def test_restoring_over_a_damaged_file_and_over_leftovers(tmp_path):
     path, backup = tmp_path / "z.db", tmp_path / "backup.db"
     make(path)._storage.close()
