@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.support.effort import effort
 
 from noisewise.study.evidence.item_bets import (
     PLAIN_EDGES,
@@ -21,7 +22,7 @@ from noisewise.study.evidence.item_bets import (
 )
 from noisewise.study.evidence.pair_sums import complete, cut_of_places
 
-STUDIES, OPTIONS, ITEMS, DELTA = 150, 3, 80, 0.5
+STUDIES, OPTIONS, ITEMS, DELTA = effort(45, 150), 3, 80, 0.5
 BETS = stakes(0.1)
 LEVEL = math.log((OPTIONS - 1) / DELTA)
 
@@ -71,7 +72,7 @@ def is_ever_wrong(answers, truth, pool):
 @pytest.mark.parametrize("pool", [None, ITEMS])
 def test_bounds_are_wrong_no_more_often_than_allowed_at_the_worst_moment(kind, pool):
     # Pools take thirty times as long, and scores from them a hundred times.
-    studies = STUDIES if pool is None else STUDIES // (15 if kind == "scores" else 4)
+    studies = STUDIES if pool is None else STUDIES // (15 if kind == "scores" else 5)
     wrong = 0
     for study in range(studies):
         answers, truth = worlds(np.random.default_rng([study, 7]), kind)

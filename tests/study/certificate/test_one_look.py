@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.support import one_look
-from tests.support.commands import plain, run
 from tests.support.one_look import NAMES, once
 
 import noisewise as nw
@@ -31,13 +30,6 @@ def test_the_certificate_says_that_it_is_valid_for_one_look_only():
     assert "one look" not in str(usual)
 
 
-def test_charts_and_reports_say_it_too(tmp_path):
-    study = once(ROWS)
-    page = study.report(tmp_path / "page.html").read_text("utf-8")
-    assert "valid for one look only" in page
-    assert "valid for one look only" in repr(study)
-
-
 def test_the_bound_follows_from_the_half_widths():
     study = once(ROWS)
     certificate = study.certificate()
@@ -49,23 +41,6 @@ def test_the_bound_follows_from_the_half_widths():
     assert list(certificate.candidates) == may_be_best
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        (ROWS, "with normal errors"),
-        (one_look.readings(VALUES, np.random.default_rng(2)), "Student's law is used"),
-        (one_look.readings(VALUES, np.random.default_rng(2), (1.0, 2.0)), "an upper limit is used"),
-        (one_look.bare(VALUES, np.random.default_rng(2)), "share one normal scatter; Student's law is used"),
-        (one_look.shares(np.full(5, 0.5), np.random.default_rng(2)), "trials are independent"),
-    ],
-)
-def test_it_says_what_its_errors_are_taken_for_and_approximates_nothing(rows, words):
-    certificate = once(rows).certificate()
-    assert not certificate.withheld
-    assert any(words in said for said in certificate.assumptions)
-    assert certificate.approximate == ()
-
-
 def test_one_degree_of_freedom_will_do():
     rows = [{"option": "A", "values": [1.0, 1.2]}, {"option": "B", "value": 3.0, "sd": 0.1, "n": 2}]
     study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
@@ -73,19 +48,6 @@ def test_one_degree_of_freedom_will_do():
     assert not study.certificate().withheld
     study.tell(**rows[1])
     assert np.isfinite(study.certificate().bound)
-
-
-def test_estimated_sizes_are_named_as_approximate():
-    rng = np.random.default_rng(3)
-    features = rng.normal(size=(30, 2))
-    table = pl.DataFrame({"id": [f"o{k}" for k in range(30)], "x": features[:, 0], "y": features[:, 1]})
-    study = nw.create_study(options=table, model="linear+deviation", span=8.0, eps=0.5, looks="once")
-    values = features @ [1.0, 0.5] + 0.3 * rng.normal(size=30)
-    for k in range(60):
-        study.tell(option=f"o{k % 30}", value=float(values[k % 30] + 0.1 * rng.normal()), se=0.1)
-    certificate = study.certificate()
-    assert certificate.approximate
-    assert "about 95 %" in certificate.sentence
 
 
 def test_it_comes_through_files_and_logs(tmp_path):
@@ -100,11 +62,6 @@ def test_it_comes_through_files_and_logs(tmp_path):
     rebuilt = nw.load_study(tmp_path / "other.db")
     assert rebuilt.certificate().bound == certificate.bound
     assert nw.verify_certificate(certificate.to_json(), rebuilt).looks == "once"
-
-
-def test_a_specification_without_it_is_as_it_was():
-    assert "looks" not in once(ROWS, looks="any time").specification.to_plain()
-    assert once(ROWS).specification.to_plain()["looks"] == "once"
 
 
 def test_the_same_measurements_looked_at_otherwise_are_another_certificate():
@@ -180,16 +137,6 @@ def test_a_log_in_which_they_were_withholds_the_certificate():
     assert certificate.bound == float("inf")
 
 
-def test_an_event_that_switches_back_is_ignored_and_named():
-    storage = nw.MemoryStorage()
-    study = nw.create_study(storage, options=NAMES, eps=0.5, looks="once")
-    body = {"model": {"model": "independent", "span": None, "deviation": None, "extra_scatter": None}}
-    storage.append(study.name, 0, [Event(1, 0.0, "switch", body | {"looks": "any time"})])
-    study = nw.load_study(storage)
-    assert study.looks == "once"
-    assert "looks='any time' cannot be switched to" in study.notes[0]
-
-
 def test_policies_that_look_at_values_are_refused():
     with pytest.raises(ValueError, match="must be round_robin or uniform with looks=\"once\"; got 'race'"):
         once([], policy="race")
@@ -244,28 +191,6 @@ def test_a_plan_reckons_with_blocks_menus_and_costs(question):
     assert json.loads(json.dumps(plan.to_plain()))["looks"] == "once"
 
 
-def test_a_plan_before_anything_is_measured():
-    study = once([])
-    assert study.plan(0.5).median > study.plan(0.25).median > 0
-
-
-def test_slots_are_refused_with_the_reason():
-    with pytest.raises(ValueError, match="has no slots: which option is worth one is found by looking"):
-        once(ROWS).slot(0.1)
-
-
-def test_items_that_options_share_are_refused():
-    with pytest.raises(ValueError, match='`items` go with looks="any time"'):
-        nw.create_study(options=NAMES, eps=0.5, looks="once", items=10)
-    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
-    with pytest.raises(ValueError, match='items go with looks="any time"'):
-        study.tell(option="A", items={"q1": 1, "q2": 0})
-    usual = nw.create_study(options=["A", "B"], eps=0.5)
-    usual.tell(option="A", items={"q1": 1})
-    with pytest.raises(ValueError, match='cannot be switched to "once": items were told'):
-        usual.switch(looks="once")
-
-
 @pytest.mark.parametrize("question", [{"bounds": (0.0, 1.0)}, {"scatter": "own"}])
 def test_bounded_readings_and_scatter_of_ones_own_are_refused(question):
     with pytest.raises(ValueError, match='looks="any time"'):
@@ -273,21 +198,3 @@ def test_bounded_readings_and_scatter_of_ones_own_are_refused(question):
     usual = nw.create_study(options=NAMES, eps=0.5, **question)
     with pytest.raises(ValueError, match="neither for bounded readings"):
         usual.switch(looks="once")
-
-
-def test_the_command_line(tmp_path):
-    store = tmp_path / "store.db"
-    made = plain("init", store, *NAMES, "--eps", "0.5", "--looks", "once")
-    assert made["looks"] == "once"
-    assert made["policy"] == "round_robin"
-    pl.DataFrame(ROWS).write_csv(tmp_path / "rows.csv")
-    plain("import", store, tmp_path / "rows.csv")
-    done = run("certify", store)
-    assert done.exit_code == 3  # there is a bound, and it is not small enough
-    assert "valid for one look only" in done.output.replace("\n", " ")
-    assert run("switch", store, "--looks", "any time").exit_code != 0
-    other = tmp_path / "other.db"
-    plain("init", other, *NAMES, "--eps", "0.5")
-    done = run("switch", other, "--looks", "once")
-    assert done.exit_code == 0
-    assert "hold for one look only" in done.output.replace("\n", " ")

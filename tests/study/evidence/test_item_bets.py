@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 from tests.support.plain_bets import BETS, plain_limit
 
 from noisewise.study.evidence.item_bets import (
@@ -34,7 +35,7 @@ def limit_of(values, pool, level, edges=PLAIN_EDGES):
     return float(lower_limits(tally_of(values, pool, edges), np.array([level]), BETS)[0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(12, 60), deadline=None)
 @given(
     st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=90),
     st.sampled_from([None, 90, 400]),
@@ -46,7 +47,7 @@ def test_limits_are_those_of_a_plain_reading_of_the_formula(values, pool, level)
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(12, 60), deadline=None)
 @given(
     st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60), st.sampled_from([None, 60]), st.floats(0.5, 6.0)
 )
@@ -56,7 +57,7 @@ def test_limits_of_scores_are_never_above_the_exact_ones_and_hardly_below(values
     assert found >= exact - 0.02
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(12, 60), deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=80), st.sampled_from([None, 80, 1000]))
 def test_every_step_stays_on_the_side_where_the_limit_holds(values, pool):
     level = 3.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 from tests.support.plain_bets import plain_limit
 
 import noisewise as nw
@@ -48,7 +49,7 @@ def plain_upper(one, other, pool=None):
 answers = st.lists(st.sampled_from([0, 1]), min_size=1, max_size=40)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=effort(5, 25), deadline=None)
 @given(answers, answers, answers, st.sampled_from(["max", "min"]), st.sampled_from([None, 40]))
 def test_half_widths_are_those_of_a_plain_twin(a, b, c, goal, pool):
     study = study_of([a, b, c], goal, pool)
@@ -162,13 +163,3 @@ def test_options_without_items_have_no_half_width():
     study = study_of([[1, 0], [1, 1], []])
     assert paired(study).half_widths(0)[2] == np.inf
     assert (paired(study).half_widths(2)[:2] == np.inf).all()
-
-
-def test_the_scatter_of_differences_is_that_of_paired_items():
-    rng = np.random.default_rng(4)
-    hard = rng.random(2000) < 0.5
-    a = np.where(rng.random(2000) < 0.05, ~hard, hard).astype(int).tolist()
-    b = np.where(rng.random(2000) < 0.05, ~hard, hard).astype(int).tolist()
-    study = study_of([a, b])
-    assert paired(study).scatter(0)[1] == pytest.approx(np.var(np.subtract(a, b)), rel=0.02)
-    assert paired(study).common(0).tolist() == [2000.0, 2000.0]

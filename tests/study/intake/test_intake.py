@@ -85,58 +85,12 @@ def test_what_is_no_number_is_refused_with_its_row_and_column(tmp_path, number):
     refused(study, lambda: study.tell_many(table), r"row 2 \(line 3\): `values` must be a number")
 
 
-def test_a_decimal_comma_is_named(tmp_path):
-    study = study_of("A")
-    table = write(tmp_path / "m.tsv", "option\tvalue\tse\nA\t1.5\t0,4\n")
-    refused(
-        study,
-        lambda: study.tell_many(table),
-        r"one decimal sign; it has a point \('1\.5' in column 'value', row 1 \(line 2\)\) and a comma",
-    )
-    refused(study, lambda: study.tell(option="A", value="1,5", se=1.0), r"Write numbers with a point: 1\.5")
-
-
 def test_a_comma_between_thousands_is_not_taken_for_a_decimal_one():
     study = study_of("A")
     refused(
         study, lambda: study.tell(option="A", value="1,000", se=1.0), r"1000 or 1\.000, whichever is meant"
     )
     refused(study, lambda: study.tell(option="A", value="-2,500,000", se=1.0), r"without commas: -2500000\.")
-
-
-def test_semicolons_with_decimal_commas_are_read_as_such(tmp_path):
-    study = study_of("A")
-    taken = study.tell_many(write(tmp_path / "m.csv", "option;value;se\nA;1,5;0,4\n"))
-    assert told(study) == [("A", 1.5, 0.4)]
-    assert taken.understood.guesses == ["semicolons between columns", "decimal commas"]
-
-
-def test_a_row_cut_short_is_refused_with_its_number(tmp_path):
-    study = study_of("A", "B")
-    table = write(tmp_path / "m.csv", "option,value,se\nA,1,0.1\nB,2")
-    refused(
-        study, lambda: study.tell_many(table), r"row 2 \(line 3 of 'm\.csv'\) has 2 cells .*cut short\? 'B,2'"
-    )
-    table = write(tmp_path / "m.csv", "option,value,se\nA,1,0.1\nB,2,0,4\n")
-    refused(study, lambda: study.tell_many(table), r"row 2 .* has 4 cells .*decimal comma\? 'B,2,0,4'")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "option,value,se\nA,1,0.1\nB,2,0.2\n",
-        b"\xef\xbb\xbfoption,value,se\r\nA,1,0.1\r\nB,2,0.2",
-        "\n\noption,value,se\n\nA,1,0.1\n,,\n\nB,2,0.2\n\n",
-        '"option" , "value",se\n'.replace('" , "', '","') + '"A","1",0.1\nB , 2 ,"0.2"\n',
-        "option,value,se,\nA,1,0.1,\nB,2,0.2,\n",
-        "option,value,se\nA,1,0.1\nB,2,0.2\n".encode("utf-16"),
-        "option,value,se\rA,1,0.1\rB,2,0.2\r",
-    ],
-)
-def test_marks_quotes_blank_lines_and_line_ends_do_not_matter(tmp_path, content):
-    study = study_of("A", "B")
-    study.tell_many(write(tmp_path / "m.csv", content))
-    assert told(study) == [("A", 1.0, 0.1), ("B", 2.0, 0.2)]
 
 
 @pytest.mark.parametrize(
@@ -294,16 +248,6 @@ def test_releasing_an_unknown_suggestion_releases_none():
     assert len(study.pending) == 2
     study.release(study.pending)
     assert study.pending == []
-
-
-def test_a_list_of_suggestions_is_not_one():
-    study = study_of("A", "B")
-    jobs = study.ask()
-    refused(
-        study,
-        lambda: study.tell(jobs, 1.0, se=0.1),
-        r"`job` must be one suggestion; got 1 in a list\. ask\(\) r",
-    )
 
 
 TRAPS = [

@@ -98,33 +98,6 @@ def test_a_changed_row_is_shown_beside_what_was_told_and_corrected_on_demand(stu
     assert after(study, ROWS) == (0, 5, 0, 6)  # what it said before is known as well
 
 
-def test_all_changed_rows_are_named_up_to_a_few_and_corrected_one_event_each():
-    study = study_of("A", "B")
-    rows = [("A", k / 8, 0.1) for k in range(9)]
-    study.tell_many(table(rows))
-    wrong = [(option, value, 0.2) for option, value, _ in rows]
-    with pytest.raises(
-        ValueError, match=r"row 1: m-1 .*row 5: m-5 .*; and 4 more like these\. Nothing was told"
-    ):
-        study.tell_many(table(wrong))
-    assert after(study, wrong, amend="the wrong column") == (0, 0, 9, 9)
-    assert [event.kind for event in study.events()[-9:]] == ["amend"] * 9
-    assert study.frame("measurements")["se"].to_list() == [0.2] * 9
-
-
-def test_a_changed_row_may_be_a_measurement_of_its_own(study):
-    changed = [*ROWS[:3], ("C", 3.05, 0.2), *ROWS[4:]]
-    assert after(study, changed, repeat="others")[0] in (1, 5)
-    assert study.frame("measurements")["value"].to_list()[:5] == [row[1] for row in ROWS]
-
-
-def test_an_option_that_was_mistaken_is_a_change_of_its_row(study):
-    changed = [*ROWS[:3], ("D", 3.0, 0.2), *ROWS[4:]]
-    with pytest.raises(ValueError, match=r"row 4: m-4 was told as C = 3\.0 .* says D = 3\.0"):
-        study.tell_many(table(changed))
-    assert after(study, changed, amend="the wrong sample") == (0, 4, 1, 5)
-
-
 def test_rows_that_are_gone_still_count_and_are_named(study):
     taken = study.tell_many(table(ROWS[:4]))
     assert (len(taken), taken.known, taken.missing) == (0, 4, [])

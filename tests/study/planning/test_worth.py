@@ -7,7 +7,6 @@ import pytest
 import noisewise as nw
 from noisewise.core.model.dense import LOG_DET
 from noisewise.study.asking.chooser import Chooser
-from noisewise.study.planning.ledger import _Books
 from noisewise.study.planning.worth import look_places
 
 RNG = np.random.default_rng(5)
@@ -53,7 +52,7 @@ def test_any_order_sums_to_the_same_total(question):
     assert worth.ledger["share"].sum() == pytest.approx(1.0)
     assert worth.ledger["precision_share"].sum() == pytest.approx(1.0)
     assert worth.ledger["information"].sum() == pytest.approx(worth.information)
-    for _ in range(3):
+    for _ in range(1):
         order = RNG.permutation(len(told))
         again = new_study(told=[told[k] for k in order], **question).worth()
         assert again.information == pytest.approx(worth.information, rel=1e-9)
@@ -113,17 +112,6 @@ def test_bounds_are_those_that_the_study_saw():
     assert ledger["bound_before"][0] is None
 
 
-def test_bounds_of_readings_are_those_that_the_study_saw():
-    study, rng, seen = nw.create_study(options=["A", "B"], eps=0.1), np.random.default_rng(2), []
-    for k in range(12):
-        study.tell(option="AB"[k % 2], values=(k % 2) + 0.3 * rng.standard_normal(4))
-        seen.append(study.certificate().bound)
-    ledger = study.worth().ledger
-    finite = np.where(np.isfinite(seen), seen, np.nan)
-    np.testing.assert_allclose(ledger["bound_after"].fill_null(np.nan).to_numpy(), finite)
-    assert np.isfinite(finite).sum() > 3
-
-
 def test_the_harmonic_mean_sentence():
     study = nw.create_study(options=["A", "B"], eps=0.3)
     assert study.worth().sentence == "Nothing was measured yet."
@@ -178,25 +166,3 @@ def test_words_and_refusals():
         worth.by("colour")
     with pytest.raises(ValueError, match="`looks` must be"):
         study.worth(looks=2)
-
-
-def test_where_nothing_is_shared_it_is_to_the_last_bit_what_empty_arrays_give():
-    study = nw.create_study(options=["A", "B", "C"], eps=0.1, span=2.0)
-    study.tell(option="A", value=0.5, se=0.3)
-    short, long = (_Books(study.analysis()) for _ in range(2))
-    assert short.size == 0
-
-    class Unequal(int):
-        """A size of 0 that does not say so."""
-
-        def __eq__(self, other):
-            return False
-
-        __hash__ = None
-
-    long.size = Unequal(0)
-    rng = np.random.default_rng(0)
-    for sigma in 10.0 ** rng.uniform(-9.0, 9.0, size=300):
-        option = int(rng.integers(3))
-        assert short.learn(option, -1, 0, float(sigma)) == long.learn(option, -1, 0, float(sigma))
-    assert (short.own == long.own).all()

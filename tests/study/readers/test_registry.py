@@ -56,11 +56,6 @@ def test_a_reader_of_another_package_joins_by_itself(fresh, tmp_path):
     assert (readout.reader, readout.options) == ("lines", ["x", "y"])
 
 
-def test_a_function_that_makes_a_reader_is_called(fresh):
-    fresh("lines", lines_reader)
-    assert "lines" in nw.readers.names()
-
-
 def test_a_broken_reader_gets_one_sentence_and_breaks_no_other(fresh):
     fresh("good", lines_reader("good"))
     fresh("number", 17)
@@ -102,25 +97,6 @@ def test_a_field_that_tell_does_not_have_is_refused(fresh):
         nw.create_study(":memory:", results=readout, eps=0.1)
 
 
-@pytest.mark.parametrize(
-    ("field", "cell", "kind"),
-    [
-        ("n", 2**70, "a whole number"), ("n", 2.5, "a whole number"), ("value", "seven", "a number"),
-        ("values", [1.0, "x"], "a list of numbers"), ("values", 3.0, "a list of numbers"),
-        ("key", 17, "a text"),
-    ],
-)  # fmt: skip
-def test_a_cell_of_another_kind_is_refused_with_its_place(field, cell, kind):
-    rows = [ReadRow("line 1", {"option": "a", "value": 1.0}), ReadRow("line 2", {"option": "b", field: cell})]
-    with pytest.raises(ValueError, match=f"line 2: `{field}` must be {kind}; the reader 'ours' made"):
-        nw.create_study(":memory:", results=Readout(rows, reader="ours"), eps=0.1)
-
-
-def test_an_unknown_reader_is_refused_with_the_nearest():
-    with pytest.raises(KeyError, match=r"no reader 'hyper'; there are .* Did you mean 'hyperfine'\?"):
-        nw.readers.read(HYPERFINE, "hyper")
-
-
 def test_several_files_are_told_together_or_not_at_all(tmp_path):
     study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.1)
     bad = tmp_path / "bad.json"
@@ -140,11 +116,6 @@ def test_files_in_different_units_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"is in ns and .* in us: say unit="):
         nw.readers.read([google, microseconds], "google-benchmark")
     assert nw.readers.read([google, microseconds], "google-benchmark", unit="s").unit == "s"
-
-
-def test_a_folder_is_refused_where_the_format_is_none():
-    with pytest.raises(ValueError, match="is a folder; a file of hyperfine is wanted"):
-        nw.readers.read(HYPERFINE.parent, "hyperfine")
 
 
 def test_what_looks_like_nothing_is_refused_with_all_readers(tmp_path):
@@ -272,15 +243,6 @@ def test_one_benchmark_of_two_versions_compares_the_versions(tmp_path):
         study.import_from(PYTEST, only="test_join")
 
 
-def test_only_takes_names_with_signs_of_patterns_as_they_are():
-    readout = nw.readers.read(PYTEST)
-    assert readout.about("test_sums.py::test_sum[sum]").options == ["test_sums.py::test_sum[sum]"]
-    assert readout.about("*loop, *fsum]").options == [
-        "test_sums.py::test_sum[fsum]",
-        "test_sums.py::test_loop",
-    ]
-
-
 def test_the_fields_of_one_measurement_can_be_told():
     readout = nw.readers.read(HYPERFINE)
     assert set(readout.only("tac data.txt")) == {"values"}
@@ -293,11 +255,3 @@ def test_the_fields_of_one_measurement_can_be_told():
     assert set(told) == {"value", "ci", "level", "key"}
     study = nw.create_study(":memory:", options=["a", "b"], eps=0.1)
     assert study.tell(option="a", **told).kind == "known"
-
-
-def test_messages_of_the_study_name_the_place_in_the_file(tmp_path):
-    path = tmp_path / "long.json"
-    path.write_text(HYPERFINE.read_text().replace("tac data.txt", "tac " + "x" * 2000))
-    study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.001)
-    with pytest.raises(ValueError, match=r"row 2 \(at results\[1\]\): `option` must have at most 1,000"):
-        study.import_from(path, unknown="add")
