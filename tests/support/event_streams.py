@@ -1,21 +1,28 @@
-"""Clients of a server that listen to its stream of events, and ask beside it."""
+"""Clients that listen to a server's stream of events, and that send single requests beside it."""
 
 import http.client
 import json
 import urllib.parse
 
+PATIENCE = 120.0
+
+
+def connection_to(url):
+    """Return a connection to the server at an address."""
+    address = urllib.parse.urlsplit(url)
+    return http.client.HTTPConnection(address.hostname, address.port, timeout=PATIENCE)
+
 
 class Listener:
-    """A client of the stream, which reads one message at a time."""
+    """A client of a stream that reads one message at a time."""
 
     def __init__(self, url, path, **headers):
-        address = urllib.parse.urlsplit(url)
-        self._connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+        self._connection = connection_to(url)
         self._connection.request("GET", path, headers={"Accept": "text/event-stream", **headers})
         self.answer = self._connection.getresponse()
 
     def next(self):
-        """The fields of the next message that is an event."""
+        """Return the fields of the next message that is an event."""
         while True:
             fields = {}
             while line := self.answer.readline().decode().rstrip("\n"):
@@ -25,7 +32,7 @@ class Listener:
                 return fields
 
     def messages(self):
-        """All messages, until the server ends the stream."""
+        """Yield all messages until the server ends the stream."""
         fields = {}
         while line := self.answer.readline().decode():
             name, _, value = line.rstrip("\n").partition(": ")
@@ -40,13 +47,19 @@ class Listener:
         self._connection.close()
 
 
-def request(url, method, path, body=None, **headers):
-    address = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
-    sent = None if body is None else json.dumps(body)
-    connection.request(method, path, sent, {"Content-Type": "application/json", **headers})
+def call(url, method, path, content=None, **headers):
+    """Send a request, and return the status, the headers and the text of the answer."""
+    connection = connection_to(url)
+    connection.request(method, path, content, headers)
     try:
         answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        return answer.status, answer.headers, answer.read().decode()
     finally:
         connection.close()
+
+
+def request(url, method, path, body=None, **headers):
+    """Send a request with a JSON body, and return the status and the JSON of the answer."""
+    content = None if body is None else json.dumps(body)
+    status, _, said = call(url, method, path, content, **{"Content-Type": "application/json", **headers})
+    return status, json.loads(said)

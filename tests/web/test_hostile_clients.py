@@ -1,15 +1,16 @@
-"""Clients that speak slowly, never listen, or speak no HTTP: they are given up, and others are served."""
+"""Clients that are slow, never read, send too much or no HTTP are refused, and others are served."""
 
 import contextlib
 import http.client
 import json
 import logging
 import socket
-import time
 import urllib.parse
 
 import pytest
+from tests.support.event_streams import PATIENCE, call, connection_to
 from tests.support.servers import ServerProcess, in_thread
+from tests.support.waiting import wait_until
 from tests.support.web_stores import API, bearer, guarded_app, small_store
 
 import noisewise as nw
@@ -19,6 +20,8 @@ from noisewise.web.serving import SecretiveFormatter
 
 HOST = b"Host: localhost\r\n"
 TELLS = f"{API}/tea/tells".encode()
+HEALTH = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+EVENTS = b"GET /api/v1/studies/tea/events HTTP/1.1\r\n" + HOST + b"Accept: text/event-stream\r\n\r\n"
 
 
 @pytest.fixture
@@ -26,27 +29,25 @@ def store(tmp_path):
     return small_store(tmp_path)
 
 
-@pytest.fixture
-def place(store):
-    with in_thread(make_app(store)) as url:
-        address = urllib.parse.urlsplit(url)
-        yield address.hostname, address.port
-        assert status(address, "/healthz") == 200, "the server goes on"
-    assert nw.load_study(store).n_events == 4, "nothing was changed"
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    """A server that still answers after all these tests, and whose study they have not changed."""
+    store = small_store(tmp_path_factory.mktemp("store"))
+    with in_thread(make_app(store, most_bytes=1_000_000)) as url:
+        yield url
+        assert call(url, "GET", "/healthz")[0] == 200
+    assert nw.load_study(store).n_events == 4
 
 
-def status(address, path):
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
-    connection.request("GET", path)
-    try:
-        return connection.getresponse().status
-    finally:
-        connection.close()
+def connected(url):
+    """A connection without a client."""
+    address = urllib.parse.urlsplit(url)
+    return socket.create_connection((address.hostname, address.port), timeout=PATIENCE)
 
 
-def answered(place, *pieces):
+def answered(url, *pieces):
     """The status, the type and the content of an answer to these bytes."""
-    with socket.create_connection(place, timeout=60) as line:
+    with connected(url) as line:
         for piece in pieces:
             try:
                 line.sendall(piece)
@@ -57,19 +58,25 @@ def answered(place, *pieces):
         return answer.status, answer.headers["content-type"], answer.read()
 
 
-def test_who_comes_when_all_connections_are_taken_is_told_to_come_back(place, monkeypatch):
+def is_closed(line):
+    """Whether the server has closed a connection without an answer."""
+    try:
+        return line.recv(1000) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_clients_beyond_the_largest_number_of_connections_are_told_to_come_back(store, monkeypatch):
     monkeypatch.setattr(connections, "MOST_AT_ONCE", 3)
-    request = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
     with contextlib.ExitStack() as open_ones:
-        lines = [open_ones.enter_context(socket.create_connection(place, timeout=60)) for _ in range(3)]
+        url = open_ones.enter_context(in_thread(make_app(store)))
+        lines = [open_ones.enter_context(connected(url)) for _ in range(3)]
         for line in lines:  # each is known to the server once it answers
-            line.sendall(request)
+            line.sendall(HEALTH)
             assert line.recv(12) == b"HTTP/1.1 200"
-        status, kind, content = answered(place, request)
+        status, kind, content = answered(url, HEALTH)
         assert (status, kind) == (503, "application/problem+json")
         assert json.loads(content)["detail"] == "too many connections are open; try again in some seconds."
-        lines[0].sendall(request)
-        assert b"HTTP/1.1 200" in lines[0].recv(100_000) + lines[0].recv(100_000), "others are served"
 
 
 NONSENSE = {
@@ -85,8 +92,8 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("what", NONSENSE)
-def test_what_is_no_http_gets_a_problem_document(place, what):
-    code, kind, content = answered(place, NONSENSE[what])
+def test_what_is_no_http_gets_a_problem_document(url, what):
+    code, kind, content = answered(url, NONSENSE[what])
     assert (code, kind) == (400, "application/problem+json")
     assert json.loads(content)["detail"].endswith(".")
 
@@ -104,113 +111,123 @@ def test_what_is_no_http_gets_a_problem_document(place, what):
     ],
     ids=["a name twice", "twice inside", "deep lists", "deep objects", "40 levels", "UTF-16", "bad UTF-8"],
 )
-def test_a_body_that_can_be_read_in_two_ways_is_refused(place, body):
+def test_a_body_that_can_be_read_in_two_ways_is_refused(url, body):
     head = b"POST %b HTTP/1.1\r\n%bContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    code, kind, content = answered(place, head % (TELLS, HOST, len(body)), body)
+    code, kind, content = answered(url, head % (TELLS, HOST, len(body)), body)
     assert (code, kind) == (400, "application/problem+json")
     assert "nothing was changed" in json.loads(content)["detail"]
 
 
 @pytest.mark.parametrize("depth", [20, 300, 900])
-def test_a_certificate_that_is_nested_deeply_is_refused_without_a_fault(store, depth):
+def test_a_certificate_that_is_nested_deeply_is_refused_without_a_fault(url, depth):
     body = b'{"certificate": {"n_events": 1, "x": ' + b"[" * depth + b"]" * depth + b"}}"
-    with in_thread(make_app(store)) as url:
-        address = urllib.parse.urlsplit(url)
-        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
-        connection.request(
-            "POST", f"{API}/tea/certificate/verify", body, {"Content-Type": "application/json"}
-        )
-        answer = connection.getresponse()
-        assert answer.status == (200 if depth < 30 else 400)
-        assert not json.loads(answer.read()).get("agrees")
-        connection.close()
+    kind = {"Content-Type": "application/json"}
+    status, _, said = call(url, "POST", f"{API}/tea/certificate/verify", body, **kind)
+    assert status == (200 if depth < 30 else 400)
+    assert not json.loads(said).get("agrees")
 
 
-def test_a_second_request_that_comes_slowly_is_given_up_like_a_first(store, monkeypatch):
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 1.0)
-    with in_thread(make_app(store)) as url:
-        address = urllib.parse.urlsplit(url)
-        with socket.create_connection((address.hostname, address.port), timeout=30) as line:
-            line.sendall(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
-            first = http.client.HTTPResponse(line)
-            first.begin()
-            assert first.read() == b'{"alive": true}'
-            line.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
-            began = time.monotonic()
-            for _ in range(100):  # a letter now and then does not help
-                try:
-                    line.sendall(b"a")
-                except OSError:
-                    break
-                time.sleep(0.1)
-            assert time.monotonic() - began < 9.0
-        assert status(address, "/healthz") == 200
+@pytest.mark.parametrize("length", [1_000_001, 100_000_000, None])
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(url, length):
+    connection = connection_to(url)
+    connection.putrequest("POST", TELLS.decode())
+    connection.putheader("Content-Type", "application/json")
+    if length is None:
+        connection.putheader("Transfer-Encoding", "chunked")
+    else:
+        connection.putheader("Content-Length", str(length))
+    connection.endheaders()
+    piece = b"c350\r\n" + b"x" * 50_000 + b"\r\n"
+    with contextlib.suppress(OSError):  # the server closes the connection in between
+        for _ in range(0 if length else 2000):
+            connection.send(piece)
+    assert connection.getresponse().status == 413
+    connection.close()
 
 
-def test_who_listens_to_events_and_never_reads_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(connections, "READ_SECONDS", 1.0)
-    study = nw.create_study(tmp_path / "studies.db", name="tea", options=["A", "B"], eps=0.1)
-    count = 20_000
-    study.tell_many({"option": ["A", "B"] * (count // 2), "value": list(range(count)), "se": [1.0] * count})
-    app = make_app(tmp_path / "studies.db")
-    with in_thread(app) as url:
-        address = urllib.parse.urlsplit(url)
-        with socket.socket() as line:
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            line.connect((address.hostname, address.port))
-            line.sendall(
-                b"GET /api/v1/studies/tea/events HTTP/1.1\r\n" + HOST + b"Accept: text/event-stream\r\n\r\n"
-            )
-            give_up = time.monotonic() + 60.0
-            for wanted in (1, 0):  # it begins, and is given up
-                while app.state.streams.open != wanted:
-                    assert time.monotonic() < give_up
-                    time.sleep(0.02)
-            assert status(address, "/healthz") == 200
+def test_a_body_that_never_ends_is_given_up(store):
+    body = b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+    with in_thread(make_app(store, body_seconds=0.1)) as url:
+        code, _, _ = answered(url, b"POST " + TELLS + b" HTTP/1.1\r\n" + HOST + body + b'{"option')
+    assert code == 408
 
 
-@pytest.mark.parametrize("reading", [True, False], ids=["who reads", "who never reads"])
-def test_open_streams_do_not_keep_a_server_from_ending(store, reading):
-    opened = nw.open_store(store)
-    study = nw.load_study(opened)
+def test_requests_that_never_end_are_given_up_and_others_are_served(url, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", PATIENCE)
+    with connected(url) as second:
+        second.sendall(HEALTH)
+        first = http.client.HTTPResponse(second)
+        first.begin()
+        assert first.read() == b'{"alive": true}'
+        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
+        with connected(url) as silent, connected(url) as half:
+            half.sendall(b"POST /api/v1/studies/tea/te")
+            assert is_closed(silent)
+            assert is_closed(half)
+
+        def is_given_up():  # a letter now and then does not help
+            try:
+                second.sendall(b"a")
+            except OSError:
+                return True
+            return False
+
+        second.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        wait_until(is_given_up, "the end of a connection whose second request is slow")
+    monkeypatch.setattr(connections, "HEAD_SECONDS", PATIENCE)
+    assert call(url, "GET", "/healthz")[0] == 200
+
+
+def long_log(store):
+    """More events than the buffers of a connection hold."""
+    study = nw.load_study(store)
     study.tell_many({"option": ["A"] * 20_000, "value": list(range(20_000)), "se": [1.0] * 20_000})
-    opened.close()
-    with ServerProcess(store) as server:
-        lines = []
-        for _ in range(5):
-            line = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-            line.sendall(
-                b"GET /api/v1/studies/tea/events HTTP/1.1\r\n" + HOST + b"Accept: text/event-stream\r\n\r\n"
-            )
+    return study
+
+
+@pytest.mark.long("servers")
+def test_a_client_that_never_reads_its_events_is_given_up(store, monkeypatch):
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.1)
+    long_log(store)
+    app = make_app(store)
+    with in_thread(app) as url, socket.socket() as line:
+        address = urllib.parse.urlsplit(url)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.connect((address.hostname, address.port))
+        line.sendall(EVENTS)
+        assert line.recv(12) == b"HTTP/1.1 200"  # and reads no more
+        wait_until(lambda: app.state.streams.open == 0, "the end of the stream")
+        assert call(url, "GET", "/healthz")[0] == 200
+
+
+@pytest.mark.long("servers")
+@pytest.mark.parametrize("reading", [True, False], ids=["read", "never read"])
+def test_open_streams_do_not_keep_a_server_from_ending(store, reading):
+    long_log(store)._storage.close()
+    with ServerProcess(store) as server, contextlib.ExitStack() as open_ones:
+        lines = [open_ones.enter_context(connected(server.url)) for _ in range(5)]
+        for line in lines:
+            line.sendall(EVENTS)
             assert line.recv(100).startswith(b"HTTP/1.1 200")
-            lines.append(line)
-        began = time.monotonic()
         server.process.terminate()
         while reading and lines[0].recv(2**20):
             pass
-        assert server.process.wait(40) == 0
-        assert time.monotonic() - began < 30.0
-        for line in lines:
-            line.close()
+        assert server.process.wait(PATIENCE) == 0
     assert "Traceback" not in server.complained
 
 
 def test_no_secret_gets_into_the_log_whoever_writes_it(tmp_path, monkeypatch, caplog):
     app, secrets = guarded_app(tmp_path)
     with in_thread(app) as url:
-        address = urllib.parse.urlsplit(url)
-        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
         owner = bearer(secrets["owner"]) | {"Content-Type": "application/json"}
-        connection.request("POST", f"{API}/tea/shares", json.dumps({"name": "reviewer"}), owner)
-        link = json.loads(connection.getresponse().read())["path"]
+        made = call(url, "POST", f"{API}/tea/shares", json.dumps({"name": "reviewer"}), **owner)
+        link = json.loads(made[2])["path"]
 
         def fails(self, name):
             raise RuntimeError(f"at {link} with {secrets['owner']}")
 
         monkeypatch.setattr(type(app.state.studies), "number", fails)
-        connection.request("GET", link)
-        assert connection.getresponse().status == 500
-        connection.close()
+        assert call(url, "GET", link)[0] == 500
     secret = link.rsplit("/", 1)[1]
     lines = [SecretiveFormatter("%(message)s").format(record) for record in caplog.records]
     assert any("a fault of the server at" in line for line in lines)

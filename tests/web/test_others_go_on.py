@@ -1,7 +1,6 @@
-"""What one visitor does keeps no other waiting, and what is taken from somebody is gone at once."""
+"""One visitor keeps no other waiting, and access ends as soon as it is revoked."""
 
 import threading
-import time
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,7 +10,6 @@ from tests.support.web_pages import HTML
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
-from noisewise.web.api import judgement
 from noisewise.web.app import make_app
 from noisewise.web.auth.sessions import COOKIE, IDLE, Sessions
 from noisewise.web.auth.tokens import TokenFile
@@ -45,7 +43,7 @@ def test_listening_does_not_keep_a_session_alive():
     assert not sessions.goes_on("another")
 
 
-def test_who_came_in_before_the_first_token_has_to_go(tmp_path):
+def test_streams_opened_before_the_first_token_end_with_it(tmp_path):
     small_study(tmp_path / "studies.db")
     tokens = TokenFile(tmp_path / "studies.db.tokens")
     with in_thread(make_app(tmp_path / "studies.db", tokens=tokens)) as url:
@@ -59,19 +57,19 @@ def test_who_came_in_before_the_first_token_has_to_go(tmp_path):
 def test_a_study_at_work_does_not_hide_the_others(tmp_path, monkeypatch):
     small_study(tmp_path / "studies.db")
     nw.create_study(tmp_path / "studies.db", name="coffee", options=["A", "B"], eps=0.1)
-    monkeypatch.setattr(routes, "SHORT_PATIENCE", 0.05)
+    monkeypatch.setattr(routes, "SHORT_PATIENCE", 0.0)
     app = make_app(tmp_path / "studies.db")
     at_work, enough = threading.Event(), threading.Event()
 
     def work():
         with app.state.studies.use("tea"):
             at_work.set()
-            enough.wait(60.0)
+            enough.wait()
 
     with TestClient(app, base_url="http://localhost", headers=HTML) as client:
         thread = threading.Thread(target=work)
         thread.start()
-        at_work.wait(60.0)
+        at_work.wait()
         page = client.get("/")
         version = client.get("/now")
         enough.set()
@@ -81,28 +79,6 @@ def test_a_study_at_work_does_not_hide_the_others(tmp_path, monkeypatch):
         assert "busy" in page.text
         assert "coffee" in page.text
         assert "busy" not in client.get("/").text
-
-
-def test_many_slots_are_filled_by_a_worker_and_the_study_is_free_meanwhile(tmp_path, monkeypatch):
-    small_study(tmp_path / "studies.db")
-    few = {"sigma": [0.1] * 3}
-    with in_thread(make_app(tmp_path / "studies.db")) as url:
-        status, here = request(url, "POST", f"{API}/tea/slot", few)
-        monkeypatch.setattr(judgement, "FEW_SLOTS", 2)
-        assert request(url, "POST", f"{API}/tea/slot", few) == (status, here)
-        status, refused = request(url, "POST", f"{API}/tea/slot", {"sigma": [0.1, 0.1, -1.0]})
-        assert (status, "`sigma`" in refused["detail"]) == (422, True)
-        done = []
-        asking = threading.Thread(
-            target=lambda: done.append(request(url, "POST", f"{API}/tea/slot", {"sigma": [0.1] * 40}))
-        )
-        asking.start()
-        time.sleep(0.5)
-        began = time.monotonic()
-        assert request(url, "POST", f"{API}/tea/tells", {"option": "A", "value": 1.0, "se": 0.1})[0] == 201
-        took, still = time.monotonic() - began, asking.is_alive()
-        asking.join()
-        assert (took < 2.0, still, len(done[0][1]["slots"])) == (True, True, 40)
 
 
 def test_a_page_fills_some_slots_and_no_thousands(tmp_path):

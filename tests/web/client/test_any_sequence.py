@@ -8,6 +8,7 @@ pytest.importorskip("fastapi", reason="the server is an extra")
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 from tests.support.servers import in_thread
 from tests.support.study_calls import NOW, log_of, outcome
 
@@ -99,7 +100,7 @@ def places(tmp_path_factory):
         yield folder / "here.db", folder / "there.db", address, itertools.count()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(8, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(operations=st.lists(OPERATIONS, min_size=1, max_size=12))
 def test_any_sequence_tells_the_same_story(places, operations):
     here_store, there_store, address, numbers = places

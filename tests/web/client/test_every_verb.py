@@ -18,10 +18,6 @@ from noisewise.web.app import make_app
 NOT_BY_ADDRESS = {"acting": "who acts is the holder of the token", "appended_as": "that is the server's key"}
 
 
-def clock():
-    return NOW
-
-
 def test_every_method_of_a_study_is_called_by_address():
     study = nw.create_study(options=["A", "B"], eps=1.0)
     names = {name for name in {*dir(study)} if not name.startswith("_")}
@@ -43,12 +39,12 @@ def differing(here, there, calls):
 def both(tmp_path):
     """Makes the same study in a file, and in a file behind a server."""
     nw.create_study(tmp_path / "there.db", name="first", options=["A", "B"], eps=1.0)
-    app = make_app(tmp_path / "there.db", clock=clock)
+    app = make_app(tmp_path / "there.db", clock=lambda: NOW)
     with in_thread(app) as address:
 
         def make(name, **question):
-            here = nw.create_study(tmp_path / "here.db", name=name, clock=clock, **question)
-            nw.create_study(tmp_path / "there.db", name=name, clock=clock, **question)
+            here = nw.create_study(tmp_path / "here.db", name=name, clock=lambda: NOW, **question)
+            nw.create_study(tmp_path / "there.db", name=name, clock=lambda: NOW, **question)
             return here, nw.load_study(address, name)
 
         yield make
@@ -73,3 +69,27 @@ def test_other_kinds_of_studies_answer_and_refuse_alike(both, monkeypatch, kind)
     here, there = both("of another kind", **question)
     assert differing(here, there, {kind: calls}) == ""
     assert log_of(here) == log_of(there)
+
+
+def test_a_log_and_a_certificate_of_a_server_are_those_of_a_file(both, tmp_path):
+    here, there = both("tea/green", options=["A", "B", "C"], eps=0.1)
+    for study in (here, there):
+        for key, option in enumerate("ABCAB"):
+            study.tell(option=option, value=1.0 + 0.5 * key, se=0.2, key=f"k{key}")
+    there.export(tmp_path / "log.jsonl")
+    assert nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "again.db") == "tea/green"
+    assert nw.load_study(tmp_path / "again.db").head == there.head
+    first = there.certificate()
+    assert nw.verify_certificate(first, there).sentence == here.certificate().sentence
+    assert there.certificate() is first  # an unchanged one is not sent again
+    there.tell(option="B", value=1.0, se=0.1)
+    assert there.certificate() is not first
+
+
+def test_a_study_opened_for_reading_refuses_to_write(tmp_path):
+    nw.create_study(tmp_path / "s.db", options=["A", "B"], name="s", eps=0.1)
+    with in_thread(make_app(tmp_path / "s.db")) as address:
+        study = nw.load_study(address, read_only=True)
+        with pytest.raises(PermissionError, match="opened for reading only"):
+            study.tell(option="A", value=1.0)
+        assert study.certificate().option is None
