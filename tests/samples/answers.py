@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +66,6 @@ def of_study(study: Any) -> dict[str, Any]:
     said["repr"] = repr(study)
     said["next"] = [(job.id, job.option, job.why) for job in study.ask(3, sigma=0.2)]
     return plain(said)
-
-
-def confirmed(certificate: Path, study: Any) -> str:
-    """What the log says about a certificate: its sentence anew, or why it is refused, without the numbers."""
-    try:
-        return str(nw.verify_certificate(certificate, study).sentence)
-    except ValueError as refusal:
-        return "refused: " + re.sub(r"\d+\.\d+", "…", str(refusal))
 
 
 def of_policy(policy: Any) -> dict[str, Any]:

@@ -72,8 +72,8 @@ def old(data: Path) -> None:
 
 
 def study_answers(data: Path) -> dict[str, dict[str, Any]]:
-    """What the studies of both stores answer, and what their logs say about the certificates."""
-    found: dict[str, dict[str, Any]] = {NOW: {}, OLD: {}, "certificates": {}}
+    """What the studies of both stores answer."""
+    found: dict[str, dict[str, Any]] = {NOW: {}, OLD: {}}
     for folder in (NOW, OLD):
         with tempfile.TemporaryDirectory() as copies:
             store = shutil.copy(data / folder / "store.db", copies)
@@ -82,8 +82,6 @@ def study_answers(data: Path) -> dict[str, dict[str, Any]]:
             storage = nw.open_store(store)
             for name in storage.names():
                 study = nw.load_study(storage, name, clock=lambda: LOOKED_AT)
-                path = data / folder / f"{name}.certificate.json"
-                found["certificates"][f"{folder}/{name}"] = answers.confirmed(path, study)
                 found[folder][name] = answers.of_study(study)
             storage.close()
     return found

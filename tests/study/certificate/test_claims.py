@@ -311,21 +311,6 @@ def test_a_high_confidence_is_not_certainty():
     assert "with 99.9999 % confidence" in study.certificate().sentence
 
 
-def test_certificates_of_the_first_schema_are_verified_by_what_they_say():
-    study = nw.create_study(options=["A", "B"], eps=0.5)
-    study.tell(option="A", value=1.0, se=0.1)
-    study.tell(option="B", value=0.0, se=0.1)
-    plain = json.loads(study.certificate().to_json())
-    for name in ("verdict", "largest_estimate", "largest_estimate_value", "rank", "n_compared", "spread"):
-        del plain[name]
-    old = plain | {"schema": 1, "assumptions": ["other words"], "sentence": "other words"}
-    assert nw.verify_certificate(json.dumps(old), study).option == "A"
-    with pytest.raises(ValueError, match="the certificate says option='B'"):
-        nw.verify_certificate(json.dumps(old | {"option": "B"}), study)
-    with pytest.raises(ValueError, match="the certificate says assumptions="):
-        nw.verify_certificate(json.dumps(plain | {"assumptions": ["other words"]}), study)
-
-
 def test_when_something_is_told_is_an_assumption():
     study = nw.create_study(options=["A", "B"], eps=0.5)
     study.tell(option="A", value=1.0, se=0.1)

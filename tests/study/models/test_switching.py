@@ -380,13 +380,10 @@ def test_what_earlier_versions_wrote_is_read_and_what_they_read_is_written():
     plain = make().specification.to_plain()
     assert "deviation" not in plain  # an earlier version would not know it
     assert Specification.from_plain(plain).first_model.model == "linear"
-    certificate = json.loads(tell_all(study := make(), told(11)).certificate().to_json())
-    del certificate["approximate"]
-    nw.verify_certificate(json.dumps(certificate), study)
     with pytest.raises(
         ValueError, match="event 1 of this study is of a kind that this noisewise does not know"
     ):
-        replay(study.specification, [Event(1, 0.0, "dream", {})])
+        replay(make().specification, [Event(1, 0.0, "dream", {})])
 
 
 def test_ten_thousand_options_are_no_matter():

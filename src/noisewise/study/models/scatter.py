@@ -79,9 +79,9 @@ def settle(
     if not lacking.any():
         return Sigmas(estimated, estimated, [], waiting)
     certified = estimated.copy()
-    used = np.unique(columns.pool[lacking])
+    used = sorted(np.unique(columns.pool[lacking]).tolist(), key=columns.pools.__getitem__)
     # With G pools each gets δ/(G²(G+1)): summed over the pools and over G = 1, 2, … that is δ.
-    share = delta / (used.size**2 * (used.size + 1))
+    share = delta / (len(used) ** 2 * (len(used) + 1))
     pools = []
     for code in used:
         members = lacking & (columns.pool == code)
