@@ -273,7 +273,7 @@ def fingerprint(analysis: Analysis) -> str:
     now = {
         "model": state.model,
         "looks": state.looks,
-        "chosen": chosen_by_looking(state),
+        "chosen": chosen_by_looking(state) if analysis.once else 0,
         "excluded": sorted(state.excluded),
         "options": state.ids[state.n_first :],
         "costs": None if state.costs is None else state.costs[state.n_first :],

@@ -56,6 +56,7 @@ class Begun:
         self.kinds: set[str] = set()
         self.rows = 0
         self.own = 0  # readings of one option that name neither instrument nor block
+        self.event: int | None = None  # the number of the first
         self._at: float | None = None
         self._over = False
 
@@ -69,6 +70,7 @@ class Begun:
                 self._over = True
                 return
             self._at = event.at
+            self.event = self.event or event.number
             body = event.body if isinstance(event.body, dict) else {}
             kind = body.get("kind")
             self.rows += 1
@@ -110,7 +112,7 @@ class State:
         self.together: dict[str, list[str]] = {}  # suggestions for one new block, by the first of them
         self.policy: PolicyChoice = specification.policy
         self.looks = specification.looks or ANY_TIME
-        self.looked_for: set[str] = set()  # suggestions of policies that look at values
+        self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
@@ -239,7 +241,7 @@ class State:
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
         job = self.jobs[body["id"]] = self._under_way[body["id"]] = job_of(body)
         if self.policy.name not in BLIND:
-            self.looked_for.add(job.id)
+            self.looked_for[job.id] = event.number
         if job.together is not None:
             self.together.setdefault(job.together, []).append(job.id)
 
