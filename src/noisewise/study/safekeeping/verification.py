@@ -10,6 +10,7 @@ from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import claimed_in
 from noisewise.study.creation import compare_certificate, load_study
 from noisewise.study.log.export import FORMAT, chained_events, lines_of, read_log, rebuild_study
+from noisewise.study.log.specification import Specification
 from noisewise.study.stores.address import POSTGRES, open_store
 from noisewise.study.stores.chain import first_misfit
 from noisewise.study.stores.protocol import DamagedError, MemoryStorage, Storage
@@ -111,9 +112,12 @@ def _verify_store(place: Any, study: str | None) -> list[Verdict]:
 def _verify_study(storage: Storage, name: str) -> Verdict:
     try:
         events = chained_events(storage, name)
+        Specification.from_plain(storage.specification(name))
     except DamagedError as damage:
         before = max(0, (damage.event or 1) - 1)
         return Verdict(STORE, name, before, "", event=damage.event, problem=str(damage))
+    except ValueError as problem:
+        return Verdict(STORE, name, 0, "", problem=str(problem))
     told = getattr(storage, "chained", None)
     head = events[-1].hash if events else ""
     return Verdict(STORE, name, len(events), head, chained=told(name) if told is not None else None)
@@ -122,6 +126,7 @@ def _verify_study(storage: Storage, name: str) -> Verdict:
 def _verify_export(lines: Iterable[str]) -> Verdict:
     try:
         found = read_log(iter(lines))
+        Specification.from_plain(found.specification)
     except ValueError as problem:
         return Verdict(EXPORT, "", 0, "", problem=str(problem))
     if found.head is None:
