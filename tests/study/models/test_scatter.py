@@ -31,18 +31,20 @@ def answers(unit, question, error_bar):
         return {name: x * unit if name in ("eps", "span", "sd", "value") else x for name, x in stated.items()}
 
     study = nw.create_study(options=NAMES, clock=lambda: 1.7e9, **scaled(question))
-    found = []
+    found, errors = [], []
     for name, value in VALUES:
         study.tell(option=name, **scaled({"value": value, **error_bar}))
         certificate, asked = study.certificate(), study.ask(2, dry_run=True)
-        errors = [None if se is None else float(f"{se / unit:.6g}") for se in study.frame("options")["se"]]
-        found.append((certificate.option, certificate.verdict, [job.option for job in asked], errors))
-    return found
+        found.append((certificate.option, certificate.verdict, [job.option for job in asked]))
+        errors += [-1.0 if se is None else se / unit for se in study.frame("options")["se"]]
+    return found, errors
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("error_bar", TOLD)
 def test_leader_suggestions_and_error_bars_do_not_depend_on_the_unit(question, error_bar):
-    right = answers(1.0, QUESTIONS[question], TOLD[error_bar])
+    right, errors = answers(1.0, QUESTIONS[question], TOLD[error_bar])
     for unit in (2.0**12, 2.0**-12):
-        assert answers(unit, QUESTIONS[question], TOLD[error_bar]) == right
+        found, others = answers(unit, QUESTIONS[question], TOLD[error_bar])
+        assert found == right
+        assert others == pytest.approx(errors, rel=1e-5)
