@@ -160,24 +160,6 @@ def test_what_is_no_certificate_is_refused_with_one_sentence(text):
         nw.verify_certificate(text, study)
 
 
-def test_a_certificate_of_an_earlier_rule_is_told_from_one_that_is_wrong():
-    study = nw.create_study(options=["A", "B"], eps=0.5)
-    for value in (1.0, 1.1, 0.9):
-        study.tell(option="A", value=value, se=0.5)
-        study.tell(option="B", value=value + 0.3, se=0.5)
-    plain = json.loads(study.certificate().to_json()) | {"rule": 1}
-    # Where both rules agree, it is confirmed, whatever its words were.
-    assert nw.verify_certificate(json.dumps(plain | {"radius": "other words"}), study).rule == 2
-    other = plain | {"bound": 2.0 * plain["bound"]}
-    with pytest.raises(
-        ValueError, match=r"made by rule 1; this version computes rule 2, by which bound is .*new c"
-    ):
-        nw.verify_certificate(json.dumps(other), study)
-    # What does not follow from any rule is wrong, whoever computed it.
-    with pytest.raises(ValueError, match=r"^the certificate says n_measurements=7; the log says 6\.$"):
-        nw.verify_certificate(json.dumps(other | {"n_measurements": 7}), study)
-
-
 @functools.cache
 def coverage_of(name):
     """Studies that stop when allowed; the benchmark has 1000."""

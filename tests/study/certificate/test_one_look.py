@@ -108,18 +108,85 @@ def test_there_is_no_way_back():
     assert len(study.events()) == length
 
 
-def test_measurements_that_were_chosen_by_looking_cannot_be_looked_at_once():
+def untouched(study, job):
+    """Nothing happens to the answer."""
+
+
+def void_and_tell_again(study, job):
+    study.void(job.id.replace("ask", "m"), "to begin afresh")
+    study.tell(job, 1.0, se=0.5)
+
+
+def void_and_tell_without_the_job(study, job):
+    study.void(job.id.replace("ask", "m"), "to begin afresh")
+    study.tell(option=job.option, value=1.0, se=0.5)
+
+
+def void_and_import(study, job):
+    study.void(job.id.replace("ask", "m"), "to begin afresh")
+    study.tell_many([{"job": job.id, "value": 1.0, "se": 0.5}])
+
+
+def amend(study, job):
+    study.amend(job.id.replace("ask", "m"), "a typo", value=1.1)
+
+
+def void(study, job):
+    study.void(job.id.replace("ask", "m"), "to begin afresh")
+
+
+@pytest.mark.parametrize(
+    "launder",
+    [untouched, void_and_tell_again, void_and_tell_without_the_job, void_and_import, amend, void],
+)
+@pytest.mark.parametrize("blind", [False, True], ids=["", "then blind"])
+def test_a_study_whose_measurements_were_chosen_by_looking_cannot_be_looked_at_once(launder, blind):
     study = nw.create_study(options=NAMES, eps=0.5)
-    for _ in range(6):
-        study.tell(study.ask()[0], 1.0, se=0.5)
-    with pytest.raises(
-        ValueError, match='switched to "once": 6 measurements answered suggestions of a policy'
-    ):
+    jobs = [study.ask()[0]]  # before anything is known
+    for _ in range(5):
+        study.tell(jobs[-1], 1.0, se=0.5)
+        jobs += study.ask()
+    study.tell(jobs[-1], 1.0, se=0.5)
+    for job in jobs:
+        launder(study, job)
+    if blind:
+        study.set_policy("round_robin")
+        study.exclude(NAMES[0], "to try")
+        study.include(NAMES[0])
+        study.add_options(["later"])
+    for opened in (study, nw.load_study(study._storage)):
+        with pytest.raises(ValueError, match="5 suggestions came from a policy that looks"):
+            opened.switch(looks="once")
+
+
+def test_following_suggestions_without_naming_them_is_choosing_by_looking():
+    study = nw.create_study(options=NAMES, eps=0.5)
+    for _ in range(4):
+        job = study.ask()[0]
+        study.release(job)
+        study.tell(option=job.option, value=1.0, se=0.5)
+    with pytest.raises(ValueError, match="3 suggestions came from a policy that looks at values"):
         study.switch(looks="once")
-    for number in range(1, 7):
-        study.void(number, "to begin afresh")
+
+
+@pytest.mark.parametrize("question", [{}, {"model": "linear", "span": 8.0}])
+def test_a_study_can_be_switched_while_all_options_are_excluded(question):
+    study = once(ROWS, looks="any time", **question)
+    for name in NAMES:
+        study.exclude(name, "broken")
     study.switch(looks="once")
-    assert study.looks == "once"
+    study.set_policy("uniform")
+    assert study.certificate().sentence.startswith("Every option of this study is excluded")
+    study.include(NAMES[0])
+    assert study.ask()[0].option == NAMES[0]
+
+
+def test_suggestions_made_before_anything_was_known_were_not_chosen_by_looking():
+    study = nw.create_study(options=NAMES, eps=0.5)
+    for job in study.ask(len(NAMES)):
+        study.tell(job, 1.0, se=0.5)
+    study.switch(looks="once")
+    assert nw.load_study(study._storage).looks == "once"
 
 
 def test_a_log_in_which_they_were_withholds_the_certificate():

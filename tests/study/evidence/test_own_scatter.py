@@ -257,9 +257,9 @@ def test_tables_for_many_looks_are_those_of_certificates(n):
 
 
 def test_what_is_found_for_many_looks_does_not_depend_on_what_was_found_before():
-    own_scatter._kept.clear()
+    own_scatter._of_unit.cache_clear()
     levels, counts = np.linspace(-6.0, 30.0, 50), np.array([5.0, 9.0, 200.0])
     together = own_scatter._of_units(counts, levels, True)
-    own_scatter._kept.clear()
+    own_scatter._of_unit.cache_clear()
     alone = np.concatenate([own_scatter._of_units(counts[[at]], levels, True) for at in (2, 0, 1)])
     assert together[[2, 0, 1]].tobytes() == alone.tobytes()

@@ -1,10 +1,13 @@
 """Studies whose readings scatter by each option's own amount, and studies of readings between bounds."""
 
+import json
+
 import numpy as np
 import pytest
 from tests.support.commands import run
 
 import noisewise as nw
+from noisewise.study.models.own_readings import has_own_scatter
 
 OPTIONS = ("A", "B", "C")
 SDS = dict(zip(OPTIONS, (0.2, 1.0, 3.0), strict=True))
@@ -282,3 +285,69 @@ def test_equal_single_values_of_an_options_own_scatter_say_nothing_of_it():
         study.tell(option="A", value=0.4)
         study.tell(option="B", value=0.7)
     assert study.certificate().withheld
+
+
+def some(count, *, options="ABC", sign=1, blocks="", **error_bar):
+    """Measurements of several options with one kind of error bar; every second one in another block."""
+    values = [i % len(options) + sign * 0.02 * i for i in range(count)]
+    where = [{"block": blocks[i % 2]} if blocks else {} for i in range(count)]
+    return [
+        {"option": options[i % len(options)], "value": values[i], **error_bar, **where[i]}
+        for i in range(count)
+    ]
+
+
+#: Tables whose rows have different kinds of error bars.
+MIXED = {
+    "readings and error bars": [*some(4, options="AB", sd=0.3, n=7), *some(6, sign=-1, se=0.3)],
+    "mostly readings": [*some(6, sd=0.3, n=7), *some(2, options="AB", sign=-1, se=0.3)],
+    "readings with and without an instrument": [
+        *some(6, sd=0.3, n=9, instrument="i"), *some(6, sign=-1, sd=0.3, n=8)
+    ],
+    "readings, counts and error bars": [
+        *({"option": "ABC"[i], "successes": 6 * i + 1, "trials": 20} for i in range(3)),
+        *({"option": "ABC"[i], "value": 0.3 * i, "sd": 0.1, "n": 9} for i in range(3)),
+        {"option": "A", "value": 0.1, "se": 0.1},
+    ],
+    "readings in blocks and without": [*some(6, sd=0.3, n=12, blocks="yx"), *some(3, sign=-1, sd=0.3, n=9)],
+}  # fmt: skip
+
+
+def facts_of_table(rows, **question):
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, **question)
+    study.tell_many(rows)
+    plain = json.loads(study.certificate().to_json())
+    del plain["head"]
+    return plain
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("question", [{}, {"scatter": "pooled"}], ids=["", "pooled"])
+def test_the_order_of_a_tables_rows_does_not_decide_the_certificate(name, question):
+    rows = MIXED[name]
+    right = facts_of_table(rows, **question)
+    rng = np.random.default_rng(7)
+    for order in (range(len(rows))[::-1], *(rng.permutation(len(rows)) for _ in range(3))):
+        found = facts_of_table([rows[place] for place in order], **question)
+        assert found == right | {
+            field: pytest.approx(right[field], rel=1e-9) for field in right if type(right[field]) is float
+        }
+
+
+def test_what_is_told_later_does_not_change_how_scatter_is_treated():
+    readings, error_bars = (
+        {"option": "A", "value": 1.0, "sd": 0.3, "n": 5},
+        {"option": "B", "value": 0.0, "se": 0.1},
+    )
+    clock = {"clock": lambda: 0.0}  # moments are told apart by what is told together, not by their times
+    first, second = (nw.create_study(options=["A", "B"], eps=0.5, **clock) for _ in range(2))
+    for row in (readings, error_bars):
+        first.tell(**row)
+    for row in (error_bars, readings):
+        second.tell(**row)
+    assert has_own_scatter(first._state)
+    assert not has_own_scatter(second._state)
+    for study in (first, second):
+        assert has_own_scatter(nw.load_study(study._storage)._state) == has_own_scatter(study._state)
+        study.void("m-1", "wrong")
+        assert has_own_scatter(study._state) == (study is first)

@@ -465,13 +465,12 @@ def test_many_workers_spend_no_more_than_a_budget_of_cost(workers):
     assert spent.measured == 10
 
 
-def test_many_threads_take_turns_often_and_leave_that_as_it_was():
-    before, seen = sys.getswitchinterval(), []
+def test_a_run_leaves_settings_of_the_process_alone():
+    before, seen = sys.getswitchinterval(), set()
 
     def measure(job):
-        seen.append(sys.getswitchinterval())
+        seen.add(sys.getswitchinterval())
         return measured(job)
 
     fresh().run(measure, workers=8, budget=16, until="spent")
-    assert max(seen) <= 0.0005
-    assert sys.getswitchinterval() == before
+    assert seen == {before}

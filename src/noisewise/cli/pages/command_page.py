@@ -55,7 +55,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.certify/1` | `study`, `certificate`, `written` |
 | `noisewise.verify/1` | `study`, `agrees`, `problem` (`certify --verify`) |
 | `noisewise.verify-log/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, `chained`, \
-`event`, `problem`): the command `verify` |
+`event`, `problem`, `said`): the command `verify` |
 | `noisewise.check/1` | `study`, `ok`, `reduced_chi_square`, `freedom`, `p_value`, `expected`, `problems`, \
 `notes`, `worst`, `remedies` (what to do, in words), \
 `advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`), \

@@ -166,4 +166,7 @@ def rehearse_asking(state: State) -> None:
     """A first choice, thrown away: a policy that the model cannot serve refuses now and not later."""
     from noisewise.study.asking.chooser import Chooser
 
-    Chooser(Analysis(state), without_bounds(state.policy)).choose(state.allowed(), 1.0, 1)
+    allowed = state.allowed()
+    # Where all options are excluded nothing can be asked for now, but some may be included again.
+    some = allowed if allowed.any() else ~allowed
+    Chooser(Analysis(state), without_bounds(state.policy)).choose(some, 1.0, 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import is_half, printable
-from noisewise.study.inputs.error_bars import ITEMS, KNOWN
+from noisewise.study.inputs.error_bars import ITEMS, KNOWN, READINGS
 from noisewise.study.inputs.whitened_features import Whitening, whiten
 from noisewise.study.log.flaws import CHUNK, MATTERING, find_flaw, flawed
 from noisewise.study.log.items import Items
@@ -45,6 +45,40 @@ class Ignored:
         return f"{self}. {todo if self.mended is None else f'Mended: {printable(self.mended)}'}."
 
 
+class Begun:
+    """What was told at the first moment: by one call, such as the rows of one table, in any order.
+
+    The kinds and labels of these measurements, as they were told at first, were known before any value. They
+    may decide how scatter is treated and how the error probability is divided.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: set[str] = set()
+        self.rows = 0
+        self.own = 0  # readings of one option that name neither instrument nor block
+        self.event: int | None = None  # the number of the first
+        self._at: float | None = None
+        self._over = False
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """Take in measurements; those of later moments change nothing."""
+        for event in events:
+            if self._over:
+                return
+            # What is appended together has one time, and the id of the append is kept with its first event.
+            if self._at is not None and (event.append or event.at != self._at):
+                self._over = True
+                return
+            self._at = event.at
+            self.event = self.event or event.number
+            body = event.body if isinstance(event.body, dict) else {}
+            kind = body.get("kind")
+            self.rows += 1
+            self.kinds.add(kind if isinstance(kind, str) else "")
+            labelled = any(body.get(name) for name in ("instrument", "block", "minus"))
+            self.own += kind == READINGS and not labelled
+
+
 class State:
     """Everything that the log says, ready to be used."""
 
@@ -65,6 +99,7 @@ class State:
         self.measurements = Measurements(logs=specification.value_scale.log)
         self.items = Items(specification)
         self.told = Contents()  # the present content of each measurement
+        self.begun = Begun()
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
         self.keys: dict[str, int] = {}  # of measurements that were not voided
@@ -77,7 +112,7 @@ class State:
         self.together: dict[str, list[str]] = {}  # suggestions for one new block, by the first of them
         self.policy: PolicyChoice = specification.policy
         self.looks = specification.looks or ANY_TIME
-        self.looked_for: set[str] = set()  # suggestions of policies that look at values
+        self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
@@ -104,21 +139,10 @@ class State:
         self.n_events = event.number
 
     @property
-    def first_told(self) -> dict[str, Any]:
-        """The first measurement as it was told at first; empty before it.
-
-        Its kind and its block were known before any value: they may decide how the error probability is
-        divided.
-        """
-        if not len(self.told):
-            return {}
-        return self.superseded[1][0] if 1 in self.superseded else self.told[0]
-
-    @property
     def begins_with_items(self) -> bool:
         """Whether the study has a pool of items, or the first measurement was of items."""
         declared = self.specification.items is not None or self.specification.noise == SYMMETRIC
-        return declared or self.first_told.get("kind") == ITEMS
+        return declared or ITEMS in self.begun.kinds
 
     @property
     def features(self) -> Floats | None:
@@ -198,6 +222,7 @@ class State:
         minus = [index[body["minus"]] if "minus" in body else NOBODY for body in usable]
         self.measurements.extend(plus, minus, usable, [event.at for event in events])
         self.told.extend(bodies)
+        self.begun.tell(events)
         self.keys.update((body["key"], first + i) for i, body in enumerate(usable) if "key" in body)
         self.pairs.update(
             (min(pair), max(pair)) for pair in zip(plus, minus, strict=True) if pair[1] != NOBODY
@@ -216,7 +241,7 @@ class State:
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
         job = self.jobs[body["id"]] = self._under_way[body["id"]] = job_of(body)
         if self.policy.name not in BLIND:
-            self.looked_for.add(job.id)
+            self.looked_for[job.id] = event.number
         if job.together is not None:
             self.together.setdefault(job.together, []).append(job.id)
 

@@ -107,7 +107,7 @@ class Gathered:
             sums = own_readings(columns, n)
             apart = self._apart(sums.readings > 0.0, self._sign * sums.mean)
             least = np.zeros(n) if self._noise_floor is None else sums.least_squares(self._noise_floor)
-            return OwnScatter(sums.readings, apart, sums.squares, least)
+            return OwnScatter(sums.readings, apart, sums.squares, least, self._resolution)
         if which is Counts:
             successes = totals(columns.plus, np.round(columns.value * columns.readings, 9), n)
             trials = totals(columns.plus, columns.readings, n)
