@@ -207,6 +207,7 @@ def _named(
 ) -> pl.DataFrame:
     """The table with the names of its header; columns without a name must be empty or count rows, and go."""
     kept: dict[str, str] = {}
+    seen: set[str] = set()
     for place, column in zip(_places(header), header, strict=True):
         if not column:
             if table[place].is_null().all():
@@ -219,12 +220,13 @@ def _named(
                 f"`{what}`: row {row + 1} (line {lines[row]}) has a cell in a column without a name: name it "
                 "in the header; if other lines stand above the header, delete them."
             )
-        if column in kept.values():
+        if column in seen:
             places = [str(at) for at, name in enumerate(header, start=1) if name == column]
             raise ValueError(
                 f"`{what}` must have different names of columns; {column!r} stands twice (columns "
                 f"{' and '.join(places)}): rename one."
             )
+        seen.add(column)
         kept[place] = column
     return table.select(list(kept)).rename(kept)
 
