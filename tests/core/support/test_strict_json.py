@@ -22,7 +22,7 @@ class CountedName(str):
 
 @pytest.mark.parametrize("text", ['{"a": 1, "b": 2, "a": 3}', '[{"x": {"a": 1, "a": 1}}]'])
 def test_a_duplicate_name_is_refused(text):
-    with pytest.raises(DuplicateNameError, match="^a$"):
+    with pytest.raises(DuplicateNameError, match=r"^a$"):
         parse_json(text)
 
 

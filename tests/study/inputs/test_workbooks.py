@@ -160,10 +160,10 @@ def test_a_broken_workbook_is_refused(tmp_path):
     assert "must be a readable workbook; 'r.xlsx' is not" in refusal(tmp_path / "r.xlsx")
 
 
-def test_a_workbook_that_its_reader_cannot_follow_is_refused_in_one_sentence(tmp_path):
+def test_a_workbook_with_a_chart_of_its_own_is_read(tmp_path):
     book = openpyxl.Workbook()
     for row in (HEADER, *AB):
         book.active.append(list(row))
-    book.create_chartsheet("Chart")  # without a chart, which the reader does not expect
+    book.create_chartsheet("Chart")
     book.save(tmp_path / "r.xlsx")
-    assert "must be a readable workbook; 'r.xlsx' is not (AttributeError)" in refusal(tmp_path / "r.xlsx")
+    assert told(tmp_path / "r.xlsx")[0] == AB

@@ -20,7 +20,7 @@ MOST_ROWS = 10_000
 #: Options, items and readings of one request.
 MOST_LISTED = 200_000
 #: Names of one object: of settings, and of the columns of a row.
-MOST_NAMES, MOST_COLUMNS = 1000, 16_384
+MOST_NAMES, MOST_COLUMNS = 1000, 10_000
 
 
 def names_up_to(most: int) -> BeforeValidator:

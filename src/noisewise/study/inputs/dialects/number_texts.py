@@ -14,7 +14,7 @@ BLANKS = " \u00a0\u202f\u2009\u2007\u2008"
 #: Apostrophes that do.
 APOSTROPHES = "'\u2019"
 #: Characters of a number; a longer text is none. Patterns would take long for what is made to fool them.
-LONGEST = 200
+LONGEST = 500
 #: A value with its error.
 _PLUS_MINUS = re.compile(r"±|\+/-|\+-")
 #: The error in units of the last digit, behind the value.
