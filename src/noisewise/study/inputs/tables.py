@@ -1,6 +1,6 @@
 """Tables from wherever people keep them: files, data frames of any library, mappings, plain lists."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -9,17 +9,13 @@ import polars as pl
 
 from noisewise.core.support.text import check_text, is_half
 from noisewise.study.inputs.delimited import read_delimited
+from noisewise.study.inputs.dialects.packed_tables import PACKED, read_packed
 from noisewise.study.inputs.dialects.workbooks import WORKBOOKS, read_workbook
 from noisewise.study.inputs.read_table import ReadTable
 
-READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
-    ".parquet": pl.read_parquet,
-    ".arrow": pl.read_ipc,
-    ".feather": pl.read_ipc,
-}
 #: What usually stands between the columns of a text; the text itself is asked first.
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ",", ".tab": "\t", ".dat": ","}
-ENDINGS = (*SEPARATORS, *READERS, *WORKBOOKS)
+ENDINGS = (*SEPARATORS, *PACKED, *WORKBOOKS)
 #: Files that people take for tables, and that must be saved as something else first.
 FOREIGN = (
     ".xls", ".xlsb", ".ods", ".numbers", ".json", ".jsonl", ".db", ".sqlite", ".pdf", ".png", ".jpg", ".jpeg",
@@ -136,10 +132,10 @@ def _read_file(what: str, source: str) -> ReadTable:
         )
     if not path.is_file():
         raise FileNotFoundError(f"`{what}` must be a file that exists; there is no {str(path)!r}.")
-    if ending in READERS:
+    if ending in PACKED:
         try:
-            return ReadTable(READERS[ending](path), repr(path.name))
-        except (pl.exceptions.PolarsError, OSError) as problem:
+            return ReadTable(read_packed(path), repr(path.name))
+        except (pl.exceptions.PolarsError, ValueError, OSError) as problem:
             first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
             raise ValueError(
                 f"`{what}` must be a readable table; {str(path)!r} is not: {first_line}"
