@@ -48,7 +48,7 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
     lease = f"; the lease on {job.what} was kept" if job is not None and job.status == OPEN else ""
     named = f"row {row} ({option}): " if row is not None else ""
     if given.get("items") is not None:
-        content = items_content(state, given, named) | _about(given, named)
+        content = items_content(state, given, named) | about(given, named)
     else:
         question = state.specification
         content = parse_told(
@@ -89,11 +89,11 @@ def parse_told(
         "values": list(measured.singles) or None,
         "notes": list(measured.notes) or None,
     }
-    content |= _about(given, where)
+    content |= about(given, where)
     return {name: part for name, part in content.items() if part is not None}
 
 
-def _about(given: dict[str, Any], where: str) -> dict[str, Any]:
+def about(given: dict[str, Any], where: str) -> dict[str, Any]:
     """What else is known about a measurement."""
     content: dict[str, Any] = {}
     for name in ABOUT:
