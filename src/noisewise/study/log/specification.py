@@ -1,5 +1,6 @@
 """What a study is about: everything that is fixed when it is made."""
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -198,7 +199,7 @@ def check_question(
         "confidence": check_within("confidence", check_probability("confidence", confidence), CONFIDENCE),
         "noise_floor": None if noise_floor is None else reading.read_error(noise_floor, "noise_floor"),
         "lease": WEEK if lease is None else check_within("lease", lease, LEASE),
-        "seed": check_count_within("seed", seed, SEED),
+        "seed": _new_seed(items) if seed is None else check_count_within("seed", seed, SEED),
         "blocks": check_choice("blocks", blocks, PROMISES),
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
         "looks": ONCE if check_choice("looks", looks, LOOKS) == ONCE else None,
@@ -216,6 +217,11 @@ def check_question(
             "must be given, in the unit of your values: nothing else says what a small difference is."
         )
     return checked
+
+
+def _new_seed(items: Any) -> int:
+    """A seed where none was stated: unforeseeable if the order of a pool follows from it."""
+    return 0 if items is None else secrets.randbelow(2**53)  # as JSON keeps it everywhere
 
 
 def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:
