@@ -106,7 +106,9 @@ Scale = Annotated[
 Lease = Annotated[float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Seed of the order of --items and the rule's random choices; default: a new one, or 0."),
+    typer.Option(
+        help="Seed of the order of --items and the rule's random choices; default: a new one, or 0."
+    ),
 ]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
 Exported = Annotated[

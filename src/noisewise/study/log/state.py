@@ -12,6 +12,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import is_half, printable
 from noisewise.study.inputs.error_bars import ITEMS, KNOWN
+from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten
 from noisewise.study.log.flaws import CHUNK, MATTERING, find_flaw, flawed
 from noisewise.study.log.items import Items
@@ -68,6 +69,7 @@ class State:
         self.told = Contents()  # the present content of each measurement
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
+        self.skipped: set[int] = set()  # measurements that tables without keys brought again
         self.keys: dict[str, int] = {}  # of measurements that were not voided
         self.freed: dict[str, list[int]] = {}  # measurements that had a key when they were voided
         self.answers: dict[str, int] = {}  # the first measurement that answers each suggestion
@@ -262,6 +264,9 @@ class State:
                 self.measurements.revive(number)
         if content.get("key") and self.measurements.is_live(number):
             self.keys.setdefault(content["key"], number)
+
+    def _on_skip(self, body: dict[str, Any], event: Event) -> None:
+        self.skipped.update(read_ranges(body["measurements"]).tolist())
 
     def _on_mend(self, body: dict[str, Any], event: Event) -> None:
         one = self.ignored[body["event"]]
