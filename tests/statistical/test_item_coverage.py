@@ -15,9 +15,9 @@ from noisewise.study.evidence.item_bets import (
     PLAIN_EDGES,
     SCORE_EDGES,
     Tally,
+    add_soft_counts,
     cuts,
     lower_limits,
-    soft_counts,
     stakes,
 )
 from noisewise.study.evidence.pair_sums import complete, cut_of_places
@@ -48,9 +48,9 @@ def all_lower_limits(values, pool, edges):
     count = np.arange(1, values.size + 1)
     places = cut_of_places(pool, values.size)
     n_cuts = max(1, cuts(pool).size - 1)
-    each = np.stack(
-        [soft_counts(values[k : k + 1], places[k : k + 1], n_cuts, edges) for k in range(values.size)]
-    )
+    each = np.zeros((values.size, n_cuts, edges.size))
+    for k, counts in enumerate(each):
+        add_soft_counts(counts, values[k : k + 1], places[k : k + 1])
     until = np.concatenate([np.zeros((1, *each.shape[1:])), np.cumsum(each, axis=0)])
     weights = until[[complete(pool, int(k)) for k in count]]
     tally = Tally(weights, np.cumsum(values), count.astype(float), edges, pool)

@@ -64,7 +64,7 @@ def create_study(
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | str | None = None,
     lease: float | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     clock: Callable[[], float] = time.time,
     token: "str | Path | None" = None,
     **reading: "Unpack[HowToRead]",
@@ -132,7 +132,9 @@ def create_study(
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
         lease: Seconds for which a suggestion is reserved; default: one week.
-        seed: Of the policy's random choices.
+        seed: Of the order of `items` and the policy's random choices; the same seed makes the same study.
+            Default: with a pool of items one that nobody can foresee, which the study keeps; else 0. Who
+            knows the seed of a pool knows its order, and could fit an option to the items that come first.
         clock: Where the time comes from.
         token: For a server, as in `load_study`.
         reading: How to read the tables: ``map=``, ``ignore=``, ``decimal=``, ``allow_missing_se=``; see

@@ -13,10 +13,10 @@ from noisewise.study.evidence.item_bets import (
     PLAIN_EDGES,
     SCORE_EDGES,
     Tally,
+    add_soft_counts,
     cuts,
     log_evidence,
     lower_limits,
-    soft_counts,
     stakes,
 )
 from noisewise.study.evidence.pair_sums import complete, cut_of_places
@@ -27,7 +27,8 @@ def tally_of(values, pool, edges=PLAIN_EDGES):
     values = np.asarray(values, dtype=float)
     end = complete(pool, values.size)
     n_cuts = max(1, cuts(pool).size - 1)
-    weights = soft_counts(values[:end], cut_of_places(pool, end)[:end], n_cuts, edges)
+    weights = np.zeros((n_cuts, edges.size))
+    add_soft_counts(weights, values[:end], cut_of_places(pool, end)[:end])
     return Tally(weights[None], np.array([values.sum()]), np.array([float(values.size)]), edges, pool)
 
 
@@ -130,7 +131,8 @@ def test_cuts_are_fine_at_both_ends_and_reach_the_end():
 
 def test_soft_counts_keep_the_sum_and_the_number():
     values = np.random.default_rng(0).random(500)
-    counts = soft_counts(values, np.arange(500) // 100, 5, SCORE_EDGES)
+    counts = np.zeros((5, SCORE_EDGES.size))
+    add_soft_counts(counts, values, np.arange(500) // 100)
     assert counts.sum() == pytest.approx(500)
     assert (counts @ SCORE_EDGES).sum() == pytest.approx(values.sum())
     assert counts.sum(axis=1) == pytest.approx([100] * 5)

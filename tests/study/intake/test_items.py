@@ -317,3 +317,22 @@ def test_items_that_were_changed_in_a_table_are_corrected_together(study):
     assert [event.kind for event in study.events()[-2:]] == ["amend", "tell"]
     assert study.tell_many(table).known == 3
     assert study.certificate().to_json() == nw.load_study(study._storage, study.name).certificate().to_json()
+
+
+def test_the_order_of_a_pool_is_another_one_in_every_study_unless_a_seed_is_stated():
+    def order(**stated):
+        study = nw.create_study(options=["A", "B"], items=100, eps=0.1, **stated)
+        loaded = nw.load_study(study._storage, study.name)
+        assert loaded.next_items("A", 100) == study.next_items("A", 100)
+        return study.specification.seed, study.next_items("A", 100)
+
+    drawn = [order() for _ in range(4)]
+    assert len({seed for seed, _ in drawn}) == 4
+    assert len({tuple(names) for _, names in drawn}) == 4
+    assert all(0 <= seed < 2**53 for seed, _ in drawn)
+    assert order(seed=3) == order(seed=3)
+    assert order(seed=0)[1] not in [names for _, names in drawn]
+
+
+def test_a_study_without_a_pool_keeps_the_usual_seed():
+    assert nw.create_study(options=["A", "B"], eps=0.1).specification.seed == 0

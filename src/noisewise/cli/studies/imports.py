@@ -1,7 +1,6 @@
 """Whole tables, and result files of other tools: ``import``."""
 
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -111,7 +110,6 @@ def import_(
 
     Told again, each row counts once.
     """
-    from noisewise.study.intake.batch import KnownRowsWarning
     from noisewise.study.plain import import_content
 
     if add and skip:
@@ -123,8 +121,7 @@ def import_(
     how.check()
     opened = open_study(store, study, write=not dry_run)
     table = how.understood(opened)
-    with import_progress() as watch, warnings.catch_warnings():
-        warnings.simplefilter("ignore", KnownRowsWarning)  # said below, by number of rows
+    with import_progress() as watch:
         taken = opened.tell_many(
             table,
             match=True,

@@ -85,7 +85,7 @@ class Asking:
         if batch is not None:
             check_only_items(state, {"sigma": sigma, "block": block, "probe": probe})
             return self._with_items(n, batch, now=now, lease=lease, by=by)
-        first = len(state.jobs) + 1
+        first = state.last_job + 1
         given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
         new = None if n == 1 or self._for_several else f"{UNNAMED}ask-{first}"
         coming = decider.coming(sigma, block=block, probe=probe, new=new)
@@ -127,7 +127,7 @@ class Asking:
     ) -> list[dict[str, Any]]:
         """The same where options are measured item by item."""
         state, decider, jobs = self._state, self._decider, self._state.open_jobs(now)
-        first, found = len(state.jobs) + 1, decider.prepare()[1]
+        first, found = state.last_job + 1, decider.prepare()[1]
         race = ItemRace(self._analysis, found, state.allowed(), jobs, batch)
         reasons = Reasons(self._analysis, None, NO_BLOCK, state.policy.name)
         coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from noisewise.core.support.text import check_text, is_half
+from noisewise.core.support.text import check_text, composed, is_half
 from noisewise.study.inputs.delimited import read_delimited
 from noisewise.study.inputs.dialects.packed_tables import PACKED, read_packed
 from noisewise.study.inputs.dialects.workbooks import WORKBOOKS, read_workbook
@@ -178,4 +178,7 @@ def as_texts(what: str, column: pl.Series) -> pl.Series:
     if kind.is_nested() or kind in (pl.Object, pl.Binary):
         raise ValueError(f"`{what}` must have names in column {column.name!r}; it holds {kind} instead.")
     texts = column.cast(pl.String).str.strip_chars()
+    if (texts.str.len_bytes() != texts.str.len_chars()).any():
+        cells = [None if text is None else composed(text) for text in texts.to_list()]
+        texts = pl.Series(column.name, cells, dtype=pl.String)
     return texts.set(texts == "", None)

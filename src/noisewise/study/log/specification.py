@@ -1,5 +1,6 @@
 """What a study is about: everything that is fixed when it is made."""
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
@@ -248,7 +249,7 @@ def check_question(
         span=None if span is None else reading.read_span(span),
         noise_floor=None if noise_floor is None else reading.read_error(noise_floor, "noise_floor"),
         lease=WEEK if lease is None else lease,
-        seed=seed,
+        seed=_new_seed(items) if seed is None else seed,
         deviation=reading.read_size(deviation, "deviation"),
         extra_scatter=reading.read_size(extra_scatter, "extra_scatter"),
         blocks=blocks,
@@ -312,6 +313,11 @@ def _checked(
             "must be given, in the unit of your values: nothing else says what a small difference is."
         )
     return checked
+
+
+def _new_seed(items: Any) -> int:
+    """A seed where none was stated: unforeseeable if the order of a pool follows from it."""
+    return 0 if items is None else secrets.randbelow(2**53)  # as JSON keeps it everywhere
 
 
 def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:

@@ -1,6 +1,7 @@
 """The state of a study: a function of its specification and its log, built by applying events in order."""
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -11,6 +12,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import is_half, printable
 from noisewise.study.inputs.error_bars import ITEMS, KNOWN, READINGS
+from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten
 from noisewise.study.log.flaws import CHUNK, MATTERING, find_flaw, flawed
 from noisewise.study.log.items import Items
@@ -102,12 +104,14 @@ class State:
         self.begun = Begun()
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
+        self.skipped: set[int] = set()  # measurements that tables without keys brought again
         self.keys: dict[str, int] = {}  # of measurements that were not voided
         self.freed: dict[str, list[int]] = {}  # measurements that had a key when they were voided
         self.answers: dict[str, int] = {}  # the first measurement that answers each suggestion
         self.ignored: dict[int, Ignored] = {}  # by the number of the event
         self.pairs: set[tuple[int, int]] = set()
         self.jobs: dict[str, Job] = {}
+        self.last_job = 0  # the largest number of a suggestion in the log, usable or not
         self._under_way: dict[str, Job] = {}  # of these, the ones that nothing became of yet
         self.together: dict[str, list[str]] = {}  # suggestions for one new block, by the first of them
         self.policy: PolicyChoice = specification.policy
@@ -130,6 +134,8 @@ class State:
                 f"event {event.number} of this study is of a kind that this noisewise does not know, "
                 f"{event.kind!r}: upgrade noisewise. Nothing was changed."
             )
+        if event.kind == "ask":
+            self.last_job = max(self.last_job, _number_of(event.body))
         if event.kind == "tell":
             self._tell_all([event])
         elif (flaw := find_flaw(self, event.kind, event.body)) is not None:
@@ -157,7 +163,7 @@ class State:
             rehearsed: Whether each was looked at in this very state, and had no flaw.
         """
         for first in range(0, len(events), CHUNK):
-            some = _questions_first(events[first : first + CHUNK])
+            some = events[first : first + CHUNK]
             # Behind an event of another kind, or an item, measurements meet another state.
             rehearsed = rehearsed and all(event.kind == "tell" and not _has_items(event) for event in some)
             for kind, run in itertools.groupby(some, key=attrgetter("kind")):
@@ -284,6 +290,9 @@ class State:
         if content.get("key") and self.measurements.is_live(number):
             self.keys.setdefault(content["key"], number)
 
+    def _on_skip(self, body: dict[str, Any], event: Event) -> None:
+        self.skipped.update(read_ranges(body["measurements"]).tolist())
+
     def _on_mend(self, body: dict[str, Any], event: Event) -> None:
         one = self.ignored[body["event"]]
         self.ignored[one.event] = replace(one, mended=str(body["reason"]))
@@ -323,27 +332,15 @@ class State:
 _STAND_IN: dict[str, Any] = {"value": 0.0, "kind": KNOWN, "sigma": 1.0}
 
 
-def _questions_first(events: Sequence[Event]) -> Sequence[Event]:
-    """Where several processes ask and tell in turn: all suggestions, then all measurements, together.
-
-    Neither depends on the other, but for a suggestion that its measurement closes. That comes first, unless
-    the log was edited.
-    """
-    if {event.kind for event in events} != {"ask", "tell"}:
-        return events
-    asked = {_named(event, "id"): event.number for event in events if event.kind == "ask"}
-    if any(event.kind == "tell" and asked.get(_named(event, "job"), 0) > event.number for event in events):
-        return events
-    return sorted(events, key=attrgetter("kind"))
+def _number_of(body: Any) -> int:
+    """The number of a suggestion, as in "ask-17"; 0 if it has none."""
+    id = body.get("id") if isinstance(body, dict) else None
+    found = re.fullmatch(r"ask-([1-9][0-9]{0,17})", id) if isinstance(id, str) else None
+    return int(found[1]) if found else 0
 
 
 def _has_items(event: Event) -> bool:
     return isinstance(event.body, dict) and event.body.get("kind") == ITEMS
-
-
-def _named(event: Event, name: str) -> str | None:
-    found = event.body.get(name) if isinstance(event.body, dict) else None
-    return found if isinstance(found, str) else None
 
 
 def _texts_of(bodies: list[dict[str, Any]]) -> Iterator[str]:

@@ -223,7 +223,7 @@ class NewStudy(StrictBody):
     policy_options: Settings | None = None
     noise_floor: Amount | None = None
     lease: Annotated[Number, Field(gt=0)] | None = None
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
     dry_run: bool = Field(False, description="Only say how it is understood; nothing is made.")
 
 
