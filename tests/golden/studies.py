@@ -22,7 +22,7 @@ BLOCKS = {"mon": 0.0, "tue": 0.7, "wed": -0.4, "thu": 0.2}
 KINDS_OF_ALLOY = {"cast": 0.0, "rolled": 0.3, "drawn": -0.1}
 #: Events besides telling, and how often each happens.
 USUAL = {
-    "tell": 8.0, "ask": 5.0, "several": 2.0, "table": 1.5, "together": 1.0, "void": 0.8, "amend": 0.8,
+    "tell": 8.0, "ask": 3.0, "several": 1.2, "table": 1.5, "together": 1.0, "void": 0.8, "amend": 0.8,
     "exclude": 0.5, "include": 0.5, "add": 0.4, "look": 0.3, "wrong": 0.5, "release": 0.5, "wait": 0.2,
 }  # fmt: skip
 #: No events that choose by looking at values.
@@ -181,7 +181,7 @@ class Script:
             for job in answer["jobs"]:
                 self._n_jobs += 1
                 self.jobs[self._n_jobs] = job
-        self.told = len(self.player.study.frame("measurements"))
+        self.told = len(self.player.study._state.told)
         return answer
 
     def tell(self, option: str, minus: str | None = None, **more: Any) -> None:
@@ -301,7 +301,7 @@ class Script:
             {"do": "include", "option": option},
             {"do": "exclude", "option": "Z9"},
             {"do": "add", "options": [option]},
-            {"do": "switch", "model": "independent"},
+            {"do": "switch"},
             {"do": "release", "jobs": [999]},
             {"do": "table", "rows": [{"option": option, "value": 1.0, "se": 0.1}, {"option": "Z9", "value": 1.0, "se": 0.1}]},
             {"do": "ask", "n": 0},
@@ -313,7 +313,7 @@ class Script:
 Tale = Callable[[Script], None]
 
 
-def usual(events: int = 14, first: int = 1) -> Tale:
+def usual(events: int = 12, first: int = 1) -> Tale:
     """Every option once, or several times, and then whatever happens."""
 
     def told(script: Script) -> None:
@@ -326,7 +326,7 @@ def usual(events: int = 14, first: int = 1) -> Tale:
 
 def from_nothing(script: Script) -> None:
     """Only what was asked for is measured."""
-    script.happen(16)
+    script.happen(14)
 
 
 def few(script: Script) -> None:
@@ -520,30 +520,30 @@ SPAN = {"span": 4.0}
 RATED = {"range": (1.0, 5.0)}
 #: Families of cases, by name.
 FAMILIES = {
-    "error-bars": family(9, usual(), kinds=ANY_BAR),
+    "error-bars": family(7, usual(), kinds=ANY_BAR),
     "asked-from-nothing": family(5, from_nothing),
     "costs": family(6, usual(), {"goal": "min"}, costs=True),
     "floor-and-budget": family(5, usual(), {"noise_floor": 0.12, "budget": 25}),
-    "readings": family(6, usual(), kinds=("readings", "sdn")),
-    "own-readings": family(5, usual(12, 2), {"scatter": "own"}, kinds=("readings", "sdn", "plain")),
+    "readings": family(4, usual(), kinds=("readings", "sdn")),
+    "own-readings": family(2, usual(10, 2), {"scatter": "own"}, kinds=("readings", "sdn", "plain")),
     "pooled-readings": family(5, usual(), {"scatter": "pooled"}, kinds=("readings", "sdn"), instruments=True),
     "own-plain": family(5, usual(10, 4), {"scatter": "own"}, kinds=("plain",)),
-    "pooled-plain": family(5, usual(10, 3), {"scatter": "pooled", "goal": "min"}, kinds=("plain",)),
+    "pooled-plain": family(4, usual(10, 3), {"scatter": "pooled", "goal": "min"}, kinds=("plain",)),
     "plain-in-blocks": family(4, usual(10, 3), {"scatter": "pooled"}, kinds=("plain", "readings"), blocks=0.9),
     "counts": family(6, usual(), {"eps": 0.05}, kinds=("counts",)),
     "counts-in-blocks": family(3, usual(), {"eps": 0.05}, kinds=("counts",), blocks=0.9),
-    "ratings": family(6, usual(), {"eps": 0.5}, kinds=("ratings", "rating"), **RATED),
+    "ratings": family(3, usual(), {"eps": 0.5}, kinds=("ratings", "rating"), **RATED),
     "ratings-in-blocks": family(3, usual(), {"eps": 0.5}, kinds=("ratings", "rating"), blocks=0.8, **RATED),
-    "every-kind": family(7, usual(), kinds=(*ANY_BAR, "readings", "sdn", "counts", "plain")),
+    "every-kind": family(5, usual(), kinds=(*ANY_BAR, "readings", "sdn", "counts", "plain")),
     "log": family(6, usual(), {"eps": "10%"}, scale="log", kinds=("se", "ci", "var")),
-    "log-readings": family(5, usual(12, 2), {"eps": 0.1, "goal": "min"}, scale="log", kinds=("readings", "plain")),
-    "log-ratings": family(3, usual(), {"eps": "20%"}, scale="log", kinds=("ratings", "rating"), range=(0.5, 20.0)),
+    "log-readings": family(3, usual(12, 2), {"eps": 0.1, "goal": "min"}, scale="log", kinds=("readings", "plain")),
+    "log-ratings": family(2, usual(), {"eps": "20%"}, scale="log", kinds=("ratings", "rating"), range=(0.5, 20.0)),
     "log-in-blocks": family(5, usual(), {"eps": "10%"}, scale="log", blocks=0.8),
     "log-linear": family(4, usual(), LINEAR | {"eps": "10%", "span": "50x"}, scale="log", features=True, n=7),
-    "heavy": family(5, usual(9, 5), {"tails": "heavy"}, kinds=("se", "ci"), outliers=0.1),
+    "heavy": family(2, usual(8, 5), {"tails": "heavy"}, kinds=("se", "ci"), outliers=0.1),
     "heavy-counts": family(2, usual(9, 3), {"tails": "heavy"}, kinds=("se", "counts"), outliers=0.1),
-    "heavy-extra": family(2, usual(8, 4), {"tails": "heavy", "extra_scatter": 0.1}, outliers=0.1, true_extra=0.1),
-    "blocks": family(7, usual(), blocks=1.0),
+    "heavy-extra": family(1, usual(8, 4), {"tails": "heavy", "extra_scatter": 0.1}, outliers=0.1, true_extra=0.1),
+    "blocks": family(5, usual(), blocks=1.0),
     "some-in-blocks": family(4, usual(), {"goal": "min"}, blocks=0.5),
     "differences": family(6, usual(16, 0), differences=1.0),
     "blocks-and-differences": family(6, usual(), blocks=0.7, differences=0.4),
@@ -551,7 +551,7 @@ FAMILIES = {
     "network-of-differences": family(5, network("network"), n=6),
     "network-of-counts": family(5, network("arms"), n=6),
     "network-of-means": family(4, network("means"), n=5),
-    "network-extra": family(4, network("network"), {"extra_scatter": "estimate"}, n=5),
+    "network-extra": family(2, network("network"), {"extra_scatter": "estimate"}, n=5),
     "linear": family(7, usual(), LINEAR, features=True, n=8),
     "linear-in-blocks": family(5, usual(), LINEAR, features=True, n=7, blocks=0.8, differences=0.3),
     "linear-readings": family(4, usual(), LINEAR, features=True, n=7, kinds=("readings", "se", "plain")),
@@ -569,7 +569,7 @@ FAMILIES = {
     ),
     "extra": family(5, usual(), {"extra_scatter": 0.2}, true_extra=0.2),
     "extra-estimated": family(5, usual(10, 4), {"extra_scatter": "estimate"}, true_extra=0.2),
-    "extra-in-blocks": family(3, usual(10, 3), {"extra_scatter": "estimate"}, true_extra=0.2, blocks=0.8),
+    "extra-in-blocks": family(2, usual(10, 3), {"extra_scatter": "estimate"}, true_extra=0.2, blocks=0.8),
     "once": family(5, finished, ONCE, events=BLIND, kinds=ANY_BAR),
     "once-blocks": family(4, finished, ONCE, events=BLIND, blocks=0.8, differences=0.3),
     "once-readings": family(4, finished, ONCE, events=BLIND, kinds=("readings", "sdn", "plain")),
@@ -611,7 +611,7 @@ FAMILIES = {
     "vacuous": family(5, few, n=6),
     "vacuous-readings": family(3, few, kinds=("readings",)),
     "vacuous-linear": family(3, few, LINEAR, features=True, n=8),
-    "bars-of-all-sizes": family(5, usual(10, 2), sigma=0.01, ratio=1e6, n=6),
+    "bars-of-all-sizes": family(4, usual(10, 2), sigma=0.01, ratio=1e6, n=6),
     "bars-of-all-sizes-in-blocks": family(4, usual(10, 2), sigma=0.01, ratio=1e6, blocks=0.8, differences=0.2),
     "bars-of-all-sizes-linear": family(4, usual(8, 2), LINEAR, sigma=0.01, ratio=1e6, features=True, n=8),
     "one-option": family(2, usual(8), {"goal": "min"}, n=1),
@@ -619,7 +619,7 @@ FAMILIES = {
     "many-options": family(3, usual(6), {"confidence": 0.99}, n=25),
     "without-eps": family(4, usual(10), {"eps": None, "span": 4.0}),
     "slow-jobs": family(
-        5, usual(14), {"lease": 1800.0},
+        4, usual(14), {"lease": 1800.0},
         events={"several": 5.0, "release": 3.0, "wait": 1.5, "ask": 1.0, "tell": 1.0},
     ),
 }  # fmt: skip

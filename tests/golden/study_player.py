@@ -74,14 +74,11 @@ class Player:
             return {"refused": True}
 
     def next(self) -> Answer:
-        """What would be asked for, once and three times; nothing is reserved."""
+        """What would be asked for next; nothing is reserved."""
         try:
-            return {"one": self._dry(1), "three": self._dry(3)}
+            return {"jobs": [_job(job) for job in self.study.ask(2, dry_run=True)]}
         except REFUSALS:
             return {"refused": True}
-
-    def _dry(self, n: int) -> list[Answer]:
-        return [_job(job) for job in self.study.ask(n, dry_run=True)]
 
     def _ask(self, se: Any = None, **asked: Any) -> Answer:
         jobs = self.study.ask(sigma=se, **asked)
@@ -175,13 +172,13 @@ class Player:
             boundary = study._now().boundary
             at = study.options.index(certificate.option)
             answer["half_widths"] = {
-                "better": _rounded(boundary.half_widths(at)),
-                "worse": _rounded(boundary.lead_widths(at)),
+                "better": _floats(boundary.half_widths(at)),
+                "worse": _floats(boundary.lead_widths(at)),
             }
         return answer | ({"check": _check(study.check())} if check else {})
 
 
-def _rounded(widths: Any) -> list[float]:
+def _floats(widths: Any) -> list[float]:
     return [float(width) for width in np.asarray(widths)]
 
 
