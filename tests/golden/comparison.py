@@ -2,16 +2,16 @@
 
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 CHANGES = Path(__file__).parent / "changes.toml"
-#: Numbers are equal up to this part of themselves, or this part of the largest number that the same field has
-#: anywhere in the case: an estimate of 1e-17 among estimates around 1 is a zero.
-RELATIVE, FLOOR = 1e-9, 1e-12
+#: Numbers are equal up to this part of themselves, or a thousandth of it of the largest number that the same
+#: field has anywhere in the case: an estimate of 1e-17 among estimates around 1 is a zero.
+RELATIVE, FLOOR = 1e-9, 1e-3
 #: Fields that may get smaller (better) or larger (worse) without anything else being different.
 BOUNDS = frozenset({"bound", "half_width", "half_widths"})
 EQUAL, SMALLER, LARGER, DIFFERENT = OUTCOMES = ("equal", "smaller", "larger", "different")
@@ -82,8 +82,20 @@ def leaves(answer: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, answer
 
 
-def compare(name: str, old: Any, new: Any) -> Compared:
-    """Compare the recorded answer of a case with the one that is given now."""
+def usual(path: str) -> float:
+    """Up to which part of themselves numbers are equal, whatever the field."""
+    return RELATIVE
+
+
+def compare(name: str, old: Any, new: Any, relative: Callable[[str], float] = usual) -> Compared:
+    """Compare the recorded answer of a case with the one that is given now.
+
+    Args:
+        name: The name of the case.
+        old: What was recorded.
+        new: What is answered now.
+        relative: Up to which part of itself the number in a field is equal, given its path.
+    """
     before, after = dict(leaves(old)), dict(leaves(new))
     if before == after and list(before) == list(after):
         return Compared(name, EQUAL)
@@ -91,7 +103,8 @@ def compare(name: str, old: Any, new: Any) -> Compared:
     found = []
     for path in dict.fromkeys([*before, *after]):
         one, other = before.get(path, MISSING), after.get(path, MISSING)
-        if not _same(one, other, FLOOR * largest.get(_field(path), 0.0)):
+        part = relative(path)
+        if not _same(one, other, part, FLOOR * part * largest.get(_field(path), 0.0)):
             found.append(Difference(path, one, other))
     return Compared(name, _outcome(found), tuple(found))
 
@@ -129,9 +142,9 @@ def _number(value: Any) -> float | None:
     return None if value is None or isinstance(value, bool | dict | list) else float(value)
 
 
-def _same(old: Any, new: Any, floor: float) -> bool:
+def _same(old: Any, new: Any, relative: float, floor: float) -> bool:
     if type(old) in (int, float) and type(new) in (int, float):
-        return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=floor)
+        return math.isclose(old, new, rel_tol=relative, abs_tol=floor)
     return type(old) is type(new) and bool(old == new)
 
 

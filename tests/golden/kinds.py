@@ -1,20 +1,23 @@
 """The kinds of frozen answers: record them, and play them again.
 
 A kind is a module of this folder with ``NAME``, ``cases()`` (names and inputs, needed only to record) and
-``play(case)`` (the answer of the current tree). Its records are in ``records/<kind>.jsonl``.
+``play(case)`` (the answer of the current tree). Its records are in ``records/<kind>.jsonl``. A kind whose
+numbers are less exact in some fields may have ``relative(case, path)``, the part of itself up to which a
+number is equal; the default is 1e-9.
 """
 
 import importlib
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from tests.golden.comparison import Compared, compare, plain
+from tests.golden.comparison import Compared, compare, plain, usual
 
 HERE = Path(__file__).parent
 RECORDS = HERE / "records"
@@ -69,8 +72,14 @@ def replay(kind: str, records: Iterable[Record]) -> list[Compared]:
             answer = play(kind, one["case"])
         except Exception as problem:
             answer = {"crashed": f"{type(problem).__name__}: {problem}"}
-        found.append(compare(one["name"], one["answer"], answer))
+        found.append(compare(one["name"], one["answer"], answer, relative(kind, one["case"])))
     return found
+
+
+def relative(kind: str, case: Any) -> Callable[[str], float]:
+    """Up to which part of themselves the numbers of a case are equal, by their path."""
+    module = importlib.import_module(f"tests.golden.{kind}")
+    return partial(module.relative, case) if hasattr(module, "relative") else usual
 
 
 def replay_all(kinds: list[str], processes: int) -> Iterator[tuple[str, list[Compared]]]:

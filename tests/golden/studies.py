@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from tests.golden.comparison import RELATIVE
 from tests.golden.study_player import Player, play
 
-__all__ = ["NAME", "cases", "play"]
+__all__ = ["NAME", "cases", "play", "relative"]
 
 NAME = "studies"
 
@@ -313,7 +314,7 @@ class Script:
 Tale = Callable[[Script], None]
 
 
-def usual(events: int = 12, first: int = 1) -> Tale:
+def usual(events: int = 10, first: int = 1) -> Tale:
     """Every option once, or several times, and then whatever happens."""
 
     def told(script: Script) -> None:
@@ -326,7 +327,7 @@ def usual(events: int = 12, first: int = 1) -> Tale:
 
 def from_nothing(script: Script) -> None:
     """Only what was asked for is measured."""
-    script.happen(14)
+    script.happen(12)
 
 
 def few(script: Script) -> None:
@@ -540,7 +541,7 @@ FAMILIES = {
     "log-ratings": family(2, usual(), {"eps": "20%"}, scale="log", kinds=("ratings", "rating"), range=(0.5, 20.0)),
     "log-in-blocks": family(5, usual(), {"eps": "10%"}, scale="log", blocks=0.8),
     "log-linear": family(4, usual(), LINEAR | {"eps": "10%", "span": "50x"}, scale="log", features=True, n=7),
-    "heavy": family(2, usual(8, 5), {"tails": "heavy"}, kinds=("se", "ci"), outliers=0.1),
+    "heavy": family(3, usual(8, 5), {"tails": "heavy"}, kinds=("se", "ci"), outliers=0.1),
     "heavy-counts": family(2, usual(9, 3), {"tails": "heavy"}, kinds=("se", "counts"), outliers=0.1),
     "heavy-extra": family(1, usual(8, 4), {"tails": "heavy", "extra_scatter": 0.1}, outliers=0.1, true_extra=0.1),
     "blocks": family(5, usual(), blocks=1.0),
@@ -571,26 +572,26 @@ FAMILIES = {
     "extra-estimated": family(5, usual(10, 4), {"extra_scatter": "estimate"}, true_extra=0.2),
     "extra-in-blocks": family(2, usual(10, 3), {"extra_scatter": "estimate"}, true_extra=0.2, blocks=0.8),
     "once": family(5, finished, ONCE, events=BLIND, kinds=ANY_BAR),
-    "once-blocks": family(4, finished, ONCE, events=BLIND, blocks=0.8, differences=0.3),
+    "once-blocks": family(5, finished, ONCE, events=BLIND, blocks=0.8, differences=0.3),
     "once-readings": family(4, finished, ONCE, events=BLIND, kinds=("readings", "sdn", "plain")),
     "once-counts": family(3, finished, ONCE | {"eps": 0.05}, events=BLIND, kinds=("counts",)),
-    "once-linear": family(4, finished, ONCE | LINEAR, events=BLIND, features=True, n=8),
-    "once-deviation": family(4, finished, ONCE | DEVIATION | {"deviation": 0.3}, events=BLIND, features=True, n=8, true_deviation=0.3),
+    "once-linear": family(5, finished, ONCE | LINEAR, events=BLIND, features=True, n=8),
+    "once-deviation": family(5, finished, ONCE | DEVIATION | {"deviation": 0.3}, events=BLIND, features=True, n=8, true_deviation=0.3),
     "once-extra": family(3, finished, ONCE | {"extra_scatter": "estimate"}, events=BLIND, true_extra=0.2),
-    "once-log": family(3, finished, ONCE | {"eps": "5%"}, events=BLIND, scale="log"),
+    "once-log": family(5, finished, ONCE | {"eps": "5%"}, events=BLIND, scale="log"),
     "switch-model": family(
         5, switching({"model": "linear", "span": 4.0}, {"model": "linear+deviation", "deviation": 0.3}), features=True, n=7, true_deviation=0.2
     ),
     "switch-back": family(4, switching({"model": "independent"}), LINEAR, features=True, n=7),
     "switch-extra": family(
-        4, switching({"extra_scatter": "estimate"}, {"extra_scatter": 0.1}, {"extra_scatter": 0.0}), true_extra=0.1
+        5, switching({"extra_scatter": "estimate"}, {"extra_scatter": 0.1}, {"extra_scatter": 0.0}), true_extra=0.1
     ),
-    "switch-looks": family(4, switching({"looks": "once"}), events=BLIND),
+    "switch-looks": family(5, switching({"looks": "once"}), events=BLIND),
     "policies": family(5, changing_policies),
-    "vage": family(3, usual(), SPAN | {"policy": "vage"}),
-    "vaee": family(3, usual(), LINEAR | {"policy": "vaee"}, features=True, n=6),
-    "round-robin": family(3, usual(), {"policy": "round_robin"}, blocks=0.5),
-    "thompson": family(3, usual(), {"policy": "top_two_thompson"}),
+    "vage": family(5, usual(), SPAN | {"policy": "vage"}),
+    "vaee": family(5, usual(), LINEAR | {"policy": "vaee"}, features=True, n=6),
+    "round-robin": family(5, usual(), {"policy": "round_robin"}, blocks=0.5),
+    "thompson": family(5, usual(), {"policy": "top_two_thompson"}),
     "items": family(6, items(), {"pool": 40, "eps": 0.1}),
     "named-items": family(3, items(12, 3), {"pool": [f"q{k + 1}" for k in range(12)], "eps": 0.1, "goal": "min"}),
     "items-without-pool": family(6, items(), {"eps": 0.1}),
@@ -617,9 +618,9 @@ FAMILIES = {
     "one-option": family(2, usual(8), {"goal": "min"}, n=1),
     "two-options": family(3, usual(10), {"confidence": 0.8}, n=2),
     "many-options": family(3, usual(6), {"confidence": 0.99}, n=25),
-    "without-eps": family(4, usual(10), {"eps": None, "span": 4.0}),
+    "without-eps": family(5, usual(10), {"eps": None, "span": 4.0}),
     "slow-jobs": family(
-        4, usual(14), {"lease": 1800.0},
+        5, usual(12), {"lease": 1800.0},
         events={"several": 5.0, "release": 3.0, "wait": 1.5, "ask": 1.0, "tell": 1.0},
     ),
 }  # fmt: skip
@@ -641,10 +642,28 @@ REFUSED = {
 }
 
 
+#: What an optimiser finds differs by about this part of itself between processors.
+OF_ESTIMATED_SIZES = 1e-6
+
+
+def relative(case: dict[str, Any], path: str) -> float:
+    """How exact a number is: an optimiser finds sizes that are estimated, and tries them as remedies."""
+    settings = [case["question"], *case["steps"]]
+    estimated = any(one.get(size) == "estimate" for one in settings for size in ("deviation", "extra_scatter"))
+    estimated |= any(one.get("model") == "linear+deviation" and "deviation" not in one for one in settings)
+    return OF_ESTIMATED_SIZES if estimated or ".causes." in path else RELATIVE
+
+
+#: Cases in which two suggestions are equally good up to rounding: processors choose one or the other.
+TIES = ("heavy-1",)
+
+
 def cases() -> Iterator[tuple[str, dict[str, Any]]]:
     """All cases; the number of a case is its seed."""
     for name, (count, tale, profile) in FAMILIES.items():
         for number in range(1, count + 1):
+            if f"{name}-{number}" in TIES:
+                continue
             rng = np.random.default_rng([zlib.crc32(name.encode()), number])
             script = Script(rng, profile | {"question": {"seed": number} | profile["question"]})
             tale(script)

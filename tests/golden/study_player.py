@@ -30,6 +30,8 @@ REFUSALS = (ValueError, TypeError, KeyError)
 WORDS = {"range": "bounds", "tails": "noise", "pool": "items"}
 #: A chance below this is as good as none.
 LEAST_CHANCE = 1e-12
+#: How many of the largest residuals a check tells; others may tie with the last.
+MOST_WORST = 5
 
 Answer = dict[str, Any]
 
@@ -236,9 +238,7 @@ def _check(found: Any) -> Answer:
         "chi_square": found.reduced if fits else None,
         "chance": _chance(found.p_value) if fits else None,
         "expected": list(found.expected) if fits else None,
-        "worst": [
-            {"what": row["what"], "name": _name(row), "residual": row["residual"]} for row in found.worst
-        ],
+        "worst": _worst(found.worst),
         "causes": [_cause(cause.as_dict()) for cause in found.causes],
         "advice": dict(found.advice),
         "left_out": [
@@ -249,6 +249,15 @@ def _check(found: Any) -> Answer:
         "without_error_bar": found.unbarred,
         "far_off": None if found.far_off is None else [found.far_off.many, found.far_off.of],
     }
+
+
+def _worst(rows: Any) -> list[Answer]:
+    """The largest residuals; rows that tie are sorted by name, and those that tie with the last are left out."""
+    size = {(row["what"], row["name"]): float(f"{abs(row['residual']):.6g}") for row in rows}
+    least = min(size.values()) if len(rows) == MOST_WORST else 0.0
+    told = [row for row in rows if size[row["what"], row["name"]] > least]
+    told.sort(key=lambda row: (-size[row["what"], row["name"]], _name(row)))
+    return [{"what": row["what"], "name": _name(row), "residual": row["residual"]} for row in told]
 
 
 def _cause(cause: dict[str, Any]) -> Answer:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.golden.comparison import EQUAL, Difference, compare, plain
-from tests.golden.kinds import play, read_records
+from tests.golden.comparison import Difference, compare, plain
+from tests.golden.kinds import play, read_records, relative
 
 from tools.oracle import NoOracleError, make_oracle
 
@@ -74,7 +74,7 @@ def assert_equal(case, before, now):
     """Equal, or different in fields that `ALLOWED` covers."""
     left = [
         one
-        for one in compare("case", before, now).differences
+        for one in compare("case", before, now, relative("studies", case)).differences
         if not any(allowed.covers(case, one) for allowed in ALLOWED)
     ]
     said = [f"{one.path}: {one.old!r} -> {one.new!r}" for one in left[:5]]
