@@ -99,23 +99,23 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(place, bit, whole, tmp_path
 ODD = [None, True, -1, 0, 10**12, 10**400, 1e308, "text", [], {}, [[[1]]], {"a": {"b": 1}}]
 
 
-@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:12])
 @pytest.mark.parametrize("entry", ["rule", "options", "horizon", "actions", "set", "format"])
-def test_a_header_with_odd_entries_is_refused_or_harmless(entry, value, whole, tmp_path):
-    path = rewritten(whole, tmp_path / "odd.npz", {entry: value})
-    if entry == "horizon" and (value is None or isinstance(value, int)) and not isinstance(value, bool):
-        assert nw.load_policy(path).n_told == 6  # vage has no use for it
-    elif entry != "set" or not isinstance(value, dict):
-        refused(path)
+def test_a_header_with_odd_entries_is_refused_or_harmless(entry, whole, tmp_path):
+    for value in ODD:
+        path = rewritten(whole, tmp_path / "odd.npz", {entry: value})
+        if entry == "horizon" and (value is None or isinstance(value, int)) and not isinstance(value, bool):
+            assert nw.load_policy(path).n_told == 6  # vage has no use for it
+        elif entry != "set" or not isinstance(value, dict):
+            refused(path)
 
 
-@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:12])
 @pytest.mark.parametrize(
     "option", ["radius", "ridge", "norm_bound", "delta", "seed", "share", "recommendation"]
 )
-def test_odd_options_are_refused_in_words(option, value, whole, tmp_path):
+def test_odd_options_are_refused_in_words(option, whole, tmp_path):
     options = json.loads(str(arrays_of(whole)["header"]))["options"]
-    loaded_or_refused(rewritten(whole, tmp_path / "odd.npz", {"options": options | {option: value}}))
+    for value in ODD:
+        loaded_or_refused(rewritten(whole, tmp_path / "odd.npz", {"options": options | {option: value}}))
     options.pop(option)
     loaded_or_refused(rewritten(whole, tmp_path / "odd.npz", {"options": options}))
 
