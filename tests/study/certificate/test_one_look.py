@@ -41,15 +41,6 @@ def test_the_bound_follows_from_the_half_widths():
     assert list(certificate.candidates) == may_be_best
 
 
-def test_one_degree_of_freedom_will_do():
-    rows = [{"option": "A", "values": [1.0, 1.2]}, {"option": "B", "value": 3.0, "sd": 0.1, "n": 2}]
-    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
-    assert study.tell(**rows[0]) is not None
-    assert not study.certificate().withheld
-    study.tell(**rows[1])
-    assert np.isfinite(study.certificate().bound)
-
-
 def test_it_comes_through_files_and_logs(tmp_path):
     study = nw.create_study(tmp_path / "store.db", options=NAMES, eps=0.5, looks="once")
     study.tell_many(pl.DataFrame(ROWS))
@@ -87,13 +78,6 @@ def test_switching_to_once_is_an_event_that_says_what_it_costs():
     # The model is what it was: nothing is said to have been chosen by looking.
     assert not any("the model was chosen" in said for said in certificate.assumptions)
     assert nw.verify_certificate(before, study).looks == "any time"
-
-
-def test_switching_the_model_and_the_looks_at_once():
-    study = once(ROWS, looks="any time", span=8.0)
-    study.switch("linear", looks="once")
-    assert (study.model, study.looks) == ("linear", "once")
-    assert any("the model was chosen" in said for said in study.certificate().assumptions)
 
 
 def test_there_is_no_way_back():

@@ -12,7 +12,6 @@ from scipy import integrate, special
 from tests.support.effort import effort
 from tests.support.sampling_adversary import ever_wrong
 
-from noisewise.study.evidence import own_scatter
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of_suprema
@@ -254,12 +253,3 @@ def test_tables_for_many_looks_are_those_of_certificates(n):
         # The slow search ends too far out where a reach is nearly 0: its steps are counted in parts of that.
         near = np.quantile(np.abs(one[some] - other[some]) / (1e-3 + np.abs(one[some])), 0.98)
         assert near < 1e-8
-
-
-def test_what_is_found_for_many_looks_does_not_depend_on_what_was_found_before():
-    own_scatter._kept.clear()
-    levels, counts = np.linspace(-6.0, 30.0, 50), np.array([5.0, 9.0, 200.0])
-    together = own_scatter._of_units(counts, levels, True)
-    own_scatter._kept.clear()
-    alone = np.concatenate([own_scatter._of_units(counts[[at]], levels, True) for at in (2, 0, 1)])
-    assert together[[2, 0, 1]].tobytes() == alone.tobytes()

@@ -93,28 +93,6 @@ def test_a_comma_between_thousands_is_not_taken_for_a_decimal_one():
     refused(study, lambda: study.tell(option="A", value="-2,500,000", se=1.0), r"without commas: -2500000\.")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"option,value,se\nA\x81,1,0.1\n", "line 2 of 'm.csv' is in another encoding: save it as UTF-8"),
-        (b"option,value,se\n\xc3\xa9\xe9,1,0.1\n", "line 2 of 'm.csv' is in another encoding than the rest"),
-        (b"option,value,se\nA,1,0\x001\n", "line 2 of 'm.csv' holds a byte 0"),
-        (b'option,value,se\n"A,1,0.1\n', "the quotation mark in line 2 of 'm.csv' is never closed"),
-        (b'option,value,se\nA"B"C,1,0.1\n', "line 2 of 'm.csv' has a quotation mark in the middle of a cell"),
-        (b"option,value,value\nA,1,1\n", "'value' stands twice"),
-        (b"option,value,\nA,1,2\n", r"row 1 \(line 2\) has a cell in a column without a name"),
-        (b"", "'m.csv' is empty"),
-        (
-            b'option,value,se\n"A\nB",1,0.1\n',
-            r"row 1 \(line 2\): `option` must be plain text in one line; 'A",
-        ),
-    ],
-)
-def test_broken_texts_are_refused(tmp_path, content, message):
-    study = study_of("A", "B")
-    refused(study, lambda: study.tell_many(write(tmp_path / "m.csv", content)), message)
-
-
 # ---- what a spreadsheet would run
 
 

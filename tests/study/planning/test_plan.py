@@ -264,25 +264,6 @@ def test_worlds_agree_with_what_was_measured():
     assert (worlds.std(axis=0) <= 1.1 * errors).all()
 
 
-def test_unmeasured_options_are_like_the_measured_ones():
-    study = nw.create_study(options=[f"o{k}" for k in range(30)], eps=0.4)
-    rng = np.random.default_rng(0)
-    for k in range(20):
-        study.tell(option=f"o{k}", value=10.0 + 2.0 * rng.standard_normal(), se=0.1)
-    worlds = draw_worlds(study._now(), 300, np.random.default_rng(1), None)
-    assert 1.3 < worlds[:, 20:].std() < 3.0
-    many = nw.create_study(options=[f"o{k}" for k in range(300)], eps=0.4)
-    many.tell_many(
-        {
-            "option": many.options,
-            "value": 0.1 * rng.standard_normal(300) + rng.standard_normal(300),
-            "se": [1.0] * 300,
-        }
-    )
-    # The scatter of the estimates is nearly all noise: the options themselves are close together.
-    assert draw_worlds(many._now(), 50, np.random.default_rng(1), None).std() < 0.5
-
-
 @pytest.mark.parametrize("policy", ["widest", "uniform"])
 def test_other_policies_are_followed(policy):
     study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=3.0, policy=policy)

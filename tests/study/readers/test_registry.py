@@ -190,21 +190,6 @@ def test_a_pipe_can_be_read(tmp_path):
         assert len(study.import_from(pipe, "auto", unknown="add")) == 3
 
 
-def test_a_plain_table_can_add_options_too():
-    study = nw.create_study(":memory:", options=["a"], eps=0.1)
-    table = {"option": ["a", "b"], "value": [1.0, 2.0], "se": [0.1, 0.1]}
-    with pytest.raises(KeyError, match="'b' is not in the catalogue"):
-        study.tell_many(table)
-    assert len(study.tell_many(table, unknown="add")) == 2
-    assert study.options == ["a", "b"]
-    more = {"option": [" a", "c ", "b", "d"], "value": [3.0, 4.0, 5.0, None], "se": [0.1, 0.1, 0.1, None]}
-    taken = study.tell_many(more, unknown="skip")
-    assert [one.option for one in taken] == ["a", "b"]
-    assert "not in the catalogue: c, d." in str(taken.understood)
-    with pytest.raises(ValueError, match="`unknown` must be one of 'refuse', 'add', 'skip'"):
-        study.tell_many(more, unknown="drop")
-
-
 def test_options_with_features_cannot_be_added_by_name_alone():
     study = nw.create_study(
         ":memory:",
@@ -241,17 +226,3 @@ def test_one_benchmark_of_two_versions_compares_the_versions(tmp_path):
         study.import_from(PYTEST, called="old")
     with pytest.raises(ValueError, match="no option is called 'test_join'"):
         study.import_from(PYTEST, only="test_join")
-
-
-def test_the_fields_of_one_measurement_can_be_told():
-    readout = nw.readers.read(HYPERFINE)
-    assert set(readout.only("tac data.txt")) == {"values"}
-    with pytest.raises(ValueError, match=r"no result for 'ls'; it has 'sort data.txt'"):
-        readout.only("ls")
-    single = readout.about("tac*")
-    assert single.only("whatever it is called")["values"] == readout.only("tac data.txt")["values"]
-    intervals = nw.readers.read(fixture("asv", "plain.json"))
-    told = intervals.only("sums.time_join")
-    assert set(told) == {"value", "ci", "level", "key"}
-    study = nw.create_study(":memory:", options=["a", "b"], eps=0.1)
-    assert study.tell(option="a", **told).kind == "known"
