@@ -245,13 +245,6 @@ def test_importing_a_file_again_does_not_undo_a_correction():
     assert study.frame("measurements")["value"].to_list() == [9.9]
 
 
-def test_a_bad_row_of_a_table_leaves_the_study_alone():
-    study = make()
-    with pytest.raises(KeyError, match="row 2: 'o99' is not in the catalogue"):
-        study.tell_many({"option": ["o1", "o99"], "value": [1.0, 2.0], "se": [0.1, 0.1]})
-    assert study.events() == []
-
-
 def test_tables_may_hold_every_kind_of_error_bar(tmp_path):
     path = tmp_path / "results.csv"
     path.write_text(
@@ -288,20 +281,6 @@ def test_options_come_and_go(model):
         assert study.certificate().option == "new"
     study.include(best)
     assert study.certificate().n_options == 9
-
-
-def test_repeats_are_one_measurement_of_their_weighted_mean():
-    values, ses = np.array([1.0, 2.0, 4.0]), np.array([0.5, 1.0, 2.0])
-    weights = ses**-2.0
-    one, other = make(), make()
-    for name in NAMES[1:]:
-        one.tell(option=name, value=0.0, se=0.3)
-        other.tell(option=name, value=0.0, se=0.3)
-    for value, se in zip(values, ses, strict=True):
-        one.tell(option="o0", value=value, se=se)
-    other.tell(option="o0", value=float(values @ weights / weights.sum()), se=float(weights.sum() ** -0.5))
-    assert one.certificate().bound == pytest.approx(other.certificate().bound)
-    assert one.ask()[0].option == other.ask()[0].option
 
 
 def test_the_log_is_plain_json():

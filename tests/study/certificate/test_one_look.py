@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import polars as pl
 import pytest
 from tests.support import one_look
 from tests.support.one_look import NAMES, once
@@ -39,20 +38,6 @@ def test_the_bound_follows_from_the_half_widths():
     assert certificate.bound == pytest.approx(max(0.0, gaps.max()))
     may_be_best = [name for name, gap in zip(NAMES, gaps, strict=True) if gap >= 0.0]
     assert list(certificate.candidates) == may_be_best
-
-
-def test_it_comes_through_files_and_logs(tmp_path):
-    study = nw.create_study(tmp_path / "store.db", options=NAMES, eps=0.5, looks="once")
-    study.tell_many(pl.DataFrame(ROWS))
-    certificate = study.certificate()
-    again = nw.load_study(tmp_path / "store.db")
-    assert again.looks == "once"
-    assert again.certificate().to_json() == certificate.to_json()
-    study.export(tmp_path / "log.jsonl")
-    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "other.db")
-    rebuilt = nw.load_study(tmp_path / "other.db")
-    assert rebuilt.certificate().bound == certificate.bound
-    assert nw.verify_certificate(certificate.to_json(), rebuilt).looks == "once"
 
 
 def test_the_same_measurements_looked_at_otherwise_are_another_certificate():

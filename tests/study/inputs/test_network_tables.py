@@ -265,18 +265,6 @@ def test_an_arm_needs_a_block_and_is_no_difference():
     assert study.events()[-1].body["content"]["arm"] is True
 
 
-def test_differences_of_one_block_that_share_an_option_are_named():
-    study = begun()
-    study.tell(plus="A", minus="P", value=1.0, se=0.5, block="trial 7")
-    study.tell(plus="A", minus="P", value=1.1, se=0.5, block="trial 7")
-    assert not study.check().notes
-    study.tell(plus="P", minus="B", value=-1.5, se=0.6, block="trial 7")
-    (note,) = study.check().notes
-    assert "m-1, m-2, m-3 of block trial 7 share P and count as independent" in note
-    assert any("have no error in common" in said for said in study.certificate().assumptions)
-    assert not told(table(*ONE)).check().notes
-
-
 def test_a_study_that_got_another_arm_does_not_count_twice():
     study = begun()
     study.tell_many(table(("one", "A", "P", 1.0, 0.5), ("two", "A", "P", 1.2, 0.5)), layout="network")

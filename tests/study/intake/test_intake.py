@@ -306,30 +306,3 @@ def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
         assert [(e.number, e.at, e.kind) for e in events.outlines] == [
             (e.number, e.at, e.kind) for e in events
         ]
-
-
-def test_parsing_happens_once_and_only_news_are_checked_again(tmp_path, monkeypatch):
-    """Somebody else tells between the check and the append, three times."""
-    from noisewise.study import table_entries as module
-
-    checks = []
-    check = module.check_batch
-    monkeypatch.setattr(module, "check_batch", lambda *a, **k: checks.append(1) or check(*a, **k))
-    one = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.1)
-    other = nw.load_study(tmp_path / "s.db")
-    storage, append = one._storage, one._storage.append
-    interruptions = iter(range(3))
-
-    def interrupted(name, after, events):
-        if next(interruptions, None) is not None:
-            other.tell(option="B", value=1.0, se=0.1, key=f"theirs-{after}")
-        return append(name, after, events)
-
-    monkeypatch.setattr(storage, "append", interrupted)
-    monkeypatch.setattr(storage, "turn", None, raising=False)
-    monkeypatch.setattr(one, "_turn", lambda meanwhile: __import__("contextlib").nullcontext())
-    monkeypatch.setattr(other, "_turn", lambda meanwhile: __import__("contextlib").nullcontext())
-    taken = one.tell_many({"option": ["A", "A"], "value": [1.0, 2.0], "se": [0.1, 0.1], "key": ["a", "b"]})
-    assert [told.number for told in taken] == [4, 5]
-    assert len(checks) == 1
-    assert nw.load_study(tmp_path / "s.db").n_measurements == 5

@@ -144,16 +144,6 @@ def test_a_fourth_model_can_be_switched_to_and_is_in_the_log(fourth):
     assert any(event.kind == "switch" and event.body["model"]["model"] == fourth for event in study.events())
 
 
-def test_every_module_of_kinds_is_a_model():
-    files = {path.stem for path in (SOURCE / "study" / "models" / "kinds").glob("*.py")} - {"__init__"}
-    modules = {model.__module__.rpartition(".")[2] for model in registry._CLASSES.values()}
-    assert files == modules
-    for name, model in registry._CLASSES.items():
-        assert name == model.facts.name
-        assert issubclass(model, StudyModel)
-        assert model.radius
-
-
 def test_the_ridge_makes_weights_within_the_span_at_most_one():
     """Popoviciu: whitened features have mean squares 1, so weights are as long as the options' deviation."""
     span = 3.0

@@ -310,23 +310,6 @@ def test_worlds_scatter_around_the_estimates_as_the_fit_does(model, block):
     assert np.allclose(apart.std(axis=0)[1:], np.sqrt(variances)[1:], rtol=0.12)
 
 
-def test_an_estimated_size_of_deviations_is_not_taken_for_none():
-    study = wide_study("linear+deviation")
-    with pytest.raises(ValueError, match="state deviation= to look ahead"):
-        study.plan(noise=0.6, paths=3)
-    rng = np.random.default_rng(0)
-    for k in range(8):
-        study.tell(option=f"A{k:02d}", value=float(rng.normal()), se=0.1)
-    # Three weights, a level and 20 degrees of freedom take 24 options, of which 8 were measured.
-    plan = study.plan(noise=0.05, eps=7.9, paths=3)
-    assert plan.low == plan.high == 16
-    assert any("the size of the deviations would be estimated from" in note for note in plan.notes)
-    assert plan.forecasts[0].cost == pytest.approx(16.0)
-    few = told_study("linear+deviation")
-    with pytest.raises(ValueError, match="from the 6 options that there are, which takes 23"):
-        few.plan(noise=0.3)
-
-
 def test_without_any_option_there_is_nothing_to_plan(tmp_path):
     study = told_study()
     for option in study.options:

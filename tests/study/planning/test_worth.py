@@ -7,7 +7,6 @@ import pytest
 import noisewise as nw
 from noisewise.core.model.dense import LOG_DET
 from noisewise.study.asking.chooser import Chooser
-from noisewise.study.planning.worth import look_places
 
 RNG = np.random.default_rng(5)
 FEATURES = RNG.normal(size=(8, 3))
@@ -145,14 +144,6 @@ def test_with_many_measurements_only_some_bounds_are_looked_at():
         both["bound_after"].to_list()
         == full.filter(pl.col("id").is_in(both["id"].implode()))["bound_after"].to_list()
     )
-
-
-def test_looks_go_where_most_was_learnt():
-    learnt = np.ones(1000)
-    learnt[[100, 700]] = 9.0
-    places = look_places(learnt, 40)
-    assert {100, 101, 700, 701, 1000} <= set(places.tolist())
-    assert places.size <= 40
 
 
 def test_words_and_refusals():

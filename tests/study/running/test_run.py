@@ -463,15 +463,3 @@ def test_many_workers_spend_no_more_than_a_budget_of_cost(workers):
     priced = nw.create_study(options={"id": ["A", "B"], "cost": [10.0, 10.0]}, eps=0.3, cost="cost")
     spent = priced.run(lambda job: (1.0, 1.0), workers=workers, until="spent", budget={"cost": 100.0})
     assert spent.measured == 10
-
-
-def test_many_threads_take_turns_often_and_leave_that_as_it_was():
-    before, seen = sys.getswitchinterval(), []
-
-    def measure(job):
-        seen.append(sys.getswitchinterval())
-        return measured(job)
-
-    fresh().run(measure, workers=8, budget=16, until="spent")
-    assert max(seen) <= 0.0005
-    assert sys.getswitchinterval() == before
