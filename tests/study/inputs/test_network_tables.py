@@ -130,13 +130,6 @@ def test_the_same_row_again_counts_once_and_is_told():
     assert "No result, left out: row 5" in taken.understood.sentence
 
 
-def test_options_that_hang_together_in_no_row_are_studies_of_their_own():
-    rows = [("s", "A", "P", 1.0, 0.5), ("s", "C", "B", 0.5, 0.6)]
-    frame = told(table(*rows)).frame("measurements")
-    assert frame["minus"].to_list() == ["P", "B"]
-    assert frame["key"].to_list() == ["s: A - P", "s: C - B"]
-
-
 def test_ratios_are_not_taken_for_differences():
     rows = table(*ONE, names=("study", "t1", "t2", "OR", "se"))
     with pytest.raises(ValueError, match="holds ratios: differences are of their logarithms"):

@@ -1,6 +1,5 @@
 """One class per model: a fourth one is one class, and no other module asks for a model's name."""
 
-from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -21,7 +20,6 @@ from noisewise.study.models.fit import Fit, left_over
 from noisewise.study.models.study_model import StudyModel
 from noisewise.study.models.sums import totals
 
-SOURCE = Path(nw.__file__).parent
 #: A known law that the options of the fourth model are drawn from.
 CENTRE, SPREAD = 5.0, 1.0
 

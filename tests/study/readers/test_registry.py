@@ -163,23 +163,6 @@ def test_two_that_import_the_same_file_at_once_tell_it_once(tmp_path):
     assert len(study.options) == 4
 
 
-def test_options_of_items_are_added_with_their_items():
-    rows = [
-        ReadRow(f"line {at}", {"option": option, "item": item, "value": value})
-        for at, (option, item, value) in enumerate(
-            [("a", "q1", 1.0), ("a", "q2", 0.0), ("b", "q1", 1.0), ("b", "q2", 1.0)], 1
-        )
-    ]
-    study = nw.create_study(":memory:", options=["a", "c"], eps=0.1)
-    study.tell_many(Readout(rows), unknown="add")
-    assert study.options == ["a", "c", "b"]
-    assert study.n_measurements == 2
-    assert len(study.tell_many(Readout(rows))) == 0
-    assert Readout(rows[:2]).only("x") == {"items": {"q1": 1.0, "q2": 0.0}}
-    with pytest.raises(ValueError, match="`block` must be left out for items"):
-        Readout(rows).in_block("monday")
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
 def test_a_pipe_can_be_read(tmp_path):
     pipe = tmp_path / "pipe"
